@@ -50,7 +50,9 @@ ALLOWED = {
     "crates/engine/src/ddl/mod.rs": (1, "SQLite writes to a new database that has no name yet"),
     "crates/engine/src/memory.rs": (4, "private folders of databases in memory, made by this process or abandoned by one that is gone"),
     "crates/memory/src/detect.rs": (3, "files of /proc and of cgroups"),
-    "crates/server/src/hba/mod.rs": (1, "the file of rules, which the administrator names"),
+    "crates/memory/src/trim.rs": (1, "a file of /proc"),
+    "crates/server/src/hba/ident.rs": (1, "the files of rules and of maps, which the administrator names"),
+    "crates/server/src/hba/lines.rs": (1, "the files of names that a rule names with @"),
     "crates/server/src/listen.rs": (3, "the Unix socket and its lock file"),
     "src/main.rs": (1, "the configuration file, before any database is open"),
 }

@@ -6,10 +6,11 @@ mod greeting;
 mod memory_limit;
 mod user;
 
+use anyhow::Context;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use pgsqlite_server::config::{Auth, Config, Databases, Tls};
-use pgsqlite_server::hba::Rules;
+use pgsqlite_server::hba::{Maps, Offered, Rules};
 use pgsqlite_server::Server;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -65,9 +66,12 @@ struct Flags {
     /// How clients prove who they are [default: trust on loopback and Unix sockets, nothing else is listened on]
     #[arg(long, env = "PGSQLITE_AUTH", value_enum)]
     auth: Option<AuthFlag>,
-    /// Rules of who may come in, as PostgreSQL's pg_hba.conf has them: trust, reject, scram-sha-256, peer (in the place of --auth)
+    /// Rules of who may come in, as PostgreSQL's pg_hba.conf has them: trust, reject, scram-sha-256, peer, cert (in the place of --auth)
     #[arg(long, env = "PGSQLITE_HBA", value_name = "FILE")]
     hba: Option<PathBuf>,
+    /// Maps of the operating system's users and of certificates to roles, as PostgreSQL's pg_ident.conf has them (with --hba)
+    #[arg(long, env = "PGSQLITE_IDENT", value_name = "FILE")]
+    ident: Option<PathBuf>,
     /// Folder in which superusers may COPY from and to files of the server [default: none]
     #[arg(long, env = "PGSQLITE_SERVER_FILES", value_name = "DIR")]
     server_files: Option<PathBuf>,
@@ -80,6 +84,9 @@ struct Flags {
     /// TLS private key, PEM
     #[arg(long, env = "PGSQLITE_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
+    /// Ask clients for certificates, which must be signed by one of these authorities, PEM (for rules of --hba)
+    #[arg(long, env = "PGSQLITE_TLS_CA", value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
     /// Offer TLS with a certificate made at start
     #[arg(long, env = "PGSQLITE_TLS_SELF_SIGNED", value_parser = clap::builder::BoolishValueParser::new())]
     tls_self_signed: bool,
@@ -96,6 +103,10 @@ struct Flags {
     /// write, 0: never [default: 60]
     #[arg(long, env = "PGSQLITE_IDLE_WRITER_TIMEOUT", value_name = "SECONDS")]
     idle_writer_timeout: Option<u64>,
+    /// MiB that a database's log may have while a transaction that reads keeps it from beginning anew: then the transaction ends with
+    /// 72000, 0: never [default: 8192]
+    #[arg(long, env = "PGSQLITE_LOG_LIMIT", value_name = "MIB")]
+    log_limit: Option<u64>,
     /// Append each error 0A000 (not implemented) and XX000 (a defect) to FILE, with its statement, as one line of JSON
     #[arg(long, env = "PGSQLITE_LOG_REFUSED", value_name = "FILE")]
     log_refused: Option<PathBuf>,
@@ -160,16 +171,19 @@ struct FileConfig {
     no_tcp: Option<bool>,
     auth: Option<AuthFlag>,
     hba: Option<PathBuf>,
+    ident: Option<PathBuf>,
     server_files: Option<PathBuf>,
     superuser: Option<String>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
+    tls_ca: Option<PathBuf>,
     tls_self_signed: Option<bool>,
     require_tls: Option<bool>,
     use_pooling: Option<bool>,
     pool_size: Option<usize>,
     pool_timeout: Option<u64>,
     idle_writer_timeout: Option<u64>,
+    log_limit: Option<u64>,
     log_refused: Option<PathBuf>,
     max_connections: Option<usize>,
     reserved_connections: Option<usize>,
@@ -202,6 +216,14 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         (None, None) => self_signed.then_some(Tls::SelfSigned),
         _ => anyhow::bail!("tls_cert and tls_key go together"),
     };
+    let tls_client_ca = flags.tls_ca.or(file.tls_ca);
+    if tls_client_ca.is_some() && tls.is_none() {
+        anyhow::bail!("tls_ca needs tls_cert and tls_key, or tls_self_signed");
+    }
+    let ident = flags.ident.or(file.ident);
+    let offered = Offered { tls: tls.is_some(), client_certificates: tls_client_ca.is_some(), maps: ident.is_some() };
+    let hba = rules(flags.hba.or(file.hba), flags.auth.or(file.auth), offered)?;
+    let maps = maps(ident, hba.is_some())?;
     memory_limit::apply(flags.memory_limit.or(file.memory_limit).as_deref())?;
     let config = Config {
         databases,
@@ -215,7 +237,8 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
             AuthFlag::Scram => Auth::Scram,
             AuthFlag::Peer => Auth::Peer,
         }),
-        hba: rules(flags.hba.or(file.hba), flags.auth.or(file.auth))?,
+        hba,
+        maps,
         server_files: match flags.server_files.or(file.server_files) {
             Some(dir) => Some(folder("server_files", &dir)?),
             None => None,
@@ -223,12 +246,17 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         founder: flags.superuser.or(file.superuser).or_else(pgsqlite_server::os_user::own),
         require_tls: require_tls(flags.require_tls || file.require_tls.unwrap_or(false), &tls)?,
         tls,
+        tls_client_ca,
         pooling: flags.use_pooling.or(file.use_pooling).unwrap_or(true),
         pool_size: at_least_one("pool_size", flags.pool_size.or(file.pool_size).unwrap_or(100))?,
         pool_timeout: Duration::from_secs(flags.pool_timeout.or(file.pool_timeout).unwrap_or(30)),
         idle_writer_timeout: match flags.idle_writer_timeout.or(file.idle_writer_timeout).unwrap_or(60) {
             0 => None,
             seconds => Some(Duration::from_secs(seconds)),
+        },
+        log_limit: match flags.log_limit.or(file.log_limit).unwrap_or(8192) {
+            0 => None,
+            mib => Some(mib.checked_mul(1 << 20).context("log_limit is too large")?),
         },
         log_refused: flags.log_refused.or(file.log_refused),
         max_connections: at_least_one(
@@ -297,10 +325,19 @@ fn check_host(flags: &Flags, matches: &ArgMatches, file: &FileConfig) -> anyhow:
 }
 
 /// The rules of a file. They and `auth` exclude each other.
-fn rules(file: Option<PathBuf>, auth: Option<AuthFlag>) -> anyhow::Result<Option<Rules>> {
+fn rules(file: Option<PathBuf>, auth: Option<AuthFlag>, offered: Offered) -> anyhow::Result<Option<Rules>> {
     match file {
         Some(_) if auth.is_some() => anyhow::bail!("hba and auth exclude each other"),
-        Some(file) => Rules::read(&file).map(Some).map_err(|e| anyhow::anyhow!("{}", e.message())),
+        Some(file) => Rules::read(&file, offered).map(Some).map_err(|e| anyhow::anyhow!("{}", e.message())),
+        None => Ok(None),
+    }
+}
+
+/// The maps of user names, which only rules of a file name.
+fn maps(file: Option<PathBuf>, has_rules: bool) -> anyhow::Result<Option<Maps>> {
+    match file {
+        Some(_) if !has_rules => anyhow::bail!("ident needs hba: only rules of a file name maps"),
+        Some(file) => Maps::read(&file).map(Some).map_err(|e| anyhow::anyhow!("{}", e.message())),
         None => Ok(None),
     }
 }
@@ -447,6 +484,7 @@ fn run() -> anyhow::Result<()> {
 }
 
 fn main() -> ExitCode {
+    pgsqlite_memory::limit_arenas();
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {

@@ -45,7 +45,9 @@ class App:
     def install(self) -> str | None:
         """Installs the application into its build folder; gives the reason if it cannot be had."""
         stamp = self.build / "installed"
-        wanted = json.dumps({k: self.about.get(k) for k in ("pip", "npm", "apt", "go", "mvn")})
+        wanted = json.dumps({k: self.about.get(k) for k in ("pip", "npm", "apt", "go", "go_tags", "mvn")})
+        if self.about.get("go") == ["."]:
+            wanted += (self.folder / "go.mod").read_text() + (self.folder / "life.go").read_text()
         if stamp.exists() and stamp.read_text() == wanted:
             return None
         self.build.mkdir(parents=True, exist_ok=True)
@@ -60,11 +62,16 @@ class App:
             steps.append([pip, "install", "--quiet", "--disable-pip-version-check", *packages])
         if packages := self.about.get("npm"):
             steps.append(["npm", "install", "--prefix", str(self.build), "--no-fund", "--no-audit", "--silent", *packages])
-        if self.about.get("go"):
-            steps.append(["go", "build", "-o", str(self.build / "life"), "."])
-        if self.about.get("mvn"):
-            steps.append(["mvn", "-q", "-B", "dependency:resolve"])
-        environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+        tags = f"-tags={self.about['go_tags']}" if "go_tags" in self.about else "-tags="
+        for package in self.about.get("go", []):
+            # "." is the folder's own program, anything else a program of a module with its version
+            steps.append(["nice", "go", "build", "-o", str(self.build / "bin" / "life"), "."] if package == "." else
+                         ["nice", "go", "install", tags, package])  # fmt: skip
+        if packages := self.about.get("mvn"):
+            self.write_pom(packages)
+            steps.append(["mvn", "-q", "-B", "-f", str(self.build / "pom.xml"), "dependency:copy-dependencies",
+                          f"-DoutputDirectory={self.build / 'lib'}"])  # fmt: skip
+        environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive", GOBIN=str(self.build / "bin"), GOFLAGS="-buildvcs=false")
         for step in steps:
             done = subprocess.run(step, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=900)
             if done.returncode:
@@ -72,6 +79,17 @@ class App:
                 return f"{' '.join(step[:2])}: {lines[-1] if lines else 'failed'}"
         stamp.write_text(wanted)
         return None
+
+    def write_pom(self, packages: list[str]) -> None:
+        """Names the packages (group:artifact:version) to Maven, which brings them with what they need."""
+        each = "".join(
+            f"<dependency><groupId>{g}</groupId><artifactId>{a}</artifactId><version>{v}</version></dependency>"
+            for g, a, v in (p.split(":") for p in packages)
+        )
+        (self.build / "pom.xml").write_text(
+            "<project><modelVersion>4.0.0</modelVersion><groupId>tests</groupId><artifactId>app</artifactId><version>1</version>"
+            f"<dependencies>{each}</dependencies></project>"
+        )
 
     def live(self, host: str, port: int, database: str) -> tuple[int, list[str], float]:
         """Runs the application's life; gives the exit status, the lines and the seconds."""
@@ -84,10 +102,11 @@ class App:
             PGPASSWORD="unused",
             DATABASE_URL=f"postgresql://postgres:unused@{host}:{port}/{database}",
             APP_BUILD=str(self.build),
+            CLASSPATH=str(self.build / "lib" / "*"),
             NODE_PATH=str(self.build / "node_modules"),
             PYTHONUNBUFFERED="1",
         )
-        environment["PATH"] = f"{self.build / 'venv' / 'bin'}:{self.build / 'node_modules' / '.bin'}:{environment['PATH']}"
+        environment["PATH"] = f"{self.build / 'venv' / 'bin'}:{self.build / 'bin'}:{self.build / 'node_modules' / '.bin'}:{environment['PATH']}"
         began = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="app.") as scratch:
             environment["APP_SCRATCH"] = scratch
@@ -152,8 +171,8 @@ class Ours:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
-def statements(log_folder: pathlib.Path, database: str) -> list[str]:
-    """The statements that PostgreSQL's JSON log has of a database, in order."""
+def statements(log_folder: pathlib.Path, database: str) -> list[tuple[str, str]]:
+    """The statements that PostgreSQL's JSON log has of a database, in order, each with what the log says of its parameters."""
     out = []
     for path in sorted(log_folder.glob("*.json")):
         for line in path.read_text(errors="replace").splitlines():
@@ -165,7 +184,7 @@ def statements(log_folder: pathlib.Path, database: str) -> list[str]:
                 continue
             found = re.match(r"(?:statement|execute [^:]+): (.*)", entry.get("message", ""), re.S)
             if found:
-                out.append(found[1])
+                out.append((found[1], entry.get("detail", "")))
     return out
 
 

@@ -26,6 +26,10 @@ CREATE RULE r AS ON INSERT TO ruled DO ALSO INSERT INTO w SELECT i FROM endless;
 CREATE TABLE parts (i int) PARTITION BY RANGE (i);
 CREATE TABLE part_1 PARTITION OF parts FOR VALUES FROM (0) TO (1000000);
 INSERT INTO parts SELECT i FROM t;
+CREATE TABLE late (i int);
+CREATE CONSTRAINT TRIGGER tr AFTER INSERT ON late DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION tr();
+CREATE TABLE late_keys (i int, CONSTRAINT late_keys_u EXCLUDE USING gist (int4range(i, i + 2) WITH &&) DEFERRABLE INITIALLY DEFERRED);
+INSERT INTO late_keys SELECT 10 * i FROM t WHERE i <= 100;
 """
 
 # Attacks of a role that may do no more than SELECT: computed in the midst of one row, by one function.
@@ -160,6 +164,7 @@ QUERIES = {
     "plpgsql loop in a key look-up": "SELECT slow(id) FROM keys WHERE id = 5",
     "sql function": "SELECT recurses(1)",
     "do": "DO $$ BEGIN LOOP NULL; END LOOP; END $$",
+    "loop with a handler": "DO $$ BEGIN LOOP BEGIN FOR i IN 1..1000000 LOOP END LOOP; EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP; END $$",
     "do with a handler": "DO $$ BEGIN LOOP BEGIN PERFORM count(*) FROM endless; EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP; END $$",
     "do with transactions": "DO $$ BEGIN LOOP COMMIT; END LOOP; END $$",
     "do with for": "DO $$ DECLARE s text := 'x'; BEGIN FOR i IN 1..2000000000 LOOP s := md5(s); END LOOP; END $$",
@@ -211,6 +216,28 @@ WRITES = {
     "on conflict": "INSERT INTO keys SELECT i % 1000 + 1, 'x' FROM endless ON CONFLICT (id) DO UPDATE SET v = excluded.v",
 }
 
+# What is left for the end of the transaction. Each is tried as a query string, and by the extended protocol with its Sync.
+COMMITS = {
+    "deferred trigger": "INSERT INTO late VALUES (1)",
+    "deferred exclusion": "UPDATE late_keys SET i = i + 1",
+    "cursor with hold at its commit": "DECLARE h2 CURSOR WITH HOLD FOR SELECT i FROM endless",
+}
+COMMIT_BLOCKS = {
+    "deferred trigger, COMMIT": "BEGIN; INSERT INTO late VALUES (1); COMMIT",
+    "deferred exclusion, COMMIT": "BEGIN; UPDATE late_keys SET i = i + 1; COMMIT",
+    "deferred exclusion, SET CONSTRAINTS": "BEGIN; UPDATE late_keys SET i = i + 1; SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK",
+    "deferred trigger, COMMIT AND CHAIN": "BEGIN; INSERT INTO late VALUES (1); COMMIT AND CHAIN",
+}
+
+# Long texts: parsed where nobody waits for it.
+TEXTS = {
+    "text of many values": "INSERT INTO t VALUES " + ",".join(f"({n})" for n in range(400000)),
+    "text of many columns": "SELECT " + ",".join(["a.b"] * 500000),
+    "text of many statements": ";".join(["SELECT 1"] * 300000),
+    "text with escapes": "SELECT E'\\n', " + ",".join(["a.b"] * 500000),
+    "text with a long name": "SELECT " + "x" * 100 + " FROM " + ",".join(["a"] * 500000),
+}
+
 DDL = {
     "create table as": "CREATE TABLE x1 AS SELECT i FROM endless",
     "select into": "SELECT i INTO x2 FROM endless",
@@ -236,3 +263,73 @@ DDL = {
     "analyze": "ANALYZE",
     "explain": "EXPLAIN " + "SELECT " + "+".join(["1"] * 5000),
 }
+
+# Definitions of many objects: DDL's own loops, on a server that has such catalogs.
+COLUMNS = range(1600)
+LABELS = range(10000)
+
+
+def catalog_setup(many: int) -> str:
+    """So many tables and roles, half as many views and partitions, a table of 1,600 columns, and an enum of 10,000 labels."""
+    return f"""
+CREATE SCHEMA big;
+CREATE TABLE base (a int, b int);
+DO $$ BEGIN FOR i IN 1..{many} LOOP EXECUTE format('CREATE TABLE big.t%s (a int PRIMARY KEY, b text, c numeric)', i); END LOOP; END $$;
+DO $$ BEGIN FOR i IN 1..{many} LOOP EXECUTE format('CREATE ROLE r%s', i); END LOOP; END $$;
+DO $$ BEGIN FOR i IN 1..{many // 2} LOOP EXECUTE format('CREATE VIEW v%s AS SELECT a, b FROM base WHERE a > %s', i, i); END LOOP; END $$;
+CREATE TABLE parted (i int, s text) PARTITION BY RANGE (i);
+DO $$ BEGIN FOR i IN 1..{many // 2} LOOP EXECUTE format('CREATE TABLE part_%s PARTITION OF parted FOR VALUES FROM (%s) TO (%s)', i, i, i + 1); END LOOP; END $$;
+CREATE TYPE labels AS ENUM ({", ".join(f"'l{n}'" for n in LABELS)});
+CREATE TABLE labelled (x labels);
+CREATE TABLE wide ({", ".join(f"c{n} int" for n in COLUMNS)});
+CREATE VIEW wide_v AS SELECT * FROM wide;
+CREATE TABLE wide3 (LIKE wide);
+CREATE TABLE keys (id int PRIMARY KEY, v text);
+INSERT INTO keys SELECT g, 'v' || g FROM generate_series(1, 1000) g;
+"""
+
+
+def catalog(many: int) -> dict[str, str]:
+    """Statements about what `catalog_setup` makes."""
+    roles = ", ".join(f"r{n}" for n in range(1, many + 1, 5))
+    tables = ", ".join(f"big.t{n}" for n in range(1, many + 1))
+    return {
+        "catalog: create wide": "CREATE TABLE wide2 (" + ", ".join(f"c{n} int DEFAULT {n} CHECK (c{n} > 0)" for n in COLUMNS) + ")",
+        "catalog: like wide": "CREATE TABLE wide4 (LIKE wide INCLUDING ALL)",
+        "catalog: types of columns": "ALTER TABLE wide3 " + ", ".join(f"ALTER COLUMN c{n} TYPE bigint" for n in COLUMNS),
+        "catalog: defaults of columns": "ALTER TABLE wide3 " + ", ".join(f"ALTER COLUMN c{n} SET DEFAULT 5" for n in COLUMNS),
+        "catalog: checks of columns": "ALTER TABLE wide3 " + ", ".join(f"ADD CHECK (c{n} > 5)" for n in COLUMNS),
+        "catalog: drop columns": "ALTER TABLE wide3 " + ", ".join(f"DROP COLUMN c{n}" for n in COLUMNS[1:]),
+        "catalog: privileges of columns": f"GRANT SELECT ({', '.join(f'c{n}' for n in COLUMNS)}) ON wide TO {roles}",
+        "catalog: indexes": "DO $$ BEGIN FOR i IN 1..1500 LOOP EXECUTE format('CREATE INDEX ON wide (c%s)', i); END LOOP; END $$",
+        "catalog: rename a column of views": "ALTER TABLE base RENAME COLUMN a TO z",
+        "catalog: rename a table of views": "ALTER TABLE base RENAME TO base2",
+        "catalog: add a label": "ALTER TYPE labels ADD VALUE 'x' BEFORE 'l5'",
+        "catalog: rename a label": "ALTER TYPE labels RENAME VALUE 'l7' TO 'y'",
+        "catalog: labels as values": "INSERT INTO labelled SELECT ('l' || (g % 5000 + 100))::labels FROM generate_series(1, 100000) g",
+        "catalog: index of labels": "CREATE INDEX ON labelled (x)",
+        "catalog: privileges of tables": f"GRANT ALL ON ALL TABLES IN SCHEMA big TO {roles}",
+        "catalog: revoke": f"REVOKE SELECT ON ALL TABLES IN SCHEMA big FROM {roles}",
+        "catalog: memberships": f"GRANT {', '.join(f'r{n}' for n in range(1, many, 2))} TO {', '.join(f'r{n}' for n in range(2, many, 10))}",
+        "catalog: column of partitions": "ALTER TABLE parted ADD COLUMN n int DEFAULT 5",
+        "catalog: index of partitions": "CREATE INDEX ON parted (i)",
+        "catalog: check of partitions": "ALTER TABLE parted ADD CHECK (i > 0)",
+        "catalog: type in partitions": "ALTER TABLE parted ALTER COLUMN s TYPE varchar(10)",
+        "catalog: rows of partitions": f"INSERT INTO parted SELECT g % {many // 2} + 1 FROM generate_series(1, 1000000) g",
+        "catalog: pg_attribute": "SELECT count(*) FROM pg_attribute AS a, pg_attribute AS b",
+        "catalog: column_privileges": "SELECT count(*) FROM information_schema.column_privileges",
+        "catalog: table_privileges": "SELECT count(*) FROM information_schema.table_privileges",
+        "catalog: pg_depend": "SELECT count(*) FROM pg_depend",
+        "catalog: definitions of views": "SELECT sum(length(pg_get_viewdef(oid))) FROM pg_class WHERE relkind = 'v'",
+        "catalog: definitions of constraints": "SELECT sum(length(pg_get_constraintdef(oid))) FROM pg_constraint",
+        "catalog: analyze": "ANALYZE",
+        "catalog: truncate": f"TRUNCATE {tables}",
+        "catalog: lock": f"BEGIN; LOCK TABLE {tables}; ROLLBACK",
+        "catalog: drop owned": "DROP OWNED BY r6",
+        "catalog: drop tables": f"DROP TABLE {tables}",
+        "catalog: drop a schema": "DROP SCHEMA big CASCADE",
+        "catalog: drop a table of views": "DROP TABLE base CASCADE",
+        "catalog: drop partitions": "DROP TABLE parted",
+        "catalog: drop roles": "DROP ROLE " + ", ".join(f"r{n}" for n in range(3, many, 5)),
+        "catalog: schema of many": "CREATE SCHEMA many " + " ".join(f"CREATE TABLE t{n} (i int)" for n in range(5000)),
+    }

@@ -4,238 +4,31 @@ chance, no order of rows that the statement does not fix."""
 from __future__ import annotations
 
 import random
+import re
 
 from tree import Node, Part, listed
-
-#: a type's name in SQL, by the short name used here
-TYPES = {
-    "int2": "int2",
-    "int4": "int4",
-    "int8": "int8",
-    "numeric": "numeric",
-    "money2": "numeric(8,2)",
-    "float8": "float8",
-    "float4": "float4",
-    "text": "text",
-    "varchar": "varchar(10)",
-    "bpchar": "char(5)",
-    "bool": "bool",
-    "date": "date",
-    "timestamp": "timestamp",
-    "timestamptz": "timestamptz",
-    "time": "time",
-    "timetz": "timetz",
-    "interval": "interval",
-    "uuid": "uuid",
-    "bytea": "bytea",
-    "jsonb": "jsonb",
-    "ints": "int4[]",
-    "texts": "text[]",
-    "numerics": "numeric[]",
-    "mood": "mood",
-    "range": "int4range",
-    "inet": "inet",
-    "bits": "bit(3)",
-    "pair": "pair",
-}
-#: columns of these types are compared as another one
-SAME = {"money2": "numeric"}
-
-LITERALS = {
-    "int2": ["0", "1", "2", "-3", "7"],
-    "int4": ["0", "1", "2", "-1", "10", "65536"],
-    "int8": ["0", "1", "3", "-2", "10000000000"],
-    "numeric": ["0", "1", "1.0", "1.50", "2.5", "-0.5", "10", "10.0", "100.00"],
-    "float8": ["0", "1", "1.5", "-2.25", "1e10", "'NaN'", "'Infinity'"],
-    "float4": ["0", "1", "1.5", "-2.25"],
-    "text": ["''", "'a'", "'A'", "'1'", "'1.0'", "'01'", "'10'", "'b c'", "'24:00:00'", "'1 day'", "'é'", "'a '", "'{}'", "'null'"],
-    "varchar": ["''", "'a'", "'1'", "'1.0'", "'z z'"],
-    "bpchar": ["''", "'a'", "'a  '", "'1'", "'1.0'"],
-    "bool": ["true", "false"],
-    "date": ["'2020-01-01'", "'2020-02-29'", "'1999-12-31'"],
-    "timestamp": ["'2020-01-01 00:00'", "'2020-02-29 12:30:15.5'", "'1999-12-31 23:59:59'"],
-    "timestamptz": ["'2020-01-01 00:00+00'", "'2020-02-29 12:30:15.5+02'", "'1999-12-31 23:59:59-08'"],
-    "time": ["'00:00'", "'12:30:15.5'", "'24:00:00'"],
-    "timetz": ["'00:00+00'", "'12:30:15.5+02'", "'10:30:15.5+00'"],
-    "interval": ["'0'", "'1 day'", "'24 hours'", "'1 mon'", "'30 days'", "'-1 hour'", "'1 year 2 days 03:04:05'"],
-    "uuid": ["'00000000-0000-0000-0000-000000000001'", "'ffffffff-0000-0000-0000-000000000000'"],
-    "bytea": ["'\\x'", "'\\x00ff'", "'\\x61'"],
-    "jsonb": ["'1'", "'1.0'", "'\"a\"'", "'[1, 2]'", "'{\"a\": 1}'", "'{\"a\": 1.0, \"b\": null}'", "'null'"],
-    "ints": ["'{}'", "'{1}'", "'{1,2}'", "'{NULL,3}'"],
-    "texts": ["'{}'", "'{a}'", "'{1,1.0}'", "'{NULL,b}'"],
-    "numerics": ["'{}'", "'{1}'", "'{1.0}'", "'{1.00,2}'"],
-    "mood": ["'sad'", "'ok'", "'happy'"],
-    "range": ["'empty'", "'[1,5)'", "'[2,)'", "'(,3]'"],
-    "inet": ["'10.0.0.1'", "'10.0.0.0/8'", "'::1'"],
-    "bits": ["B'000'", "B'101'"],
-    "pair": ["ROW(1, 'a')", "ROW(1, NULL)", "ROW(2, '1.0')"],
-}
-#: the plainest values of each type, for making statements smaller
-SIMPLEST = {t: [f"{LITERALS[t][1]}::{TYPES[t]}", f"NULL::{TYPES[t]}"] for t in LITERALS}
-SIMPLEST |= {"bool": ["true", "false"], "money2": ["1::numeric(8,2)", "NULL::numeric(8,2)"]}
-
-#: result type → (text with $1 …, argument types)
-OPERATIONS: dict[str, list[tuple[str, tuple[str, ...]]]] = {
-    "int4": [
-        ("($1 + $2)", ("int4", "int2")),
-        ("($1 - $2)", ("int2", "int2")),
-        ("($1 % nullif($2, 0))", ("int4", "int2")),
-        ("length($1)", ("text",)),
-        ("length($1)", ("bpchar",)),
-        ("strpos($1, $2)", ("text", "text")),
-        ("ascii($1)", ("text",)),
-        ("($1)::int4", ("bool",)),
-        ("cardinality($1)", ("ints",)),
-        ("array_length($1, 1)", ("texts",)),
-        ("($1)[1]", ("ints",)),
-        ("($1 - $2)", ("date", "date")),
-        ("extract(year FROM $1)::int4", ("timestamp",)),
-        ("($1).a", ("pair",)),
-        ("lower($1)", ("range",)),
-        ("octet_length($1)", ("bytea",)),
-        ("jsonb_array_length(CASE WHEN jsonb_typeof($1) = 'array' THEN $1 END)", ("jsonb",)),
-    ],
-    "int2": [("abs($1)", ("int2",)), ("(($1)::int4 % 100)::int2", ("int4",))],
-    "int8": [("($1 * $2)", ("int2", "int8")), ("($1)::int8", ("int4",)), ("($1 & $2)", ("int8", "int8")), ("char_length($1)::int8", ("varchar",))],
-    "numeric": [
-        ("($1 + $2)", ("numeric", "numeric")),
-        ("($1 * $2)", ("numeric", "int4")),
-        ("($1 - $2)", ("money2", "numeric")),
-        ("round($1, 1)", ("numeric",)),
-        ("trunc($1)", ("numeric",)),
-        ("abs($1)", ("numeric",)),
-        ("($1)::numeric", ("int4",)),
-        ("($1)::numeric(8,2)", ("money2",)),
-        ("($1 / nullif($2, 0))", ("numeric", "int2")),
-        ("($1)[1]", ("numerics",)),
-        ("extract(epoch FROM $1)", ("interval",)),
-    ],
-    "money2": [("($1)::numeric(8,2)", ("int2",))],
-    "float8": [("($1 + $2)", ("float8", "float4")), ("abs($1)", ("float8",)), ("($1)::float8", ("numeric",)), ("floor($1)", ("float8",))],
-    "float4": [("(- $1)", ("float4",)), ("($1)::float4", ("int2",))],
-    "text": [
-        ("($1 || $2)", ("text", "text")),
-        ("($1 || $2)", ("varchar", "text")),
-        ("concat($1, $2)", ("text", "numeric")),
-        ("upper($1)", ("text",)),
-        ("lower($1)", ("varchar",)),
-        ("substr($1, $2)", ("text", "int4")),
-        ("trim($1)", ("text",)),
-        ("replace($1, $2, $3)", ("text", "text", "text")),
-        ("left($1, 2)", ("text",)),
-        ("reverse($1)", ("text",)),
-        ("lpad($1, 3, '*')", ("text",)),
-        ("split_part($1, '.', 1)", ("text",)),
-        ("($1)::text", ("numeric",)),
-        ("($1)::text", ("interval",)),
-        ("($1)::text", ("jsonb",)),
-        ("($1)::text", ("bpchar",)),
-        ("($1)::text", ("date",)),
-        ("($1)::text", ("bool",)),
-        ("($1)::text", ("mood",)),
-        ("($1)::text", ("ints",)),
-        ("($1)[2]", ("texts",)),
-        ("($1 ->> 'a')", ("jsonb",)),
-        ("array_to_string($1, ',')", ("texts",)),
-        ("($1).b", ("pair",)),
-        ("to_char($1, 'YYYY-MM-DD')", ("timestamp",)),
-        ("host($1)", ("inet",)),
-        ("encode($1, 'hex')", ("bytea",)),
-    ],
-    "varchar": [("($1)::varchar(10)", ("text",))],
-    "bpchar": [("($1)::char(5)", ("text",))],
-    "date": [("($1 + $2)", ("date", "int2")), ("($1)::date", ("timestamp",))],
-    "timestamp": [("($1 + $2)", ("timestamp", "interval")), ("($1)::timestamp", ("date",)), ("date_trunc('month', $1)", ("timestamp",)), ("($1 AT TIME ZONE 'UTC')", ("timestamptz",))],
-    "timestamptz": [("($1 - $2)", ("timestamptz", "interval")), ("($1 AT TIME ZONE 'UTC')", ("timestamp",))],
-    "time": [("($1)::time", ("timestamp",)), ("($1 + interval '1 hour')", ("time",))],
-    "timetz": [("($1)::timetz", ("time",))],
-    "interval": [("($1 + $2)", ("interval", "interval")), ("($1 - $2)", ("timestamp", "timestamp")), ("($1 * $2)", ("interval", "int2")), ("justify_days($1)", ("interval",)), ("(- $1)", ("interval",))],
-    "uuid": [],
-    "bytea": [("($1 || $2)", ("bytea", "bytea")), ("decode(md5($1), 'hex')", ("text",))],
-    "jsonb": [("($1 || $2)", ("jsonb", "jsonb")), ("to_jsonb($1)", ("text",)), ("to_jsonb($1)", ("numeric",)), ("jsonb_build_object('k', $1)", ("int4",)), ("($1 -> 'a')", ("jsonb",)), ("to_jsonb($1)", ("ints",))],
-    "ints": [("($1 || $2)", ("ints", "int4")), ("ARRAY[$1, $2]", ("int4", "int4")), ("($1)[1:2]", ("ints",)), ("array_remove($1, $2)", ("ints", "int4"))],
-    "texts": [("ARRAY[$1, $2]", ("text", "text")), ("string_to_array($1, '.')", ("text",)), ("array_append($1, $2)", ("texts", "text"))],
-    "numerics": [("ARRAY[$1, $2]", ("numeric", "numeric"))],
-    "mood": [],
-    "range": [("($1 * $2)", ("range", "range")), ("int4range(least($1, $2), greatest($1, $2))", ("int2", "int2"))],
-    "inet": [("($1 + 1)", ("inet",))],
-    "bits": [("(~ $1)", ("bits",)), ("($1 & $2)", ("bits", "bits"))],
-    "pair": [("ROW($1, $2)::pair", ("int4", "text"))],
-    "bool": [
-        ("($1 LIKE $2 || '%')", ("text", "text")),
-        ("starts_with($1, $2)", ("text", "text")),
-        ("($1 @> $2)", ("jsonb", "jsonb")),
-        ("($1 ? 'a')", ("jsonb",)),
-        ("($1 @> $2)", ("ints", "ints")),
-        ("($1 = ANY ($2))", ("int4", "ints")),
-        ("($1 = ANY ($2))", ("text", "texts")),
-        ("($1 <> ALL ($2))", ("numeric", "numerics")),
-        ("($1 < ANY ($2))", ("numeric", "numerics")),
-        ("($1 && $2)", ("range", "range")),
-        ("($1 @> $2)", ("range", "int4")),
-        ("isempty($1)", ("range",)),
-        ("($1 << $2)", ("inet", "inet")),
-        ("(($1, $2) < ($3, $4))", ("numeric", "text", "numeric", "text")),
-        ("(($1, $2) = ($3, $4))", ("text", "interval", "text", "interval")),
-        ("($1 = $2)", ("bpchar", "text")),
-        ("($1 = $2)", ("int4", "numeric")),
-        ("($1 < $2)", ("int8", "float8")),
-        ("($1 >= $2)", ("date", "timestamp")),
-    ],
-}
-ORDERED = [t for t in TYPES if t not in ("money2",)]
-#: aggregates: text with $1 … → result type, argument types
-AGGREGATES = [
-    ("count(*)", "int8", ()),
-    ("count($1)", "int8", None),
-    ("count(DISTINCT $1)", "int8", None),
-    ("min($1)", "=", ("int4", "numeric", "text", "date", "interval", "bpchar", "time", "mood", "timestamptz", "float8", "inet")),
-    ("max($1)", "=", ("int4", "numeric", "text", "date", "interval", "bpchar", "time", "mood", "timestamptz", "float8", "inet")),
-    ("sum($1)", "numeric", ("numeric", "int8")),
-    ("sum($1)", "int8", ("int4", "int2")),
-    ("sum($1)", "interval", ("interval",)),
-    ("bool_and($1)", "bool", ("bool",)),
-    ("bool_or($1)", "bool", ("bool",)),
-    ("bit_or($1)", "int4", ("int4",)),
-    ("round(avg($1), 3)", "numeric", ("numeric", "int4")),
-    ("array_agg($1 ORDER BY $1)", "@", ("int4", "text", "numeric")),
-    ("array_agg(DISTINCT $1)", "@", ("int4", "text")),
-    ("string_agg($1, ',' ORDER BY $1)", "text", ("text", "varchar")),
-    ("string_agg(DISTINCT $1, ',' ORDER BY $1)", "text", ("text", "varchar")),
-    ("jsonb_agg($1 ORDER BY $1)", "jsonb", ("int4", "text", "date")),
-]
-ARRAYS = {"int4": "ints", "text": "texts", "numeric": "numerics"}
-WINDOWS = [
-    ("row_number()", "int8", ()),
-    ("rank()", "int8", ()),
-    ("dense_rank()", "int8", ()),
-    ("lag($1)", "=", ("int4", "text", "numeric", "date")),
-    ("lead($1)", "=", ("int4", "text", "numeric", "interval")),
-    ("first_value($1)", "=", ("text", "numeric", "jsonb")),
-    ("last_value($1)", "=", ("text", "int4")),
-    ("count($1)", "int8", None),
-    ("sum($1)", "numeric", ("numeric",)),
-    ("max($1)", "=", ("text", "interval", "numeric")),
-]
-
+from values import (
+    AGGREGATES, ARRAYS, CATALOG_OPERATIONS, DISTANCES, FRAMES, LITERALS, OPERATIONS, ORDERED, ROW_FUNCTIONS, SAME, TYPES, UNORDERED, WINDOWS,
+)
 
 class Table:
-    def __init__(self, name: str, columns: list[tuple[str, str]], definition: list[str]):
+    """A relation: `unique`: each row has its own id; `given`: the columns that a statement may give values; `kind`: of what it is."""
+
+    def __init__(self, name: str, columns: list[tuple[str, str]], kind: str = "", given: list[tuple[str, str]] | None = None, unique: bool = True):
         self.name = name
         self.columns = columns
-        self.definition = definition
-        self.rows: list[list[str]] = []
-
-    def create(self) -> list[str]:
-        return [f"CREATE TABLE {self.name} ({', '.join(self.definition)})"]
+        self.kind = kind
+        self.given = given if given is not None else [c for c in columns if c[0] != "id"]
+        self.unique = unique and any(n == "id" for n, _ in columns)
 
 
 class Generator:
     def __init__(self, seed: int):
         self.random = random.Random(seed)
         self.tables: list[Table] = []
-        self.indexes: list[str] = []
         self.counter = 0
+        #: without what the server keeps as the expression that it stands for, and prints so
+        self.stored = False
 
     def unique(self, prefix: str) -> str:
         self.counter += 1
@@ -243,53 +36,6 @@ class Generator:
 
     def chance(self, p: float) -> bool:
         return self.random.random() < p
-
-    # --- schema and rows -------------------------------------------------------------------------------------------
-
-    def schema(self) -> list[str]:
-        """The statements that make the tables, their rows and indexes."""
-        r = self.random
-        self.tables, out = [], []
-        for n in range(r.randint(2, 3)):
-            types = r.sample([t for t in TYPES if t != "pair"], r.randint(4, 8))
-            for wanted in ("numeric", "text"):
-                if wanted not in types:
-                    types.append(wanted)
-            columns = [("id", "int4")] + [(f"c{i}", t) for i, t in enumerate(types)]
-            definition = ["id int4 PRIMARY KEY"]
-            for name, t in columns[1:]:
-                text = f"{name} {TYPES[t]}"
-                if self.chance(0.1):
-                    text += f" DEFAULT {r.choice(LITERALS[self.kind(t)])}"
-                definition.append(text)
-            if self.chance(0.3):
-                base = Table("", columns, [])
-                scope = [("", base)]
-                definition.append(f"CHECK ({self.expression('bool', 2, scope, queries=False)} IS NOT FALSE OR true)")
-            table = Table(f"t{n}", columns, definition)
-            out += table.create()
-            count = r.choice([0, 3, 6, 12, 25])
-            rows = []
-            for i in range(count):
-                values = [str(i + 1)]
-                for _, t in columns[1:]:
-                    values.append("NULL" if self.chance(0.15) else r.choice(LITERALS[self.kind(t)]))
-                rows.append(f"({', '.join(values)})")
-            if rows:
-                out.append(f"INSERT INTO {table.name} VALUES {', '.join(rows)}")
-            for name, t in columns[1:]:
-                if self.chance(0.3):
-                    order = r.choice(["", " DESC", " NULLS FIRST"])
-                    out.append(f"CREATE INDEX ON {table.name} ({name}{order})")
-            self.tables.append(table)
-            if self.chance(0.5):
-                out.append(f"ANALYZE {table.name}")
-        if self.chance(0.5):
-            query, types = self.select(2, [], 3, top=False)
-            names = [f"v{i}" for i in range(len(types))]
-            out.append(f"CREATE VIEW w ({', '.join(names)}) AS {query}")
-            self.tables.append(Table("w", list(zip(names, types)), []))
-        return out
 
     @staticmethod
     def kind(t: str) -> str:
@@ -301,30 +47,26 @@ class Generator:
         if self.chance(0.1):
             return Node(f"NULL::{TYPES[t]}", type=t)
         text = self.random.choice(LITERALS[self.kind(t)])
-        if t in ("int4", "bool", "bits") and self.chance(0.8) and not (t == "int4" and len(text) > 9):
+        if t in ("int4", "bool", "bits", "varbit") and self.chance(0.8) and not (t == "int4" and len(text) > 9):
             return Node(f"({text})" if text.startswith("-") else text, type=t)
         if t == "numeric" and "." in text and not text.startswith("-"):
             return Node(text, type=t)
-        return Node(f"({text})::{TYPES[t]}" if t != "pair" else f"{text}::pair", type=t)
+        return Node(f"({text})::{TYPES[t]}" if not text.startswith(("ROW", "ARRAY")) else f"{text}::{TYPES[t]}", type=t)
 
     def column(self, t: str, scope: list[tuple[str, Table]]) -> Node | None:
         found = [
             f"{alias}.{name}" if alias else name
             for alias, table in scope
             for name, ct in table.columns
-            if ct == t or t == "numeric" and ct == "money2"
+            if ct == t or SAME.get(ct) == t
         ]
         return Node(self.random.choice(found), type=t) if found else None
 
     def fill(self, template: str, types: tuple[str, ...], depth: int, scope: list, queries: bool, result: str) -> Node:
         args = [self.expression(t, depth, scope, queries) for t in types]
-        parts: list[Part] = []
-        rest = template
-        while "$" in rest:
-            before, rest = rest.split("$", 1)
-            parts += [before, args[int(rest[0]) - 1].copy()]
-            rest = rest[1:]
-        return Node(*parts, rest, type=result)
+        # the digits of the marks are the odd pieces
+        pieces = re.split(r"\$(\d)", template)
+        return Node(*(args[int(p) - 1].copy() if i % 2 else p for i, p in enumerate(pieces)), type=result)
 
     def expression(self, t: str, depth: int, scope: list[tuple[str, Table]], queries: bool = True) -> Node:
         r = self.random
@@ -345,16 +87,24 @@ class Generator:
             return Node(*parts, type=t)
         if choice < 0.45:
             return Node("coalesce(", below(t), ", ", below(t), ")", type=t)
-        if choice < 0.52:
+        if choice < 0.52 and t not in UNORDERED:
             return Node("nullif(", below(t), ", ", below(t), ")", type=t)
-        if choice < 0.58:
+        if choice < 0.58 and t not in UNORDERED:
             return Node(r.choice(["greatest", "least"]) + "(", below(t), ", ", below(t), ")", type=t)
         if choice < 0.64 and queries:
             return self.scalar_query(t, depth - 1, scope)
-        if OPERATIONS[t]:
-            template, types = r.choice(OPERATIONS[t])
+        found = self.operations(t)
+        if found:
+            template, types = r.choice(found)
             return self.fill(template, types, depth - 1, scope, queries, t)
         return column or self.literal(t)
+
+    def operations(self, t: str) -> list[tuple[str, tuple[str, ...]]]:
+        """What gives a value of a type: the chosen templates, or everything that the catalogs know."""
+        chosen, every = OPERATIONS.get(t, []), CATALOG_OPERATIONS.get(t, [])
+        if self.stored:
+            return [o for o in chosen if not re.search(r"OVERLAPS|ROW\(.*NULL|IN \(|\|\| \$|concat|format|num_nonnulls|SELECT", o[0])]
+        return every if not chosen or every and self.chance(0.4) else chosen
 
     def condition(self, depth: int, scope: list, queries: bool) -> Node:
         r = self.random
@@ -383,7 +133,7 @@ class Generator:
             if self.chance(0.5):
                 return Node("(", below(t), r.choice([" IN (", " NOT IN (", " = ANY (", " < ALL ("]), query, "))", type="bool")
             return Node("EXISTS (", query, ")", type="bool")
-        template, types = r.choice(OPERATIONS["bool"])
+        template, types = r.choice(self.operations("bool"))
         return self.fill(template, types, depth - 1, scope, queries, "bool")
 
     def scalar_query(self, t: str, depth: int, scope: list) -> Node:
@@ -395,8 +145,7 @@ class Generator:
             value: Node = Node(self.random.choice(["min(", "max("]), self.expression(t, max(depth, 0), [(alias, table)], False), ")", type=t)
             where = Node(" WHERE ", self.expression("bool", depth, inner, False), optional=True)
             return Node("(SELECT ", value, f" FROM {table.name} {alias}", where, ")", type=t)
-        keys = [name for name, ct in table.columns if name == "id"]
-        if not keys:
+        if not table.unique:
             return self.literal(t)
         value = self.expression(t, depth, inner, False)
         return Node("(SELECT ", value, f" FROM {table.name} {alias} WHERE {alias}.id = ", self.expression("int4", 0, scope), ")", type=t)
@@ -410,7 +159,7 @@ class Generator:
         if depth > 1 and self.chance(0.25):
             query, types = self.select(depth - 1, [], r.randint(1, 3), top=False)
             names = [f"x{i}" for i in range(len(types))]
-            table = Table("", list(zip(names, types)), [])
+            table = Table("", list(zip(names, types)))
             return Node("(", query, f") AS {alias} ({', '.join(names)})"), (alias, table)
         if self.chance(0.08):
             types = [r.choice(list(LITERALS)) for _ in range(2)]
@@ -418,43 +167,84 @@ class Generator:
                 Node("(", *[p for i, t in enumerate(types) for p in ([", "] if i else []) + [self.expression(t, 1, [], False)]], ")")
                 for _ in range(r.randint(1, 3))
             ]
-            table = Table("", [("x0", types[0]), ("x1", types[1])], [])
+            table = Table("", [("x0", types[0]), ("x1", types[1])])
             return Node("(VALUES ", listed(rows), f") AS {alias} (x0, x1)"), (alias, table)
+        if self.chance(0.06):
+            return self.row_function(alias, [])
         table = r.choice(self.tables)
         return Node(f"{table.name} AS {alias}"), (alias, table)
+
+    def row_function(self, alias: str, scope: list) -> tuple[Node, tuple[str, Table]]:
+        """A call in FROM."""
+        template, types, args = self.random.choice(ROW_FUNCTIONS)
+        call = self.fill(template, args, 1, scope, False, "")
+        columns = [(f"x{i}", t) for i, t in enumerate(types)]
+        numbered = ""
+        if self.chance(0.3):
+            columns.append(("n", "int8"))
+            numbered = " WITH ORDINALITY"
+        return Node(call, f"{numbered} AS {alias} ({', '.join(n for n, _ in columns)})"), (alias, Table("", columns))
+
+    def lateral(self, scope: list, depth: int, outer: list) -> tuple[Node, tuple[str, Table]]:
+        """An item of FROM that sees those before it."""
+        alias = self.unique("a")
+        if self.chance(0.5):
+            return self.row_function(alias, scope)
+        query, types = self.select(depth - 1, scope, self.random.randint(1, 2), top=False)
+        columns = [(f"x{i}", t) for i, t in enumerate(types)]
+        return Node("LATERAL (", query, f") AS {alias} ({', '.join(n for n, _ in columns)})"), (alias, Table("", columns))
 
     def select(self, depth: int, outer: list, width: int, types: list[str] | None = None, top: bool = True) -> tuple[Node, list[str]]:
         """A query and the types of its columns."""
         r = self.random
-        types = types or [r.choice(list(LITERALS) + ["numeric", "text", "text"]) for _ in range(width)]
+        chosen = not types
+        types = types or [r.choice(list(LITERALS) + ["numeric", "text", "text"] * 4) for _ in range(width)]
+        ordered = not UNORDERED & set(types)
         choice = r.random()
         if depth > 1 and choice < 0.18:
             left, _ = self.select(depth - 1, outer, width, types, top=False)
             right, _ = self.select(depth - 1, outer, width, types, top=False)
             word = r.choice([" UNION ", " UNION ALL ", " INTERSECT ", " EXCEPT ", " INTERSECT ALL ", " EXCEPT ALL "])
-            return Node("(", left, ")", word, "(", right, ")"), types
+            return Node("(", left, ")", " UNION ALL " if UNORDERED & set(types) else word, "(", right, ")"), types
+        if chosen and depth > 1 and choice < 0.24:
+            return self.grouping_sets(depth, outer)
         parts: list[Part] = []
         saved = self.tables
-        if depth > 1 and choice < 0.28:
+        if depth > 1 and 0.28 <= choice < 0.33:
+            name = self.unique("q")
+            query, columns = self.recursive(name, depth)
+            parts += [f"WITH RECURSIVE {name} ({', '.join(n for n, _ in columns)}) AS (", query, ") "]
+            self.tables = self.tables + [Table(name, columns)] * 3
+        elif depth > 1 and choice < 0.28:
             query, inner = self.select(depth - 1, [], r.randint(1, 3), top=False)
             name = self.unique("q")
             columns = [(f"y{i}", t) for i, t in enumerate(inner)]
             hint = r.choice(["", "", " MATERIALIZED", " NOT MATERIALIZED"])
             parts += [f"WITH {name} ({', '.join(n for n, _ in columns)}) AS{hint} (", query, ") "]
-            self.tables = self.tables + [Table(name, columns, [])] * 3
+            self.tables = self.tables + [Table(name, columns)] * 3
         item, entry = self.source(depth, outer)
         scope = [entry]
         sources: list[Part] = [item]
         for _ in range(r.choice([0, 0, 1, 1, 2]) if depth > 1 else 0):
-            item, entry = self.source(depth - 1, outer)
-            joined = [entry] + scope
-            on = self.join_condition(entry, scope, depth)
-            word = r.choice([" JOIN ", " LEFT JOIN ", " RIGHT JOIN ", " JOIN "])
-            sources.append(Node(word, item, " ON ", on))
-            scope = joined
+            if self.chance(0.15):
+                item, entry = self.lateral(scope, depth, outer)
+                word = r.choice([" JOIN ", " LEFT JOIN ", " CROSS JOIN ", ", "])
+                sources.append(Node(word, item, " ON true" if "T JOIN" in word or word == " JOIN " else ""))
+                if word == ", ":
+                    # a comma binds less than JOIN does
+                    scope = [entry] + scope
+                    break
+            else:
+                item, entry = self.source(depth - 1, outer)
+                word = r.choice([" JOIN ", " LEFT JOIN ", " RIGHT JOIN ", " JOIN ", " FULL JOIN "])
+                on, equal = self.join_condition(entry, scope, depth)
+                if word == " FULL JOIN " and not equal:
+                    word = " LEFT JOIN "
+                sources.append(Node(word, item, " ON ", on))
+            scope = [entry] + scope
         self_scope = scope + outer
         where = Node(" WHERE ", self.expression("bool", min(depth, 2), self_scope), optional=True) if self.chance(0.6) else ""
-        grouped = self.chance(0.25)
+        grouped = ordered and self.chance(0.25)
         windows = not grouped and self.chance(0.15)
         targets: list[Part] = []
         tail: list[Part] = []
@@ -475,30 +265,67 @@ class Generator:
             for t in types:
                 window = self.window(t, scope) if windows else None
                 targets.append(window or self.expression(t, depth - 1, self_scope))
-        distinct = Node("DISTINCT ", optional=True) if not grouped and self.chance(0.15) else ""
+        distinct = Node("DISTINCT ", optional=True) if ordered and not grouped and self.chance(0.15) else ""
         self.tables = saved
         parts += ["SELECT ", distinct, Node(*[p for i, x in enumerate(targets) for p in ([", "] if i else []) + [x]])]
         parts += [" FROM ", Node(*sources), where, *tail]
-        if top:
+        if top and ordered:
             order = [f"{i + 1}{r.choice(['', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST'])}" for i in range(len(types))]
             if self.chance(0.5):
                 limit = Node(f" LIMIT {r.randint(0, 5)}{r.choice(['', ' OFFSET 1'])}", optional=True) if self.chance(0.3) else ""
                 parts += [Node(f" ORDER BY {', '.join(order)}", limit, optional=True)]
         return Node(*parts), types
 
-    def join_condition(self, entry: tuple[str, Table], scope: list, depth: int) -> Node:
+    def join_condition(self, entry: tuple[str, Table], scope: list, depth: int) -> tuple[Node, bool]:
+        """A condition, and whether it is an equality of columns alone."""
         pairs = [
             (f"{entry[0]}.{a}", f"{alias}.{b}")
             for a, ta in entry[1].columns
             for alias, table in scope
             for b, tb in table.columns
-            if ta == tb
+            if ta == tb and ta not in UNORDERED
         ]
         if pairs and self.chance(0.7):
             a, b = self.random.choice(pairs)
             extra = Node(" AND ", self.expression("bool", 1, [entry] + scope, False), optional=True) if self.chance(0.3) else ""
-            return Node(f"{a} = {b}", extra)
-        return self.expression("bool", min(depth, 2), [entry] + scope, False)
+            return Node(f"{a} = {b}", extra), not extra
+        return self.expression("bool", min(depth, 2), [entry] + scope, False), False
+
+    def recursive(self, name: str, depth: int) -> tuple[Node, list[tuple[str, str]]]:
+        """The query of a WITH RECURSIVE that counts to its end, and its columns."""
+        t = self.random.choice(["int4", "numeric", "text", "date", "jsonb", "interval", "ints", "range", "bool"])
+        columns = [("n", "int4"), ("x", t)]
+        first = self.expression(t, 1, [], False)
+        again = self.expression(t, 2, [(name, Table(name, columns))], False)
+        word = self.random.choice(["UNION", "UNION ALL"])
+        return Node(f"SELECT 1, (", first, f")::{TYPES[t]} {word} SELECT n + 1, (", again, f")::{TYPES[t]} FROM {name} WHERE n < {self.random.randint(2, 4)}"), columns
+
+    def grouping_sets(self, depth: int, outer: list) -> tuple[Node, list[str]]:
+        """A query with grouping sets over columns."""
+        r = self.random
+        item, entry = self.source(depth, outer)
+        found = [c for c in entry[1].columns if c[1] not in UNORDERED]
+        if not found:
+            return self.select(depth - 1, outer, 1, top=False)
+        keys = r.sample(found, min(len(found), r.randint(1, 3)))
+        names = [f"{entry[0]}.{n}" for n, _ in keys]
+        sets = r.choice([
+            f"ROLLUP ({', '.join(names)})",
+            f"CUBE ({', '.join(names[:2])})" + "".join(f", {n}" for n in names[2:]),
+            "GROUPING SETS (" + ", ".join(f"({n})" for n in names) + ", ())",
+            f"GROUPING SETS (({', '.join(names)}), ({names[0]}), ({names[0]}))",
+            f"DISTINCT ROLLUP ({', '.join(names)}), ROLLUP ({names[0]})",
+        ])
+        targets: list[Part] = [*names, f"grouping({', '.join(names)})"]
+        types = [t for _, t in keys] + ["int4"]
+        for t in r.sample(["int8", "numeric", "text", "bool"], 2):
+            aggregate = self.aggregate(t, 1, [entry])
+            if aggregate is not None:
+                targets.append(aggregate)
+                types.append(t)
+        where = Node(" WHERE ", self.expression("bool", 1, [entry]), optional=True) if self.chance(0.4) else ""
+        having = Node(" HAVING ", r.choice(["count(*) > 1", f"grouping({names[0]}) = 0", "count(*) < 4"]), optional=True) if self.chance(0.3) else ""
+        return Node("SELECT ", *[p for i, x in enumerate(targets) for p in ([", "] if i else []) + [x]], " FROM ", item, where, f" GROUP BY {sets}", having), types
 
     def aggregate(self, t: str, depth: int, scope: list) -> Node | None:
         found = []
@@ -529,62 +356,19 @@ class Generator:
         template, types = self.random.choice(found)
         call = self.fill(template, types, 1, scope, False, t)
         # every row has its own place: the keys of all entries come last
-        keys = [f"{alias}.id" for alias, table in scope if any(n == "id" for n, _ in table.columns)]
+        keys = [f"{alias}.id" for alias, table in scope if table.unique]
         if len(keys) != len(scope):
             return None
-        ranked = template.startswith(("rank", "dense"))
-        first = self.expression(self.random.choice(["text", "numeric", "interval", "date"]), 1, scope, False)
+        ranked = template.startswith(("rank", "dense", "percent", "cume"))
+        distance = self.random.choice(list(DISTANCES)) if not ranked and template.startswith(("count", "sum", "max", "bool")) and self.chance(0.25) else ""
+        first = self.expression(distance or self.random.choice(["text", "numeric", "interval", "date", "range", "mood"]), 1, scope, False)
         partition = Node("PARTITION BY ", self.expression(self.random.choice(["text", "numeric", "bool"]), 1, scope, False), " ", optional=True)
-        order = [first] if ranked else [first, ", " + ", ".join(keys)]
-        frame = "" if ranked or not self.chance(0.3) else Node(self.random.choice([" ROWS BETWEEN 1 PRECEDING AND CURRENT ROW", " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING", " GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING"]), optional=True)
+        direction = self.random.choice(["", "", " DESC", " NULLS FIRST", " DESC NULLS LAST"])
+        order = [first, direction] if ranked or distance else [first, direction + ", " + ", ".join(keys)]
+        frame: Part = ""
+        if distance:
+            d = DISTANCES[distance]
+            frame = f" RANGE BETWEEN {self.random.choice([d + ' PRECEDING AND CURRENT ROW', d + ' PRECEDING AND ' + d + ' FOLLOWING', 'CURRENT ROW AND ' + d + ' FOLLOWING EXCLUDE CURRENT ROW'])}"
+        elif not ranked and self.chance(0.4):
+            frame = Node(self.random.choice(FRAMES), optional=True)
         return Node(call, " OVER (", partition, "ORDER BY ", *order, frame, ")", type=t)
-
-    # --- statements ------------------------------------------------------------------------------------------------
-
-    def statement(self) -> tuple[Node, str]:
-        """A statement, and the table that it changes (empty: none)."""
-        tables = [t for t in self.tables if t.definition]
-        if self.chance(0.75) or not tables:
-            return self.select(self.random.randint(1, 3), [], self.random.randint(1, 3))[0], ""
-        table = self.random.choice(tables)
-        scope = [(table.name, table)]
-        returning: Part = ""
-        if self.chance(0.6):
-            returned: list[Part] = [self.expression(self.random.choice(["text", "numeric", "bool", "int4"]), 1, scope) for _ in range(2)]
-            returning = Node(" RETURNING ", listed(returned), optional=True)
-        choice = self.random.random()
-        where = Node(" WHERE ", self.expression("bool", 2, scope), optional=True)
-        if choice < 0.25:
-            return Node(f"DELETE FROM {table.name}", where, returning), table.name
-        settable = [c for c in table.columns if c[0] != "id"]
-        if choice < 0.6:
-            chosen = self.random.sample(settable, min(len(settable), self.random.randint(1, 2)))
-            keyed = [t for t in self.tables if any(n == "id" for n, _ in t.columns)]
-            if choice < 0.4 and keyed:
-                # by both keys: a row that several would change is changed by any of them
-                other = self.random.choice(keyed)
-                alias = self.unique("a")
-                both = scope + [(alias, other)]
-                sets: list[Part] = [Node(f"{n} = ", self.expression(t, 1, both)) for n, t in chosen]
-                condition = Node(" AND ", self.expression("bool", 1, both), optional=True)
-                joined = f" FROM {other.name} AS {alias} WHERE {table.name}.id = {alias}.id"
-                return Node(f"UPDATE {table.name} SET ", listed(sets), joined, condition, returning), table.name
-            sets = [Node(f"{n} = ", self.expression(t, 2, scope)) for n, t in chosen]
-            return Node(f"UPDATE {table.name} SET ", listed(sets), where, returning), table.name
-        rows: list[Part] = []
-        for i in range(self.random.randint(1, 3)):
-            values: list[Part] = [str(self.random.choice([i + 1, 100 + i]))]
-            for _, t in table.columns[1:]:
-                values += [", ", self.expression(t, 1, []) if self.chance(0.8) else "DEFAULT"]
-            rows.append(Node("(", *values, ")"))
-        conflict: Part = ""
-        kind = self.random.random()
-        if kind < 0.3:
-            conflict = " ON CONFLICT DO NOTHING"
-        elif kind < 0.8:
-            name, t = self.random.choice(settable)
-            excluded = ("excluded", table)
-            value = self.expression(t, 1, scope + [excluded], False)
-            condition = Node(" WHERE ", self.expression("bool", 1, scope + [excluded], False), optional=True)
-            conflict = Node(f" ON CONFLICT (id) DO UPDATE SET {name} = ", value, condition)
-        return Node(f"INSERT INTO {table.name} VALUES ", listed(rows), conflict, returning), table.name

@@ -4,8 +4,9 @@ same."""
 
 from __future__ import annotations
 
-from generate import LITERALS, TYPES, Generator
+from generate import Generator, Table
 from tree import Node, Part
+from values import LITERALS, TYPES
 
 #: the statements of one case stand in one tree, so that making it smaller makes all of them smaller
 SEPARATOR = ";\n"
@@ -13,15 +14,21 @@ DEFINITIONS = "SELECT pg_get_constraintdef(oid), pg_get_constraintdef(oid, true)
 
 
 def expression(g: Generator, t: str, alias: str, columns: list[tuple[str, str]], queries: bool) -> Node:
-    from generate import Table
-
-    return g.expression(t, 2, [(alias, Table("", columns, []))], queries)
+    return g.expression(t, 2, [(alias, Table("", columns))], queries)
 
 
 def case(g: Generator) -> Node:
     """A case of one of the kinds."""
+    g.stored = True
+    try:
+        return of_a_kind(g)
+    finally:
+        g.stored = False
+
+
+def of_a_kind(g: Generator) -> Node:
     r = g.random
-    table = r.choice([t for t in g.tables if t.definition])
+    table = r.choice([t for t in g.tables if t.kind == "table"])
     columns = table.columns
     listed = ", ".join(f"{n} {TYPES[t]}" for n, t in columns)
     copied = f"INSERT INTO s SELECT * FROM {table.name} ON CONFLICT DO NOTHING"

@@ -26,6 +26,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+import oracle as reference  # noqa: E402
 import pgwire  # noqa: E402
 import server  # noqa: E402
 
@@ -156,10 +157,7 @@ def main() -> int:
     for path in options.files or sorted(HERE.glob("*.login")):
         if options.target == "postgres":
             # roles are the cluster's: each file has a fresh one, or names roles of its own
-            admin = pgwire.from_environment("postgres")
-            version = admin.query("SELECT version()")[0][0] or ""
-            if not version.startswith("PostgreSQL 15.") or "sqlite" in version.lower():
-                raise SystemExit(f"this is not a PostgreSQL 15, so it cannot say what is right: {version}")
+            admin = reference.connect()
             where = (os.environ["PGHOST"], int(os.environ.get("PGPORT", "5432")))
             admin.query("CREATE DATABASE entry TEMPLATE template0")
             setter = pgwire.from_environment("entry")

@@ -9,6 +9,7 @@ import contextlib
 import os
 import pathlib
 import random
+import re
 import shutil
 import sqlite3
 import sys
@@ -41,7 +42,7 @@ class Recorded:
 
 def run_recorded(folder: str, seconds: float, seed: int, sync: int = 2000) -> Recorded:
     """Runs the workload under the recording library, and kills the server at its end."""
-    with recording(folder, sync) as s:
+    with recording(folder, sync, FAULTS_WRITE="300") as s:
         work = workload.Workload(s, seed)
         work.set_up()
         work.run(seconds)
@@ -60,7 +61,7 @@ def recording(folder: str, sync: int, **more: str) -> Iterator[server.Server]:
     environment = {"LD_PRELOAD": record.shim(folder), "FAULTS_ROOT": data, "FAULTS_TRACE": trace, "FAULTS_SYNC": str(sync), **more}
     os.environ.update(environment)
     try:
-        s = server.Server("--data-dir", data, directory=folder)
+        s = server.Server("--data-dir", data, "--server-files", data, directory=folder)
     finally:
         for key in environment:
             del os.environ[key]
@@ -99,6 +100,8 @@ class Claims:
         self.foreign: set[int] = set()
         self.foreign_tables: set[str] = set()
         self.counters: dict[int, int] = {}
+        #: all tables of the workload are there
+        self.set_up = False
         self.gone: set[int] = set()
         self.tables: dict[str, int] = {}
         self.no_tables: set[str] = set()
@@ -127,6 +130,8 @@ class Claims:
                     self.foreign_tables.add(data)
                 case "counter":
                     self.counters[data[0]] = max(self.counters.get(data[0], 0), data[1])
+                case "set up":
+                    self.set_up = True
                 case "no row":
                     self.gone.add(data)
                 case "table":
@@ -163,17 +168,51 @@ def check_cold(db: sqlite3.Connection) -> list[str]:
     return [f"changes are there in part: {torn}"] if torn else []
 
 
+def check_exported(folder: str, counters: dict[int, int]) -> list[str]:
+    """What files got from COPY TO that the database has lost. (Of a file, any part may be there.)"""
+    wrong = []
+    for name in os.listdir(folder):
+        if name.endswith(".rows"):
+            for line in pathlib.Path(folder, name).read_bytes().split(b"\n"):
+                if found := re.fullmatch(rb"<(\d+):(\d+)>", line):
+                    i, v = map(int, found.groups())
+                    if counters.get(i, -1) < v:
+                        wrong.append(f"{name} has counter {i} at {v}, the database at {counters.get(i)}")
+    return wrong
+
+
+def check_copies(folder: str, claims: Claims) -> list[str]:
+    """What copies of a database have that the database itself has lost."""
+    wrong = []
+    original = os.path.join(folder, f"{workload.ORIGINAL}.db")
+    copies = [n for n in os.listdir(folder) if n.startswith("copy_") and n.endswith(".db")]
+    if copies and os.path.exists(original):
+        db = sound(original)
+        last = db.execute("SELECT max(i) FROM n").fetchone()[0] or 0
+        db.close()
+        for name in copies:
+            db = sound(os.path.join(folder, name))
+            copied = db.execute("SELECT max(i) FROM n").fetchone()[0] or 0
+            db.close()
+            if copied > last:
+                wrong.append(f"{name} has row {copied}, the database that it was copied from row {last}")
+    return wrong
+
+
 def few(items) -> str:
     items = sorted(items)
     return f"{items[:5]}" + (f" and {len(items) - 5} more" if len(items) > 5 else "")
 
 
-def check_plainly(folder: str, claims: Claims) -> list[str]:
-    """What is wrong with an image, as plain SQLite sees it. It is changed by this: SQLite recovers it."""
+def check_plainly(folder: str, claims: Claims, large: bool = True) -> list[str]:
+    """What is wrong with an image, as plain SQLite sees it. It is changed by this: SQLite recovers it. `large`: the large database is looked
+    at, too."""
     wrong = []
     try:
         # (before the workload's tables are there nothing is claimed but names)
-        if claims.counters and os.path.exists(os.path.join(folder, "postgres.db")):
+        if not large:
+            pass
+        elif claims.set_up and os.path.exists(os.path.join(folder, "postgres.db")):
             db = sound(os.path.join(folder, "postgres.db"))
             there = {i for (i,) in db.execute("SELECT id FROM w")}
             if claims.rows - there:
@@ -188,6 +227,7 @@ def check_plainly(folder: str, claims: Claims) -> list[str]:
             if behind:
                 wrong.append(f"counters have gone back: {list(behind.items())[:5]}")
             wrong += check_cold(db)
+            wrong += check_exported(folder, counters)
             balance = db.execute("SELECT sum(balance) FROM account").fetchone()[0]
             if balance not in (workload.BALANCE, None):
                 wrong.append(f"the accounts have {balance}")
@@ -207,7 +247,7 @@ def check_plainly(folder: str, claims: Claims) -> list[str]:
                 if column not in [r[1] for r in db.execute(f"PRAGMA table_info({table})")]:
                     wrong.append(f"column {column} of {table} is lost")
             db.close()
-        elif claims.counters:
+        elif claims.set_up:
             wrong.append("postgres.db is lost")
         for name, n in claims.contents.items():
             path = os.path.join(folder, f"{name}.db")
@@ -225,6 +265,7 @@ def check_plainly(folder: str, claims: Claims) -> list[str]:
                 wrong.append(f"database {name} is back")
             if os.path.exists(os.path.join(folder, f"{name}.db-wal")):
                 wrong.append(f"the log of database {name} is back")
+        wrong += check_copies(folder, claims)
         # those that nobody was told of yet
         for name in os.listdir(folder):
             if name.startswith(("x_", "left_")) and name.endswith(".db") and name.removesuffix(".db") not in claims.contents:
@@ -304,7 +345,7 @@ def check_one_with_server(s: server.Server, prefix: str, claims: Claims, names: 
         c.query(f"SELECT * FROM {table}")
     c.query("CREATE TABLE after_the_crash (i int)")
     c.close()
-    if not claims.counters:
+    if not claims.set_up:
         return
     c = connect(s, prefix + "postgres")
     there = {int(i) for (i,) in c.query("SELECT id FROM w")}
@@ -391,7 +432,11 @@ def needed(run: Recorded, site: str, most: int, seed: int) -> str | None:
             places.append(i)
     if not places:
         return None
-    wanted = sorted(min(len(run.events) - 1, rng.choice(places) + int(rng.expovariate(1 / 40))) for _ in range(most))
+    # the order of names matters for a moment only, until the next sync of the folder; what a file has lost shows for long
+    names = site.startswith("folder")
+    wanted = sorted(
+        min(len(run.events) - 1, rng.choice(places) + (rng.randint(0, 5) if names and i % 4 else int(rng.expovariate(1 / 40)))) for i in range(most)
+    )
     disk = run.disk(frozenset([site]))
     at = 0
     for point in wanted:
@@ -399,11 +444,12 @@ def needed(run: Recorded, site: str, most: int, seed: int) -> str | None:
             disk.play(run.events[at])
             at += 1
         claims = Claims(run.notes, point)
-        for _ in range(3):
+        for _ in range(6 if names else 3):
             how, files = disk.image(rng)
             with tempfile.TemporaryDirectory(prefix="pgsqlite-image.") as folder:
                 write_image(folder, files, rng)
-                wrong = check_plainly(folder, claims)
+                # (what names have to do with is in small databases)
+                wrong = check_plainly(folder, claims, large=not names or rng.random() < 0.2)
             if wrong:
                 return f"event {point} ({how}): {wrong[0]}"
     return None

@@ -8,6 +8,7 @@
  *   FAULTS_ROOT    files below this folder count, all others are left alone
  *   FAULTS_TRACE   the record goes to this file (trace.py reads it)
  *   FAULTS_SYNC    a sync takes so many microseconds and is not passed on to the system: power is only cut on paper
+ *   FAULTS_WRITE   after every third write a pause of so many microseconds: syncs come between the writes of one transaction
  *   FAULTS_FAIL    "N KIND COUNT": the calls N to N+COUNT-1 that change files fail. KIND: eio, enospc, short (half of a write is written)
  *   FAULTS_ONLY    only calls of these kinds (letters of the record) are counted
  *   FAULTS_NAMES   only calls on files whose names end with this are counted
@@ -38,7 +39,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char root[4096];
 static size_t root_length;
 static int trace = -1;
-static long sync_microseconds = -1;
+static long sync_microseconds = -1, write_microseconds;
 static long fail_first, fail_count;
 static int fail_errno, fail_short;
 static char only[32], names[256];
@@ -79,6 +80,7 @@ __attribute__((constructor)) static void begin(void) {
     if (maps) fclose(maps);
     if ((s = getenv("FAULTS_TRACE"))) trace = syscall(SYS_openat, AT_FDCWD, s, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if ((s = getenv("FAULTS_SYNC"))) sync_microseconds = atol(s);
+    if ((s = getenv("FAULTS_WRITE"))) write_microseconds = atol(s);
     if ((s = getenv("FAULTS_ONLY"))) snprintf(only, sizeof only, "%s", s);
     if ((s = getenv("FAULTS_NAMES"))) snprintf(names, sizeof names, "%s", s);
     if ((s = getenv("FAULTS_FAIL"))) {
@@ -235,7 +237,13 @@ static ssize_t do_pwrite(int fd, const void *bytes, size_t n, off64_t at) {
     }
     int e = errno;
     if (rc > 0) record('W', handle, at, bytes, rc);
+    static long writes;
+    int pauses = write_microseconds && ++writes % 3 == 0;
     pthread_mutex_unlock(&mutex);
+    if (pauses) {
+        struct timespec t = {write_microseconds / 1000000, write_microseconds % 1000000 * 1000};
+        nanosleep(&t, NULL);
+    }
     errno = e;
     return rc;
 }

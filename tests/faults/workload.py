@@ -107,6 +107,8 @@ CREATE SEQUENCE given;
 CREATE SEQUENCE counted;
 """
 BALANCE = 2000
+#: The database that others are copied from while it is written to.
+ORIGINAL = "original"
 #: Rows on pages of their own, in groups that are changed together.
 COLD = "CREATE TABLE cold (id int PRIMARY KEY, part int, v int, pad text); INSERT INTO cold SELECT g, g % 4, 0, repeat('c', 3000) FROM generate_series(1, 20) g"
 
@@ -138,6 +140,7 @@ class Workload:
             if statement.strip():
                 c.query(statement)
         c.query(COLD)
+        c.note("set up", None)
         for i in range(1, 21):
             c.note("counter", (i, 0))
         c.close()
@@ -275,6 +278,49 @@ def loosened(work: Workload, number: int, rng: random.Random) -> None:
         work.over.wait(0.1)
 
 
+def exporters(work: Workload, number: int, rng: random.Random) -> None:
+    """What files get, a loss of power does not take back."""
+    c = Client(work, "postgres")
+    while not work.over.is_set():
+        path = os.path.join(work.server.dir, "data", f"{rng.randint(1, 5)}.rows")
+        c.query(f"COPY (SELECT '<' || id || ':' || v || '>' FROM c) TO '{path}'", extended=rng.random() < 0.5)
+        work.over.wait(0.02)
+
+
+def copiers(work: Workload, number: int, rng: random.Random) -> None:
+    """Copies of a database that somebody writes to."""
+    c = Client(work, "postgres")
+    if not c.query(f"SELECT 1 FROM pg_database WHERE datname = '{ORIGINAL}'"):
+        c.query(f"CREATE DATABASE {ORIGINAL}")
+    own = Client(work, ORIGINAL)
+    own.query("CREATE TABLE IF NOT EXISTS n (i int PRIMARY KEY)")
+
+    over = threading.Event()
+
+    def write() -> None:
+        try:
+            i = int(own.query("SELECT coalesce(max(i), 0) FROM n")[0][0])
+            while not (over.is_set() or work.over.is_set()):
+                i += 1
+                own.query(f"INSERT INTO n VALUES ({i})")
+        except (RuntimeError, pgwire.ServerGone, OSError) as e:
+            if not str(e).startswith(work.expected or ("nothing",)) and not work.over.is_set():
+                work.problems.append(f"copiers: {e}")
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        while not work.over.is_set():
+            name = f"copy_{rng.randint(1, 3)}"
+            c.query(f"DROP DATABASE IF EXISTS {name}")
+            c.query(f"CREATE DATABASE {name} TEMPLATE {ORIGINAL}")
+            work.over.wait(0.05)
+    finally:
+        # an error of these begins this client anew, with a writer of its own
+        over.set()
+        writer.join(30)
+
+
 def removers(work: Workload, number: int, rng: random.Random) -> None:
     c = Client(work, "postgres")
     while not work.over.is_set():
@@ -406,4 +452,4 @@ def heavy(work: Workload, number: int, rng: random.Random) -> None:
         work.over.wait(0.02)
 
 
-EVERYBODY = [singles, singles, triples, triples, counters, counters, readers, readers, takers, takers, movers, loosened, removers, architects, keepers, founders, strangers, heavy]
+EVERYBODY = [singles, singles, triples, triples, counters, counters, readers, readers, takers, takers, movers, loosened, exporters, copiers, removers, architects, keepers, founders, strangers, heavy]

@@ -2,7 +2,7 @@
 """Another program on the file while the server runs: Python's own sqlite3 changes schema and data, locks, checkpoints, is killed,
 removes, replaces and cuts files.
 
-    live.py [--seconds N]     N: how long the part under load lasts (default 4)
+    live.py [--seconds N] [TEST…]     N: how long the part under load lasts (default 4)
 
 What another program commits is seen by the next statement; its locks are waited for within the session's limits; what the server has
 acknowledged is there after kill -9; and nothing is acknowledged that nobody finds again. The last line is `N passed, N failed`.
@@ -22,21 +22,17 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import pgwire  # noqa: E402
 import server  # noqa: E402
+from cases import Cases  # noqa: E402
 
-TESTS = []
+cases = Cases()
+test = cases.test
 SECONDS = 4.0
 # A generous bound of what ends at once: the machine may be busy.
 SOON = 10.0
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 class Client(pgwire.Connection):
@@ -58,16 +54,21 @@ def connect(s: server.Server, **settings: str) -> Client:
     return Client(s.dir, s.port, "postgres", "main", **settings)
 
 
-def run(c: Client, sql: str) -> tuple[list[tuple], str | None, str]:
-    """Rows, SQLSTATE, message of a simple query."""
+def told(messages: list[tuple[bytes, bytes]]) -> tuple[list[tuple], str | None, str]:
+    """Rows, SQLSTATE and text of the error in what a server sent."""
     rows, code, message = [], None, ""
-    for kind, body in c.simple(sql):
+    for kind, body in messages:
         if kind == b"D":
             rows.append(tuple(None if v is None else v.decode() for v in pgwire.data_row(body)))
         elif kind == b"E":
             fields = pgwire.fields_of(body)
             code, message = fields["C"], fields["M"]
     return rows, code, message
+
+
+def run(c: Client, sql: str) -> tuple[list[tuple], str | None, str]:
+    """Rows, SQLSTATE, message of a simple query."""
+    return told(c.simple(sql))
 
 
 def expect(c: Client, sql: str, rows: list[tuple]) -> None:
@@ -178,14 +179,8 @@ def schema_changes_are_seen_by_the_next_statement():
 
 
 def extended(c: Client, sql: str) -> tuple[list[tuple], str | None, str]:
-    rows, code, message = [], None, ""
-    for kind, body in c.extended(sql):
-        if kind == b"D":
-            rows.append(tuple(None if v is None else v.decode() for v in pgwire.data_row(body)))
-        elif kind == b"E":
-            fields = pgwire.fields_of(body)
-            code, message = fields["C"], fields["M"]
-    return rows, code, message
+    """Rows, SQLSTATE, message of a statement of the extended protocol."""
+    return told(c.extended(sql))
 
 
 @test
@@ -556,18 +551,10 @@ def main() -> int:
     global SECONDS
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=SECONDS)
-    SECONDS = parser.parse_args().seconds
-    chosen = [t for t in TESTS if not os.environ.get("ONLY") or t.__name__ in os.environ["ONLY"].split(",")]
-    failed = 0
-    for function in chosen:
-        print(function.__name__, flush=True)
-        try:
-            function()
-        except Exception:  # a test's failure is told, and the next one runs
-            failed += 1
-            print(f"FAIL {function.__name__}\n{traceback.format_exc()}", flush=True)
-    print(f"{len(chosen) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    parser.add_argument("tests", nargs="*")
+    options = parser.parse_args()
+    SECONDS = options.seconds
+    return cases.run(options.tests)
 
 
 if __name__ == "__main__":

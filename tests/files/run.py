@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Files: databases that other programs made, and the folder of databases of --data-dir.
 
-    run.py [SAMPLES]     SAMPLES: the folder into which the packages of requirements.txt were installed (build/samples)
+    run.py [SAMPLES [TEST…]]     SAMPLES: the folder into which the packages of requirements.txt were installed (build/samples)
 
 Every value of every table of the sample databases must come over the wire as Python's own sqlite3 reads it; a file must be the
 same, byte for byte, until a client writes to it; a value that does not fit its column's type must be an error that names the
@@ -18,21 +18,17 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import pgwire  # noqa: E402
 import server  # noqa: E402
+from cases import Cases  # noqa: E402
 
 BOOL, BYTEA, INT8, INT2, INT4, TEXT, FLOAT8, DATE, TIMESTAMP, NUMERIC = 16, 17, 20, 21, 23, 25, 701, 1082, 1114, 1700
 SAMPLES = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE.parents[1] / "build" / "samples")
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
+cases = Cases()
+test = cases.test
 
 
 def digest(path: str) -> str:
@@ -945,19 +941,5 @@ def wait_until(condition) -> None:
         time.sleep(0.05)
 
 
-def main() -> int:
-    chosen = [t for t in TESTS if not os.environ.get("ONLY") or t.__name__ in os.environ["ONLY"].split(",")]
-    failed = 0
-    for function in chosen:
-        print(function.__name__, flush=True)
-        try:
-            function()
-        except Exception:  # a test's failure is told, and the next one runs
-            failed += 1
-            print(f"FAIL {function.__name__}\n{traceback.format_exc()}", flush=True)
-    print(f"{len(chosen) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run(sys.argv[2:]))

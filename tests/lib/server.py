@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -32,6 +35,26 @@ def free_port() -> int:
         return int(s.getsockname()[1])
 
 
+#: The servers that run. They end with the program that started them, also when it is told to end (a shell's `timeout`).
+_running: set[Server] = set()
+
+
+@atexit.register
+def _end_all() -> None:
+    for server in list(_running):
+        # a forked process has the set, too, but not the servers
+        if server.owner == os.getpid():
+            server.process.kill()
+
+
+def _end_by_signal(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+    signal.signal(signal.SIGTERM, _end_by_signal)
+
+
 class Server:
     """A pgsqlite process on a Unix socket in its own temporary folder."""
 
@@ -51,6 +74,8 @@ class Server:
             stdout=self.log,
             stderr=self.log,
         )
+        self.owner = os.getpid()
+        _running.add(self)
         socket = os.path.join(self.dir, f".s.PGSQL.{self.port}")
         deadline = time.monotonic() + 20
         while not self._answers(socket):
@@ -81,6 +106,7 @@ class Server:
         """kill -9, as a crash."""
         self.process.kill()
         self.process.wait()
+        _running.discard(self)
 
     def stop(self) -> None:
         if self.process.poll() is None:
@@ -90,6 +116,7 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        _running.discard(self)
         self.log.close()
         if self.own:
             shutil.rmtree(self.dir, ignore_errors=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import struct
 import sys
 import threading
 
@@ -52,7 +53,10 @@ BOMBS = {
     "scroll cursor": f"BEGIN; DECLARE c SCROLL CURSOR FOR SELECT repeat('x', 1000), g FROM {SERIES} g; MOVE LAST FROM c; COMMIT",
     "pg_notify": f"BEGIN; SELECT count(pg_notify('c', repeat('x', 7000) || g)) FROM {SERIES} g; COMMIT",
     "set_config": f"SELECT count(set_config('a.x' || g, repeat('x', 100000), false)) FROM {SERIES} g",
-    "DISTINCT": f"SELECT count(DISTINCT repeat('x', 1000) || g) FROM {SERIES} g",
+    # (what SQLite sorts goes to temporary files)
+    "DISTINCT": "SELECT count(DISTINCT repeat('x', 10000) || g) FROM generate_series(1, 40000) g",
+    "DISTINCT without end": f"SET temp_file_limit = '100MB'; SELECT count(DISTINCT repeat('x', 10000) || g) FROM {SERIES} g",
+    "LISTEN": ";".join(f"LISTEN c{n}" for n in range(25000)),
     "RETURNING": "BEGIN; INSERT INTO t SELECT g, repeat('x', 100000) FROM generate_series(100, 6000) g RETURNING *; ROLLBACK",
     "xmlless jsonb": "SELECT length((repeat('[', 1000) || repeat(']', 1000))::jsonb::text), length(jsonb_build_array(repeat('x', 200000000), repeat('y', 200000000))::text)",
     "to_tsvector": "SELECT length(to_tsvector('simple', repeat('abc def ', 20000000)))",
@@ -64,7 +68,7 @@ BOMBS = {
     "concat_ws": "SELECT length(concat_ws(',', repeat('a', 200000000), repeat('b', 200000000), repeat('c', 200000000)))",
 }
 #: Those of `make test`: one of each way to hold memory.
-QUICK = ["string_agg", "doubling in a CTE", "RETURN NEXT", "RAISE NOTICE", "cursor WITH HOLD", "pg_notify", "set_config", "DISTINCT", "RETURNING"]
+QUICK = ["string_agg", "doubling in a CTE", "RETURN NEXT", "RAISE NOTICE", "cursor WITH HOLD", "pg_notify", "set_config", "DISTINCT", "DISTINCT without end", "LISTEN", "RETURNING"]
 #: What says "too much": resources, program limits, and the time limit where a debug build is slow.
 EXPECTED = ("53", "54", "57014")
 
@@ -76,6 +80,77 @@ def outcome(messages: list[tuple[bytes, bytes]]) -> tuple[str, str]:
             fields = {f[:1]: f[1:].decode() for f in body.split(b"\0") if f}
             return fields[b"C"], fields[b"M"]
     return "", ""
+
+
+def prepared_statements(s: server.Server) -> str:
+    """A session that prepares statements without end gets 53200, and goes on when it has given them up."""
+    c = pgwire.Connection(s.dir, s.port, "postgres", "main", timeout=300)
+    code = ""
+    for n in range(20000):
+        columns = ", ".join(f"upper(s || '{n} {i}') AS a{i}" for i in range(60))
+        code, message = outcome(c.simple(f"PREPARE p{n} AS SELECT {columns} FROM t"))
+        if code:
+            break
+    if code != "53200":
+        return f"{n} statements: {code or 'no error'}"
+    return goes_on(c, "DEALLOCATE ALL")
+
+
+def portals(s: server.Server) -> str:
+    """The same for portals and the values that they are bound to."""
+    c = pgwire.Connection(s.dir, s.port, "postgres", "main", timeout=300)
+    outcome(c.simple("BEGIN"))
+    c.send(b"P", b"s\0SELECT i FROM t WHERE s <> $1\0" + struct.pack("!hi", 1, 25))
+    value = b"x" * (1 << 20)
+    code = ""
+    for n in range(2000):
+        c.send(b"B", f"portal{n}".encode() + b"\0s\0" + struct.pack("!hhi", 0, 1, len(value)) + value + struct.pack("!h", 0))
+        c.send(b"H", b"")
+        kind, body = c.receive()
+        while kind == b"1":
+            kind, body = c.receive()
+        if kind == b"E":
+            code = outcome([(kind, body)])[0]
+            break
+    c.send(b"S", b"")
+    c.until_ready()
+    if code != "53200":
+        return f"{n} portals: {code or 'no error'}"
+    return goes_on(c, "ROLLBACK")
+
+
+def goes_on(c: pgwire.Connection, after: str) -> str:
+    code, message = outcome(c.simple(after))
+    if code or c.query("SELECT s FROM t WHERE i = 3") != [["row 3"]]:
+        return f"the session does not go on: {code} {message}"
+    c.close()
+    return ""
+
+
+def dropped_definitions(s: server.Server) -> str:
+    """What was dropped takes no memory: each function below has a default of half a megabyte."""
+    c = pgwire.Connection(s.dir, s.port, "postgres", "main", timeout=300)
+    c.query("SELECT 1")
+    before, count = resident(s), 300
+    for n in range(count):
+        c.query(f"CREATE FUNCTION f{n}(a text DEFAULT '{n}{'x' * (1 << 19)}') RETURNS int LANGUAGE sql AS 'SELECT 1'")
+        c.query(f"DROP FUNCTION f{n}(text)")
+    grown = resident(s) - before
+    if grown > count / 4:
+        return f"{grown:.0f} MiB stay of {count / 2:.0f}"
+    return goes_on(c, "SELECT 1")
+
+
+def resident(s: server.Server) -> float:
+    """MiB"""
+    for line in pathlib.Path(f"/proc/{s.process.pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("the kernel does not report a process's memory")
+
+
+#: What a session keeps between its statements, and the server of what is gone.
+KEPT = {"prepared statements": prepared_statements, "portals": portals, "dropped definitions": dropped_definitions}
 
 
 def main() -> int:
@@ -124,6 +199,14 @@ def main() -> int:
             if after == float("inf"):
                 print(s.log_text())
                 break
+        for name, kept in KEPT.items():
+            if a.only and name not in a.only:
+                continue
+            problem = kept(s)
+            good = not problem and s.process.poll() is None and not answers["wrong"]
+            passed, failed = passed + good, failed + (not good)
+            if a.verbose or not good:
+                print(f"{'ok' if good else 'FAILED'}: {name}: {problem}", flush=True)
         stop.set()
         thread.join()
         if not answers["right"]:

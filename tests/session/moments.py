@@ -10,6 +10,7 @@ from __future__ import annotations
 import pathlib
 import socket
 import sys
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -60,6 +61,38 @@ def errors_and_notices_say_where_they_were_made(connect) -> None:
     connection.close()
 
 
+def cursors_go_on_beside_definitions(connect) -> None:
+    """Others make, change and drop tables, also temporary ones, between and during DECLARE and FETCH."""
+    reader, architect = connect(), connect()
+    reader.query("CREATE TABLE rows_of (i int); INSERT INTO rows_of SELECT generate_series(1, 50)")
+    over = threading.Event()
+
+    def define() -> None:
+        n = 0
+        while not over.is_set():
+            n += 1
+            kind = ("TABLE", "TEMP TABLE")[n % 2]
+            architect.query(f"CREATE {kind} made (i int)")
+            architect.query("ALTER TABLE made ADD COLUMN j int")
+            architect.query("DROP TABLE made")
+
+    thread = threading.Thread(target=define, daemon=True)
+    thread.start()
+    try:
+        for i in range(60):
+            reader.query("BEGIN" if i % 3 else "BEGIN ISOLATION LEVEL REPEATABLE READ")
+            reader.query("DECLARE c CURSOR FOR SELECT i FROM rows_of ORDER BY i" if i % 2 else "DECLARE c SCROLL CURSOR FOR SELECT i FROM rows_of ORDER BY i")
+            rows = reader.query("FETCH 3 FROM c") + reader.query("FETCH 7 FROM c") + reader.query("FETCH ALL FROM c")
+            assert [r[0] for r in rows] == [str(n) for n in range(1, 51)], rows
+            reader.query("COMMIT")
+    finally:
+        over.set()
+        thread.join(30)
+    reader.query("DROP TABLE rows_of")
+    architect.close()
+    reader.close()
+
+
 def what_is_no_startup_packet_gets_no_answer(address: str) -> None:
     with socket.socket(socket.AF_UNIX) as s:
         s.settimeout(30)
@@ -71,11 +104,48 @@ def what_is_no_startup_packet_gets_no_answer(address: str) -> None:
             pass
 
 
+def a_client_that_goes_away_ends_its_statement(connect) -> None:
+    """With client_connection_check_interval; without it, the statement runs on, as in PostgreSQL."""
+    looking = connect()
+    for lasts in ("SELECT count(*) FROM generate_series(1, 1000000000000) g WHERE g < 0", "SELECT pg_sleep(1000)"):
+        leaving = connect()
+        leaving.query("SET client_connection_check_interval = 50")
+        pid = leaving.query("SELECT pg_backend_pid()")[0][0]
+        leaving.sock.sendall(CLIENT["Query"](lasts))
+        running = f"SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND state = 'active'"
+        while looking.query(running) != [["1"]]:
+            time.sleep(0.01)
+        leaving.sock.close()
+        # (a test that waits for too long is ended from outside)
+        while looking.query(f"SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}") != [["0"]]:
+            time.sleep(0.05)
+    looking.close()
+
+
+def a_client_that_takes_nothing_is_terminated(connect) -> None:
+    looking, stuck = connect(), connect()
+    pid = stuck.query("SELECT pg_backend_pid()")[0][0]
+    stuck.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    stuck.sock.sendall(CLIENT["Query"]("COPY (SELECT repeat('x', 1000) FROM generate_series(1, 1000000)) TO STDOUT"))
+    while looking.query(f"SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND state = 'active'") != [["1"]]:
+        time.sleep(0.01)
+    # until the socket is full
+    time.sleep(1)
+    assert looking.query(f"SELECT pg_terminate_backend({pid})") == [["t"]]
+    while looking.query(f"SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}") != [["0"]]:
+        time.sleep(0.05)
+    looking.close()
+    stuck.sock.close()
+
+
 def main() -> int:
     def check(directory: str, connect) -> None:
         complete_answers_come_before_what_lasts(connect)
         statement_timeout_runs_between_messages(connect)
         errors_and_notices_say_where_they_were_made(connect)
+        cursors_go_on_beside_definitions(connect)
+        a_client_that_goes_away_ends_its_statement(connect)
+        a_client_that_takes_nothing_is_terminated(connect)
         what_is_no_startup_packet_gets_no_answer(f"{directory}/.s.PGSQL.5432")
 
     if "postgres" in sys.argv:
@@ -85,7 +155,7 @@ def main() -> int:
     else:
         with server.Server("--in-memory") as running:
             check(running.dir, lambda: pgwire.Connection(running.dir, running.port, "postgres", "postgres"))
-    print("tests/session: moments, 4 checks, 0 failed")
+    print("tests/session: moments, 7 checks, 0 failed")
     return 0
 
 

@@ -4,9 +4,9 @@
     tests/waits/run.py --check [--all] [WORD…]             # against pgsqlite ($PGSQLITE_BIN, else the newest build)
     tools/oracle.sh tests/waits/run.py --record            # writes what PostgreSQL 15 answers into expected.json
 
-`schema_changes.py` generates the cases whose answers are recorded; `situations.py` are scripts about pgsqlite's own resources (pool,
-writer slot, log), with PostgreSQL's answers where PostgreSQL has them. `--all` runs every generated case, else a fixed part of them; words
-choose cases whose name has one of them.
+`schema_changes.py` generates the cases whose answers are recorded; `situations.py` and `informix.py` are scripts about pgsqlite's own resources
+(pool, writer slot, log), with PostgreSQL's answers where PostgreSQL has them; `deadlocks.py` lets sessions wait for each other at random.
+`--all` runs every generated case, and more at random, else a fixed part of them; words choose cases whose name has one of them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "lib"), str(HERE)]
 
+import deadlocks  # noqa: E402
+import informix  # noqa: E402, F401
 import pgwire  # noqa: E402
 import schema_changes  # noqa: E402
 import server  # noqa: E402
@@ -79,6 +81,9 @@ def main() -> None:
         return
     if not arguments.words:
         situations.run()
+        deadlocks.run(8, 40, seed=1)
+        for seed in range(2, 8) if arguments.all else ():
+            deadlocks.run(16, 100, seed)
     if not arguments.all and not arguments.words:
         names = names[:: 11]
     expected = json.loads(EXPECTED.read_text())

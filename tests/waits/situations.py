@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import threading
 import time
 
@@ -349,6 +350,102 @@ def refused_statements_are_logged_as_json(room: Room) -> None:
     expect((last["sqlstate"], last["statement"], last["user"], last["database"], last["application_name"], last["pid"]),
            ("0A000", text, "postgres", "main", "ä app", a.pid), "the line")
     expect(all(w["sqlstate"] in ("0A000", "XX000") for w in written), True, "only refusals")
+
+
+@situation()
+def numbers_are_given_beside_a_silent_writer(room: Room) -> None:
+    a, b = numbered(room, 2)
+    lines(a, "CREATE TABLE t (v int); CREATE SEQUENCE s; CREATE SEQUENCE down INCREMENT -2; SELECT nextval('s'), nextval('down')")
+    # a block that has only taken numbers has nothing that others wait for
+    lines(a, "BEGIN; SELECT nextval('s')")
+    lines(b, "SET lock_timeout = '5s'")
+    expect(lines(b, "INSERT INTO t VALUES (1)"), ["INSERT 0 1"], "beside a block that took a number")
+    lines(a, "COMMIT")
+    # numbers that were stored ahead are given while somebody else writes
+    lines(b, "BEGIN; INSERT INTO t VALUES (2)")
+    lines(a, "SET lock_timeout = '5s'")
+    given = [int(lines(a, "SELECT nextval('s')")[0]) for _ in range(20)]
+    expect(given, list(range(3, 23)), "numbers")
+    expect([int(lines(a, "SELECT nextval('down')")[0]) for _ in range(10)], list(range(-3, -23, -2)), "numbers downwards")
+    lines(b, "COMMIT")
+    # after a crash none comes again
+    room.running.kill()
+    with server.Server(directory=room.running.dir) as again:
+        connection = pgwire.Connection(again.dir, again.port, "postgres", "main")
+        expect(int(lines(connection, "SELECT nextval('s')")[0]) > 22, True, "a number after a crash")
+        expect(int(lines(connection, "SELECT nextval('down')")[0]) < -21, True, "a number downwards after a crash")
+        connection.close()
+
+
+@situation()
+def other_programs_are_waited_for_as_sessions_are(room: Room) -> None:
+    a, look = numbered(room, 2)
+    lines(a, "CREATE TABLE t (v int); CREATE TEMP TABLE mine (v int)")
+    other = sqlite3.connect(room.running.database, isolation_level=None)
+    try:
+        for begin in ("", "BEGIN; INSERT INTO mine VALUES (1);"):
+            other.execute("BEGIN IMMEDIATE")
+            lines(a, f"SET lock_timeout = '300ms'; {begin}")
+            got = lines(a, "INSERT INTO t VALUES (1)")[0]
+            expect(got, "55P03 canceling statement due to lock timeout | Another program has the database file locked.", "lock_timeout")
+            lines(a, f"ROLLBACK; SET lock_timeout = 0; {begin}")
+            waiting = Later(a, "INSERT INTO t VALUES (2)")
+            room.until(look, f"(SELECT wait_event = 'OtherProgram' FROM pg_stat_activity WHERE pid = {a.pid})", "it waits")
+            lines(look, f"SELECT pg_cancel_backend({a.pid})")
+            expect(waiting.result()[0][:5], "57014", "a cancel request")
+            lines(a, f"ROLLBACK; {begin}")
+            waiting = Later(a, "INSERT INTO t VALUES (3)")
+            deadline = time.monotonic() + SOON
+            wanted = f"process {a.pid} still waits for another program's lock on the database file"
+            while wanted not in room.running.log_text():
+                if time.monotonic() > deadline:
+                    raise Told(f"not in the log: {wanted}")
+                time.sleep(0.05)
+            other.execute("INSERT INTO t VALUES (77)")
+            other.execute("COMMIT")
+            expect(waiting.result(), ["INSERT 0 1"], "when the other program is done")
+            lines(a, "COMMIT")
+        expect(lines(look, "SELECT count(*) FROM t")[0], "4", "all rows")
+    finally:
+        other.close()
+
+
+@situation()
+def what_was_dropped_meanwhile_is_passed_over(room: Room) -> None:
+    a, b, look = numbered(room, 3)
+    for text, wanted in (
+        ("VACUUM part1, part2", ["VACUUM"]), ("ANALYZE part1, part2", ["ANALYZE"]), ("VACUUM (ANALYZE) part1, part2", ["VACUUM"]),
+        ("REINDEX TABLE part2", ["42P01 relation \"part2\" does not exist"]), ("REINDEX SCHEMA public", ["REINDEX"]), ("ANALYZE", ["ANALYZE"]),
+    ):
+        lines(a, "CREATE TABLE parted (a int PRIMARY KEY) PARTITION BY LIST (a); CREATE TABLE part1 PARTITION OF parted FOR VALUES IN (1); "
+                 "CREATE TABLE part2 PARTITION OF parted FOR VALUES IN (2)")
+        lines(a, "BEGIN; LOCK part1 IN SHARE MODE; DROP TABLE part2")
+        waiting = Later(b, text)
+        room.until_blocked(look, b)
+        lines(a, "COMMIT")
+        expect(waiting.result(), wanted, text)
+        # made by one connection, and looked up by another that has not seen it yet
+        lines(a, "DROP TABLE parted; CREATE TABLE fresh (a int PRIMARY KEY)")
+        expect(lines(b, "REINDEX TABLE fresh"), ["REINDEX"], "a table that another session has just made")
+        lines(a, "DROP TABLE fresh")
+
+
+@situation()
+def a_block_that_changes_temporary_tables_is_in_nobodys_way(room: Room) -> None:
+    a, b = numbered(room, 2)
+    lines(a, "CREATE TABLE t (v int)")
+    lines(b, "SET lock_timeout = '5s'")
+    lines(a, "BEGIN; CREATE TEMP TABLE m AS SELECT 1 AS v; INSERT INTO m SELECT count(*) FROM t")
+    # the log is written back and grows meanwhile; the block sees each commit
+    for i in range(1, 60):
+        expect(lines(b, "INSERT INTO t SELECT generate_series(1, 200)"), ["INSERT 0 200"], "a writer beside it")
+        if i % 7 == 0:
+            lines(b, "CHECKPOINT")
+        expect(lines(a, "INSERT INTO m SELECT count(*) FROM t")[0], "INSERT 0 1", "into the temporary table")
+        expect(lines(a, "SELECT max(v), (SELECT count(*) FROM t) FROM m")[0], f"{200 * i}|{200 * i}", "what is committed")
+    lines(a, "DELETE FROM t WHERE v > 1")
+    expect(lines(a, "COMMIT"), ["COMMIT"], "the block")
+    expect(lines(b, "SELECT count(*) FROM t")[0], "59", "what it has written")
 
 
 def run() -> None:

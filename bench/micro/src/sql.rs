@@ -32,7 +32,14 @@ pub const STATEMENTS: &[(&str, &str)] = &[
 const PATH: &[Oid] = &[PG_CATALOG, PUBLIC];
 
 fn environment<'a>(catalog: &'a Catalog, settings: &'a Settings) -> Environment<'a> {
-    Environment { catalog, search_path: PATH, settings, names: &NoNames, user: 10 }
+    Environment {
+        catalog,
+        search_path: PATH,
+        settings,
+        names: &NoNames,
+        user: 10,
+        rights: pgsqlite_sql::analyze::Rights::AskedNow,
+    }
 }
 
 pub fn cases(cases: &mut Vec<Case>) {

@@ -108,6 +108,13 @@ fn a_newer_protocol_is_negotiated_down() {
     assert_eq!((kind, &body[..]), (b'v', &b"\0\x03\0\0\0\0\0\x01_pq_.new\0"[..]));
     client.until_ready();
     client.is_served();
+    // also where the start-up fails afterwards
+    for (parameters, code) in [(&b"user\0nobody\0database\0main\0"[..], "28000"), (b"database\0main\0", "28000")] {
+        let mut client = server.connect();
+        client.send(&packet(&[b"\0\x03\0\x02", parameters, b"_pq_.new\0on\0\0"].concat()));
+        assert_eq!(client.receive().0, b'v');
+        assert_eq!(client.told_to_go(), code);
+    }
 }
 
 #[test]

@@ -50,6 +50,18 @@ impl<K: Hash + Eq, V> Bounded<K, V> {
         }
     }
 
+    /// Takes out the entries whose keys are not wanted any more; the others stay as recently used as they were. Returns what was taken
+    /// out, for the caller to free when nobody waits for the cache.
+    pub fn retain(&mut self, wanted: impl Fn(&K) -> bool) -> Vec<V>
+    where
+        K: Clone,
+    {
+        let unwanted: Vec<K> = self.cache.iter().filter(|(key, _)| !wanted(key)).map(|(key, _)| key.clone()).collect();
+        let gone: Vec<(V, usize)> = unwanted.iter().filter_map(|key| self.cache.pop(key)).collect();
+        self.weight -= gone.iter().map(|(_, weight)| weight).sum::<usize>();
+        gone.into_iter().map(|(value, _)| value).collect()
+    }
+
     pub fn clear(&mut self) {
         self.cache.clear();
         self.weight = 0;
@@ -81,6 +93,8 @@ mod tests {
         *cache.get_mut("e").expect("is there") = 3;
         assert_eq!(cache.get("e"), Some(&3));
         assert_eq!(there(&mut cache), ("be".into(), 3));
+        assert_eq!(cache.retain(|key| *key == "e"), [1]);
+        assert_eq!(there(&mut cache), ("e".into(), 2));
         cache.clear();
         assert_eq!(there(&mut cache), (String::new(), 0));
     }

@@ -317,12 +317,13 @@ impl Connection {
         Ok(connection)
     }
 
+    /// Sorts and sets of rows that outgrow their caches go to temporary files. (A sort has the memory of `cache_size`, see `vfs/caches.rs`.)
     pub fn open(path: &Path) -> Result<Connection> {
         let conn = open_file(path)?;
         let setup = || -> rusqlite::Result<()> {
             conn.execute_batch(
-                "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
-                 PRAGMA cache_size = -16384;",
+                "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = FILE;
+                 PRAGMA cache_size = -2048;",
             )?;
             conn.pragma_update(None, "journal_size_limit", crate::wal::KEPT)
         };
@@ -398,9 +399,22 @@ impl Connection {
         }
     }
 
+    /// Keeps this process from beginning the log anew while the pin lives. None: that cannot be had.
+    pub fn pin_log(&self) -> Option<crate::vfs::Pin> {
+        // SAFETY: a live connection of this thread.
+        unsafe { crate::vfs::pin_log(self.handle()) }
+    }
+
     /// Whether all that was seen through it is on disk.
     fn is_settled(&self) -> bool {
         self.reading.as_ref().is_none_or(|r| !r.progress.has_unsynced() || r.is_settled())
+    }
+
+    /// It is this session's from now on.
+    pub fn belongs_to(&self, session: u64) {
+        if let Some(reading) = &self.reading {
+            reading.belongs_to(session);
+        }
     }
 
     /// What it sees of its database's log.
@@ -440,7 +454,7 @@ impl Connection {
         unsafe { ffi::sqlite3_changes64(self.handle()) as u64 }
     }
 
-    /// In a transaction that has read nothing yet: fixes what it sees to what is committed now.
+    /// Takes the snapshot of a transaction that has read nothing yet: it sees what is committed now.
     pub fn take_snapshot(&self) -> Result<()> {
         self.conn
             .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM main.sqlite_schema LIMIT 1)")
@@ -632,8 +646,8 @@ impl Connection {
         self.listen();
     }
 
-    /// Notes from now on what happens to rows of the tables (temporary, name, also what is written) that a cursor stands on, as far
-    /// as SQLite tells.
+    /// Records changes of rows in the tables of a cursor for WHERE CURRENT OF, as far as SQLite reports them. Each table is
+    /// `(is temporary, name, whether updates are recorded, too)`.
     pub fn watch_cursor<'t>(&self, tables: impl Iterator<Item = (bool, &'t str, bool)>) {
         let mut written = self.cell.routines.written.lock();
         for (temporary, table, changes) in tables {
@@ -669,6 +683,9 @@ impl Connection {
             let message = std::ffi::CStr::from_ptr(ffi::sqlite3_errmsg(self.handle())).to_string_lossy().into_owned();
             (ffi::sqlite3_extended_errcode(self.handle()), message)
         };
+        if code == ffi::SQLITE_ABORT_ROLLBACK && !self.is_autocommit() {
+            return crate::scratch::given_up();
+        }
         let state = self.cell.state();
         error::from_sqlite(code, &message, Some(&state.catalog))
     }
@@ -694,6 +711,7 @@ impl Idle {
     /// Takes a connection back: its place is free for others. It is closed if enough are idle already.
     pub fn put(&self, mut connection: Connection) {
         connection.end_record();
+        connection.clear_scratch();
         let lease = connection.lease.take();
         let mut idle = self.0.lock();
         if idle.len() < MOST_IDLE {

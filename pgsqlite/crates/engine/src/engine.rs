@@ -74,6 +74,7 @@ pub struct Engine {
     pub(crate) locks: crate::locks::table::LockTable,
     pub(crate) waits: crate::session::waiting::Waits,
     pub(crate) channels: crate::notify::Channels,
+    pub(crate) long_log: crate::session::log_limit::LongLog,
     /// The schema cookie the catalog belongs to.
     cookie: Mutex<i64>,
     /// Keeps a read mark while sessions come and go. Before the keeper: it must not be the last to close.
@@ -154,6 +155,7 @@ impl Engine {
             locks: Default::default(),
             waits: Default::default(),
             channels: Default::default(),
+            long_log: Default::default(),
             cookie: Mutex::new(cookie),
             anchor: Mutex::new(anchor),
             keeper,
@@ -210,9 +212,10 @@ impl Engine {
     }
 
     /// Copies what is committed to a file that does not exist yet, sequences as they stand; others may use the database meanwhile. The copy
-    /// is not synced.
+    /// is not synced. What it has of the database is on disk there. It waits: not to be called on a thread with other tasks.
     pub fn copy_to(&self, to: &Path) -> Result<()> {
         crate::copy::copy_to(&self.room, &self.catalog(), to)?;
+        self.writer.settle_all()?;
         self.settle_sequences(Some(to))
     }
 
@@ -288,8 +291,11 @@ impl Engine {
     }
 
     fn set_catalog(&self, catalog: Arc<Catalog>) {
-        *self.catalog.write() = catalog;
+        let epoch = catalog.epoch;
+        let old = std::mem::replace(&mut *self.catalog.write(), catalog);
         self.published.fetch_add(1, Ordering::Release);
+        // what is thrown away may be large: nobody waits for that
+        crate::discard::discard((old, self.plans.keep_only(epoch)));
     }
 
     /// The catalog that a committed transaction has left behind, with SQLite's number of its schema.

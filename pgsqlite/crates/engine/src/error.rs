@@ -70,9 +70,9 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
             ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => {
                 PgError::new(SqlState::LOCK_NOT_AVAILABLE, "the database file is locked by another program")
             }
-            ffi::SQLITE_FULL => {
+            ffi::SQLITE_FULL => temporary_files_full().unwrap_or_else(|| {
                 PgError::new(SqlState::DISK_FULL, "could not extend the database file: no space left on device")
-            }
+            }),
             ffi::SQLITE_IOERR => {
                 PgError::new(SqlState::IO_ERROR, format!("could not access the database file: {message}"))
             }
@@ -83,6 +83,13 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
             _ => PgError::internal(format!("SQLite error {code}: {message}")),
         },
     }
+}
+
+/// 53400, if the session's temporary files would have passed `temp_file_limit`.
+fn temporary_files_full() -> Option<PgError> {
+    let limit = pgsqlite_memory::Account::current()?.files().take_refused()? / 1024;
+    let message = format!("temporary file size exceeds temp_file_limit ({limit}kB)");
+    Some(PgError::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message))
 }
 
 /// What SQLite says of arguments of window functions, and what PostgreSQL does.

@@ -17,6 +17,9 @@ pub const PAYLOAD: usize = 8000;
 /// transaction does not take its messages; PostgreSQL's queue, of 8 GB, has an end for the same reason.
 const QUEUE: usize = 64 << 20;
 
+/// Channels that one session listens to, at most.
+const CHANNELS: usize = 10_000;
+
 /// What a message takes beside its texts: the allocations and the entry of the queue.
 const OVERHEAD: usize = 96;
 
@@ -37,6 +40,13 @@ fn queue_is_full() -> PgError {
     PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many notifications in the NOTIFY queue")
         .detail(format!("At most {} MB wait for a session or are sent by a transaction.", QUEUE >> 20))
         .hint("A session that listens gets its notifications when its transaction ends.")
+}
+
+/// 54000
+fn too_many_channels() -> PgError {
+    PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many channels")
+        .detail(format!("A session listens to at most {CHANNELS} channels."))
+        .hint("Listen to one channel, and send what belongs to whom in the payload.")
 }
 
 impl Mailbox {
@@ -77,14 +87,24 @@ pub struct Mark {
 }
 
 impl Pending {
-    pub fn listen(&mut self, channel: &str) {
-        self.wishes.push(Wish::Listen(channel.into()));
+    /// Errors: 54000 where the transaction has wished more than a session can have.
+    pub fn listen(&mut self, channel: &str) -> Result<()> {
+        self.wish(Wish::Listen(channel.into()))
     }
-    pub fn unlisten(&mut self, channel: &str) {
-        self.wishes.push(Wish::Unlisten(channel.into()));
+    /// Errors: as of [`Pending::listen`].
+    pub fn unlisten(&mut self, channel: &str) -> Result<()> {
+        self.wish(Wish::Unlisten(channel.into()))
     }
-    pub fn unlisten_all(&mut self) {
-        self.wishes.push(Wish::UnlistenAll);
+    /// Errors: as of [`Pending::listen`].
+    pub fn unlisten_all(&mut self) -> Result<()> {
+        self.wish(Wish::UnlistenAll)
+    }
+    fn wish(&mut self, wish: Wish) -> Result<()> {
+        if self.wishes.len() >= 2 * CHANNELS {
+            return Err(too_many_channels());
+        }
+        self.wishes.push(wish);
+        Ok(())
     }
     /// Errors: 54000 where the transaction has collected more than a queue holds.
     pub fn notify(&mut self, channel: &str, payload: &str) -> Result<()> {
@@ -130,11 +150,17 @@ fn size((channel, payload): &(String, String)) -> usize {
 pub struct Channels {
     /// channel → session number → its mailbox
     listeners: Mutex<BTreeMap<String, HashMap<u64, Arc<Mailbox>>>>,
+    /// how many each session listens to
+    counts: Mutex<HashMap<u64, usize>>,
 }
 
 impl Channels {
-    /// Whether the messages of a transaction that is about to commit find room in the queues of those who listen. Errors: 54000.
-    pub fn check_room(&self, pending: &Pending) -> Result<()> {
+    /// Whether the messages of a transaction that is about to commit find room in the queues of those who listen, and the channels of
+    /// session `number` are not too many then. Errors: 54000.
+    pub fn check_room(&self, number: u64, pending: &Pending) -> Result<()> {
+        if pending.wishes.iter().any(|w| matches!(w, Wish::Listen(_))) {
+            self.check_channels(number, pending)?;
+        }
         if pending.messages.is_empty() {
             return Ok(());
         }
@@ -148,25 +174,59 @@ impl Channels {
         Ok(())
     }
 
+    fn check_channels(&self, number: u64, pending: &Pending) -> Result<()> {
+        let counts = self.counts.lock();
+        if counts.get(&number).copied().unwrap_or(0) + pending.wishes.len() <= CHANNELS {
+            return Ok(());
+        }
+        drop(counts);
+        let mut channels = self.of(number);
+        for wish in &pending.wishes {
+            match wish {
+                Wish::Listen(channel) => {
+                    channels.insert(channel.clone());
+                }
+                Wish::Unlisten(channel) => {
+                    channels.remove(channel);
+                }
+                Wish::UnlistenAll => channels.clear(),
+            }
+        }
+        match channels.len() {
+            0..=CHANNELS => Ok(()),
+            _ => Err(too_many_channels()),
+        }
+    }
+
     /// A transaction of session `number` (process number `pid`) committed. Its own LISTEN counts for its own messages.
     pub fn commit(&self, number: u64, pid: i32, mailbox: &Arc<Mailbox>, pending: &mut Pending) {
         let mut listeners = self.listeners.lock();
-        for wish in pending.wishes.drain(..) {
-            match wish {
-                Wish::Listen(channel) => {
-                    listeners.entry(channel).or_default().insert(number, mailbox.clone());
-                }
-                Wish::Unlisten(channel) => {
-                    if let Some(sessions) = listeners.get_mut(&channel) {
-                        sessions.remove(&number);
+        if !pending.wishes.is_empty() {
+            let mut counts = self.counts.lock();
+            let count = counts.entry(number).or_default();
+            for wish in pending.wishes.drain(..) {
+                match wish {
+                    Wish::Listen(channel) => {
+                        let before = listeners.entry(channel).or_default().insert(number, mailbox.clone());
+                        *count += usize::from(before.is_none());
+                    }
+                    Wish::Unlisten(channel) => {
+                        let Some(sessions) = listeners.get_mut(&channel) else { continue };
+                        *count -= usize::from(sessions.remove(&number).is_some());
+                        if sessions.is_empty() {
+                            listeners.remove(&channel);
+                        }
+                    }
+                    Wish::UnlistenAll => {
+                        listeners.retain(|_, sessions| {
+                            sessions.remove(&number);
+                            !sessions.is_empty()
+                        });
+                        *count = 0;
                     }
                 }
-                Wish::UnlistenAll => listeners.values_mut().for_each(|sessions| {
-                    sessions.remove(&number);
-                }),
             }
         }
-        listeners.retain(|_, sessions| !sessions.is_empty());
         // under the lock, so that all listeners see messages in the order of commits
         for (channel, payload) in pending.messages.drain(..) {
             for mailbox in listeners.get(&channel).into_iter().flat_map(HashMap::values) {
@@ -183,7 +243,11 @@ impl Channels {
 
     /// The session is gone.
     pub fn leave(&self, number: u64) {
-        self.listeners.lock().retain(|_, sessions| {
+        let mut listeners = self.listeners.lock();
+        if self.counts.lock().remove(&number).is_none_or(|n| n == 0) {
+            return;
+        }
+        listeners.retain(|_, sessions| {
             sessions.remove(&number);
             !sessions.is_empty()
         });
@@ -213,9 +277,9 @@ mod tests {
         let channels = Channels::default();
         let (a, b) = (mailbox(), mailbox());
         let mut pending = Pending::default();
-        pending.listen("x");
+        pending.listen("x").expect("room");
         channels.commit(1, 11, &a, &mut pending);
-        pending.listen("x");
+        pending.listen("x").expect("room");
         pending.notify("x", "1").expect("room");
         pending.notify("x", "1").expect("room");
         pending.notify("y", "unheard").expect("room");
@@ -227,7 +291,7 @@ mod tests {
         assert_eq!(channels.of(1).into_iter().collect::<Vec<_>>(), ["x"]);
         channels.leave(2);
         pending.notify("x", "3").expect("room");
-        pending.unlisten_all();
+        pending.unlisten_all().expect("room");
         channels.commit(1, 11, &a, &mut pending);
         assert!(a.is_empty() && b.is_empty());
     }
@@ -237,11 +301,11 @@ mod tests {
         let channels = Channels::default();
         let a = mailbox();
         let mut pending = Pending::default();
-        pending.listen("x");
+        pending.listen("x").expect("room");
         pending.notify("x", "before").expect("room");
         let mark = pending.mark();
         pending.notify("x", "after").expect("room");
-        pending.unlisten("x");
+        pending.unlisten("x").expect("room");
         pending.roll_back_to(mark);
         pending.notify("x", "after").expect("room");
         channels.commit(1, 1, &a, &mut pending);
@@ -253,7 +317,7 @@ mod tests {
         let channels = Channels::default();
         let (listener, sender) = (mailbox(), mailbox());
         let mut pending = Pending::default();
-        pending.listen("x");
+        pending.listen("x").expect("room");
         channels.commit(1, 11, &listener, &mut pending);
         let fill = |pending: &mut Pending| {
             let mut sent = 0;
@@ -268,16 +332,41 @@ mod tests {
         assert_eq!(sent, QUEUE / (8000 + OVERHEAD));
         pending.roll_back_to(mark);
         assert_eq!(fill(&mut pending), sent);
-        assert!(channels.check_room(&pending).is_ok());
+        assert!(channels.check_room(2, &pending).is_ok());
         channels.commit(2, 22, &sender, &mut pending);
         // the listener has taken nothing yet
         for (channel, room) in [("x", false), ("y", true)] {
             pending.clear();
             pending.notify(channel, &"z".repeat(7999)).expect("one has room");
-            assert_eq!(channels.check_room(&pending).is_ok(), room);
+            assert_eq!(channels.check_room(2, &pending).is_ok(), room);
         }
         assert_eq!(listener.take().len(), sent);
         pending.notify("x", "1").expect("one has room");
-        assert!(channels.check_room(&pending).is_ok());
+        assert!(channels.check_room(2, &pending).is_ok());
+    }
+
+    #[test]
+    fn the_channels_of_a_session_have_an_end() {
+        let (channels, a) = (Channels::default(), mailbox());
+        let listen = |n: usize| {
+            let mut pending = Pending::default();
+            pending.listen(&format!("c{n}")).expect("one wish");
+            channels.check_room(1, &pending).map(|()| channels.commit(1, 11, &a, &mut pending))
+        };
+        for n in 0..CHANNELS {
+            listen(n).expect("room");
+        }
+        listen(5).expect("a channel that it listens to");
+        assert_eq!(listen(CHANNELS).unwrap_err().code(), SqlState::PROGRAM_LIMIT_EXCEEDED);
+        let mut pending = Pending::default();
+        pending.unlisten("c7").expect("one wish");
+        channels.commit(1, 11, &a, &mut pending);
+        listen(CHANNELS).expect("room");
+        channels.leave(1);
+        assert!(channels.of(1).is_empty());
+        listen(0).expect("room");
+        // the wishes of one transaction
+        let wished = (0..).take_while(|n| pending.listen(&format!("c{n}")).is_ok()).count();
+        assert_eq!(wished, 2 * CHANNELS);
     }
 }

@@ -56,24 +56,30 @@ impl Connection {
         unsafe { ffi::sqlite3_busy_handler(self.handle(), Some(wait), patience.cast_mut().cast()) };
     }
 
+    /// Runs something that gives up at once where another program has a lock.
+    pub(crate) fn without_patience<R>(&self, run: impl FnOnce() -> R) -> R {
+        self.patience.none.set(true);
+        let result = run();
+        self.patience.none.set(false);
+        result
+    }
+
     /// BEGIN IMMEDIATE without waiting. False: another program has a lock.
     pub(crate) fn try_begin_immediate(&self) -> Result<bool> {
-        self.patience.none.set(true);
-        let begun = self.command("BEGIN IMMEDIATE");
-        self.patience.none.set(false);
-        match begun {
+        match self.without_patience(|| self.command("BEGIN IMMEDIATE")) {
             Ok(()) => Ok(true),
             Err(e) if e.code() == SqlState::LOCK_NOT_AVAILABLE => Ok(false),
             Err(e) => Err(e),
         }
     }
 
-    /// CHECKPOINT: writes back what can be of the log without waiting for anybody, and empties the log if that was all.
-    pub(crate) fn empty_log(&self) -> Result<()> {
-        self.patience.none.set(true);
-        let done = self.rusqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        self.patience.none.set(false);
-        done.map_err(|_| self.error())
+    /// CHECKPOINT: writes back what can be of the log without waiting for anybody, and empties the log if that was all. Returns whether
+    /// it is empty.
+    pub(crate) fn empty_log(&self) -> Result<bool> {
+        let empty = self.without_patience(|| {
+            self.rusqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))
+        });
+        empty.map_err(|_| self.error())
     }
 
     /// Whether the database can be written to. Errors: 58030, 25006.

@@ -22,6 +22,8 @@ use std::sync::{Arc, Weak};
 
 /// So many values beyond the last one given a commit stores.
 const AHEAD: i64 = 32;
+/// … at most, where transactions that only took values had to wait for the writer slot.
+const MOST_AHEAD: i64 = 4096;
 
 /// Where a sequence stands.
 #[derive(Debug, Clone, Copy)]
@@ -37,12 +39,15 @@ pub struct State {
     durable: Option<i64>,
     /// tells it from what it was before it was put to another place
     version: u64,
+    /// so many values beyond the last one given a commit stores
+    ahead: i64,
 }
 
 impl State {
     /// Put there by something else than its next value.
     pub fn at(last: i64, called: bool) -> State {
-        State { last, called, set: false, stored: None, durable: None, version: crate::engine::next_number() }
+        let version = crate::engine::next_number();
+        State { last, called, set: false, stored: None, durable: None, version, ahead: AHEAD }
     }
 
     /// Whether a sequence that is at `known` after a crash gives no value again.
@@ -51,14 +56,34 @@ impl State {
         self.called && !self.set && known.is_some_and(reaches)
     }
 
+    /// Whether more than half of the values that were stored ahead are given, and more can be stored.
+    fn runs_low(self, definition: &Sequence) -> bool {
+        let half = definition.increment.saturating_mul(self.ahead / 2);
+        let later = State { last: self.last.saturating_add(half), ..self };
+        !self.set
+            && self.called
+            && !later.is_covered(self.stored, definition.increment)
+            && self.stored.is_none_or(|stored| self.to_store(definition).0 != stored)
+    }
+
     /// What a commit stores: (last_value, is_called).
     fn to_store(self, definition: &Sequence) -> (i64, bool) {
         if self.set || !self.called {
             return (self.last, self.called);
         }
-        let ahead = self.last.saturating_add(definition.increment.saturating_mul(AHEAD));
+        let ahead = self.last.saturating_add(definition.increment.saturating_mul(self.ahead));
         (ahead.clamp(definition.min.min(self.last), definition.max.max(self.last)), true)
     }
+}
+
+/// Whether a transaction has to store where sequences stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ToStore {
+    Nothing,
+    /// its values are covered, but those to come will soon not be
+    Soon,
+    /// its values are not covered
+    Now,
 }
 
 /// A state that the running transaction stores.
@@ -158,26 +183,41 @@ impl SessionSequences {
 
 /// What transactions do with the file.
 impl SessionSequences {
-    /// Whether this transaction took values that the file on disk does not cover.
-    pub fn has_any_to_store(&self) -> bool {
+    /// What of this transaction's values the file on disk does not cover.
+    pub fn to_store(&self) -> ToStore {
         let mut own = self.own.lock();
         if own.dirty.is_empty() {
-            return false;
+            return ToStore::Nothing;
         }
-        let Some(engine) = self.engine.upgrade() else { return false };
+        let Some(engine) = self.engine.upgrade() else { return ToStore::Nothing };
         let all = engine.sequences.lock();
-        let uncovered = own.dirty.iter().any(|oid| match (all.get(oid), stored_sequence(&own.catalog, *oid)) {
-            (Some(state), Some(definition)) => !state.is_covered(state.durable, definition.increment),
-            _ => false,
+        let due = own.dirty.iter().map(|oid| match (all.get(oid), stored_sequence(&own.catalog, *oid)) {
+            (Some(state), Some(definition)) if !state.is_covered(state.durable, definition.increment) => ToStore::Now,
+            (Some(state), Some(definition)) if state.runs_low(definition) => ToStore::Soon,
+            _ => ToStore::Nothing,
         });
+        let due = due.max().unwrap_or(ToStore::Nothing);
         drop(all);
-        if !uncovered {
+        if due == ToStore::Nothing {
             own.dirty.clear();
         }
-        uncovered
+        due
     }
 
-    /// Stores where the sequences stand that this transaction used, where the file does not cover that. Returns whether some of it is
+    /// A transaction that only took values stores further ahead than others; `waited`: it had to wait for the writer slot to do so.
+    pub fn reach_further(&self, waited: bool) {
+        let own = self.own.lock();
+        let Some(engine) = self.engine.upgrade() else { return };
+        let mut all = engine.sequences.lock();
+        for oid in &own.dirty {
+            if let Some(state) = all.get_mut(oid) {
+                let ahead = if waited { state.ahead.saturating_mul(2) } else { state.ahead };
+                state.ahead = ahead.clamp(2 * AHEAD, MOST_AHEAD);
+            }
+        }
+    }
+
+    /// Stores where the sequences stand that this transaction used, where the file does not cover that, or will not for long. Returns whether some of it is
     /// covered by commits that may not be on disk yet.
     pub fn store(&self, catalog: &Catalog, db: &rusqlite::Connection) -> Result<bool> {
         let own = &mut *self.own.lock();
@@ -191,7 +231,8 @@ impl SessionSequences {
         for sequence in changed {
             let state = engine.sequences.lock().get(&sequence).copied();
             let (Some(state), Some(definition)) = (state, stored_sequence(catalog, sequence)) else { continue };
-            if state.is_covered(state.stored, definition.increment) {
+            let low = state.ahead > AHEAD && state.runs_low(definition);
+            if state.is_covered(state.stored, definition.increment) && !low {
                 rests_on_others |= !state.is_covered(state.durable, definition.increment);
             } else {
                 let (last, called) = state.to_store(definition);
@@ -476,7 +517,8 @@ impl Engine {
         let Some(connection) = &*keeper else { return Err(PgError::internal("the engine is shut down")) };
         let db = connection.rusqlite();
         let mut state = State::at(definition.start, false);
-        if store::version(db)?.is_some() {
+        // (numbers of temporary objects come again in every process)
+        if oid < pgsqlite_sql::catalog::FIRST_TEMPORARY_OID && store::version(db)?.is_some() {
             if let Some((last, called)) = store::sequence_state(db, oid)? {
                 state = State::at(last, called);
                 if called {

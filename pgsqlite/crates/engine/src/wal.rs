@@ -66,10 +66,10 @@ impl Wal {
         self.opened().map(|(file, _)| file)
     }
 
-    /// After a sync: whether the database and its log can be found again. Errors: 58P01, fatal.
+    /// After a sync: whether the database and its log can be found again, and what was committed in the log. Errors: 58P01, fatal.
     pub fn check(&self) -> Result<()> {
         match self.opened() {
-            Ok((_, id)) => self.room.check(*id),
+            Ok((file, id)) => self.room.check(*id).and_then(|()| self.room.check_content(file)),
             Err(e) => Err(PgError::new(SqlState::IO_ERROR, format!("could not open the write-ahead log: {e}")).fatal()),
         }
     }
@@ -153,6 +153,74 @@ impl Wal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    type Harm = fn(&File) -> io::Result<()>;
+
+    /// What other programs may do to a log while a commit is written, and what is acknowledged without a look at it.
+    #[test]
+    fn a_log_that_is_cut_or_begun_anew_during_a_commit_is_noticed() {
+        let page: usize = 24 + 4096;
+        let harms: [(&str, Harm); 6] = [
+            ("nothing", |_| Ok(())),
+            ("is cut", |log| log.set_len(0)),
+            ("is cut and grows again", |log| {
+                let length = log.metadata()?.len();
+                log.set_len(0).and_then(|()| log.set_len(length))
+            }),
+            ("is cut by its last commits", |log| log.set_len(32 + 3 * (24 + 4096))),
+            ("is begun anew", |log| log.write_all_at(&[7; 8], 16)),
+            ("loses a frame", |log| log.write_all_at(&[0; 24], log.metadata()?.len() - (24 + 4096))),
+        ];
+        for (what, harm) in harms {
+            for commits_after in [false, true] {
+                let folder = crate::memory::MemoryFolder::new().expect("a folder");
+                let path = folder.file();
+                let db = rusqlite::Connection::open(&path).expect("opens");
+                db.execute_batch("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; CREATE TABLE t (i)")
+                    .expect("runs");
+                let insert = || db.execute("INSERT INTO t VALUES (1)", []).map(drop);
+                let room = Room::enter(&path).expect("a database");
+                room.open_index();
+                let wal = Wal::new(room, Arc::default(), Arc::default());
+                (0..6).try_for_each(|_| insert()).expect("commits");
+                wal.check().expect("nothing has happened");
+                if !commits_after {
+                    insert().expect("commits");
+                }
+                let log = File::options().read(true).write(true).open(path.with_extension("db-wal")).expect("is there");
+                assert_eq!((log.metadata().expect("a log").len() as usize - 32) % page, 0);
+                harm(&log).expect("happens");
+                if commits_after {
+                    // (SQLite may notice itself)
+                    let _ = insert();
+                }
+                match wal.check() {
+                    Ok(()) => assert_eq!(what, "nothing", "{commits_after}"),
+                    Err(e) => {
+                        assert_eq!((e.code(), what == "nothing"), (SqlState::UNDEFINED_FILE, false), "{what}: {e}")
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_that_begins_anew_by_itself_is_sound() {
+        let folder = crate::memory::MemoryFolder::new().expect("a folder");
+        let db = rusqlite::Connection::open(folder.file()).expect("opens");
+        db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (i)").expect("runs");
+        let room = Room::enter(&folder.file()).expect("a database");
+        room.open_index();
+        let wal = Wal::new(room, Arc::default(), Arc::default());
+        for how in ["PASSIVE", "RESTART", "TRUNCATE", "FULL", "TRUNCATE"] {
+            for _ in 0..3 {
+                db.execute("INSERT INTO t VALUES (1)", []).expect("commits");
+                wal.check().expect("is sound");
+            }
+            db.query_row(&format!("PRAGMA wal_checkpoint({how})"), [], |_| Ok(())).expect("is written back");
+            wal.check().expect("is sound");
+        }
+    }
 
     /// A copy of a database with a log that was made longer is what a crash leaves: SQLite reads all commits from it.
     #[test]

@@ -1,6 +1,7 @@
 //! The memory of one session.
 
 use crate::count;
+use crate::files::FileLimit;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicIsize, Ordering};
@@ -13,6 +14,7 @@ use std::task::{Context, Poll};
 #[derive(Debug, Default)]
 pub struct Account {
     held: AtomicIsize,
+    files: FileLimit,
 }
 
 impl Account {
@@ -24,6 +26,11 @@ impl Account {
     /// Bytes that the session holds, without those of a call that runs.
     pub fn held(&self) -> isize {
         self.held.load(Ordering::Relaxed)
+    }
+
+    /// The session's temporary files.
+    pub fn files(&self) -> &FileLimit {
+        &self.files
     }
 
     /// The account of the session that runs on this thread.

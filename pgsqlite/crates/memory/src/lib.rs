@@ -15,12 +15,17 @@
 mod account;
 mod count;
 mod detect;
+mod files;
+mod held;
 pub mod sqlite;
 mod trim;
 
 pub use account::{Account, Tracked};
 pub use count::{flush_thread, limit, set_limit, total, Accounting, GRAIN, SMALLEST_LIMIT};
 pub use detect::available;
+pub use files::{FileLimit, TemporaryFile};
+pub use held::{hold, Held};
+pub use trim::limit_arenas;
 
 /// The memory that was asked for is not to be had: the limit is reached, and this session holds more than its share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What the server is told by flags, environment and file.
 
-use crate::hba::Rules;
+use crate::hba::{Maps, Rules};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,10 +36,14 @@ pub struct Config {
     pub auth: Option<Auth>,
     /// `--hba`: the rules of a file, in the place of `auth`
     pub hba: Option<Rules>,
+    /// `--ident`: which users of the operating system and of certificates may be which role
+    pub maps: Option<Maps>,
     /// the folder in which COPY may read and write files; None: nowhere
     pub server_files: Option<PathBuf>,
     /// certificate chain and key, PEM
     pub tls: Option<Tls>,
+    /// the certificates of the authorities that sign those of clients, PEM; None: clients are not asked for any
+    pub tls_client_ca: Option<PathBuf>,
     /// TCP connections without TLS are refused
     pub require_tls: bool,
     /// a superuser that new files have beside `postgres`; None: none
@@ -49,6 +53,8 @@ pub struct Config {
     pub pool_timeout: Duration,
     /// a session whose client is silent in a transaction that has written ends after this time, if others wait to write; None: never
     pub idle_writer_timeout: Option<Duration>,
+    /// how many bytes a database's log may have while a transaction keeps it from beginning anew; None: any number
+    pub log_limit: Option<u64>,
     /// the file to which each error 0A000 and XX000 is appended as a line of JSON; None: none
     pub log_refused: Option<PathBuf>,
     pub max_connections: usize,

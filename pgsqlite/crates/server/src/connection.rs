@@ -113,7 +113,13 @@ impl Conversation {
                 self.session.settle(commit).await.map_err(End::Fatal)?;
             }
         }
-        self.client.flush().await
+        let cancel = self.session.cancel_handle();
+        tokio::select! {
+            biased;
+            sent = self.client.flush() => sent,
+            // the client takes nothing at the moment, so it cannot be told why either
+            () = cancel.terminated() => Err(End::Gone),
+        }
     }
 
     /// As [`Conversation::flush`], once enough has come together.
@@ -267,6 +273,10 @@ impl Conversation {
             return Err(End::Fatal(error));
         }
         self.session.observe_error(&error);
+        if self.session.exits_on_error() {
+            self.client.flush().await?;
+            return Err(End::Fatal(error.fatal()));
+        }
         self.session.failed().await;
         errors::write(&mut self.client.out, &error, b'E', self.text.as_deref());
         Ok(())
@@ -448,7 +458,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// After an error that has a location: the text that it counts in is that of the statement behind the message.
+    /// Keeps the text of the statement whose execution failed, because the error's location is an offset in it.
     fn locate(
         &mut self,
         result: Result<(), Result<PgError, End>>,

@@ -101,6 +101,7 @@ impl Shared {
                     pool_size: self.config.pool_size,
                     pool_timeout: self.config.pool_timeout,
                     idle_writer_timeout: self.config.idle_writer_timeout,
+                    log_limit: self.config.log_limit,
                     founder: self.config.founder.clone(),
                     reserved_connections: self.config.reserved_connections,
                     server_files: self.config.server_files.clone(),

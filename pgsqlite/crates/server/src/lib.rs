@@ -10,6 +10,7 @@
 //! * [`sink`]: rows → DataRow messages in the output buffer
 
 mod busy_poll;
+mod certificate;
 mod client;
 pub mod config;
 mod connection;
@@ -22,6 +23,7 @@ pub mod listen;
 mod metrics;
 pub mod os_user;
 mod own_thread;
+mod reload;
 mod sink;
 pub mod socket;
 mod startup;

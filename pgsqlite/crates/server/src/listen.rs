@@ -5,24 +5,26 @@ use crate::connection;
 use crate::databases::Registry;
 use crate::entrance::{Entrance, Visitor};
 use crate::failed_logins::FailedLogins;
-use crate::hba::Rules;
+use crate::hba::{Maps, Rules};
 use crate::metrics;
+use crate::reload;
 use crate::socket::Socket;
 use crate::stream::Stream;
 use crate::tls::Tls;
-use parking_lot::Mutex;
-use pgsqlite_engine::session::CancelHandle;
+use parking_lot::{Mutex, RwLock};
+use pgsqlite_engine::session::{CancelHandle, HbaFileRule, Host, HostHandle, IdentFileMapping};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::Semaphore;
+use tokio::signal::unix::{signal, Signal, SignalKind};
+use tokio::sync::{Notify, Semaphore};
 
 /// What all connections share.
 pub struct Shared {
@@ -34,7 +36,11 @@ pub struct Shared {
     /// pid → (secret, how to cancel)
     pub sessions: Mutex<HashMap<i32, (i32, CancelHandle)>>,
     /// who may come in
-    pub rules: Rules,
+    rules: RwLock<Arc<Rules>>,
+    /// which users of the operating system and of certificates may be which role; None: there is no file of it
+    maps: RwLock<Option<Arc<Maps>>>,
+    /// asks for the rules to be read again
+    reload: Arc<Notify>,
     /// clients that have not been let in yet
     pub entrance: Arc<Entrance>,
     /// accepted sockets: those that have not said who they are, too
@@ -68,6 +74,36 @@ impl Drop for Place {
 }
 
 impl Shared {
+    /// Who may come in.
+    pub fn rules(&self) -> Arc<Rules> {
+        self.rules.read().clone()
+    }
+
+    /// The maps that rules name; None: there are none.
+    pub fn maps(&self) -> Option<Arc<Maps>> {
+        self.maps.read().clone()
+    }
+
+    /// Whom sessions ask for what is the server's.
+    pub fn host(self: &Arc<Self>) -> HostHandle {
+        HostHandle(Some(Arc::new(ServerHost(Arc::downgrade(self)))))
+    }
+
+    /// Resolves when a session has called `pg_reload_conf()`.
+    pub async fn reload_requested(&self) {
+        self.reload.notified().await;
+    }
+
+    /// From now on these rules count.
+    pub fn set_rules(&self, rules: Rules) {
+        *self.rules.write() = Arc::new(rules);
+    }
+
+    /// From now on these maps count.
+    pub fn set_maps(&self, maps: Maps) {
+        *self.maps.write() = Some(Arc::new(maps));
+    }
+
     pub fn new_pid(&self) -> i32 {
         self.next_pid.fetch_add(1, Ordering::Relaxed)
     }
@@ -95,12 +131,30 @@ impl Shared {
     }
 }
 
+/// The server as its sessions ask it. (A session may outlive it by a moment.)
+struct ServerHost(Weak<Shared>);
+
+impl Host for ServerHost {
+    fn reload(&self) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.reload.notify_one();
+        }
+    }
+    fn hba_file_rules(&self) -> Result<Vec<HbaFileRule>> {
+        self.0.upgrade().map_or(Ok(vec![]), |shared| shared.rules().shown())
+    }
+    fn ident_file_mappings(&self) -> Result<Vec<IdentFileMapping>> {
+        self.0.upgrade().and_then(|shared| shared.maps()).map_or(Ok(vec![]), |maps| maps.shown())
+    }
+}
+
 /// A server that listens.
 pub struct Server {
     shared: Arc<Shared>,
     tcp: Vec<TcpListener>,
     unix: Option<UnixSocket>,
     metrics: Option<TcpListener>,
+    hangups: Signal,
 }
 
 /// A Unix socket and the lock that tells other servers of it.
@@ -135,7 +189,7 @@ impl Server {
     /// Opens the databases and the sockets.
     pub async fn start(config: Config) -> Result<Server> {
         let tls = match &config.tls {
-            Some(tls) => Some(Tls::new(tls)?),
+            Some(tls) => Some(Tls::new(tls, config.tls_client_ca.as_deref())?),
             None => None,
         };
         let mut tcp = vec![];
@@ -156,6 +210,8 @@ impl Server {
             Some(address) => Some(metrics::listen(address).await?),
             None => None,
         };
+        // (before the first client: the signal's default would end the server)
+        let hangups = signal(SignalKind::hangup()).map_err(|e| PgError::internal(format!("signal handlers: {e}")))?;
         let databases = Registry::new(config.clone())?;
         let mut mock_secret = [0u8; 16];
         let no_random = |e| PgError::internal(format!("no random numbers: {e}"));
@@ -164,7 +220,9 @@ impl Server {
         Ok(Server {
             shared: Arc::new(Shared {
                 settings: config.shown(),
-                rules: config.hba.clone().unwrap_or_else(|| Rules::of_flag(config.auth)),
+                rules: RwLock::new(Arc::new(config.hba.clone().unwrap_or_else(|| Rules::of_flag(config.auth)))),
+                maps: RwLock::new(config.maps.clone().map(Arc::new)),
+                reload: Arc::default(),
                 entrance: Arc::default(),
                 config,
                 databases,
@@ -184,6 +242,7 @@ impl Server {
             tcp,
             unix,
             metrics,
+            hangups,
         })
     }
 
@@ -226,6 +285,7 @@ impl Server {
         if let Some(listener) = self.metrics {
             accepting.push(tokio::spawn(metrics::serve(listener, self.shared.clone())));
         }
+        accepting.push(tokio::spawn(reload::when_asked(self.shared.clone(), self.hangups)));
         stop.await;
         tracing::info!("shutting down");
         for task in &accepting {
@@ -374,6 +434,7 @@ impl Config {
             n if n > 0 && n % 60 == 0 => format!("{}min", n / 60),
             n => format!("{n}s"),
         };
+        let path = |path: Option<&Path>| path.map_or(String::new(), |path| path.display().to_string());
         let log = self.log_min_duration.map_or("-1".to_string(), |least| match least.as_millis() {
             ms if ms > 0 && ms % 60_000 == 0 => format!("{}min", ms / 60_000),
             ms if ms > 0 && ms % 1000 == 0 => format!("{}s", ms / 1000),
@@ -391,6 +452,9 @@ impl Config {
                 self.socket_dir.as_ref().map_or(String::new(), |dir| dir.display().to_string()),
             ),
             ("ssl", flag(self.tls.is_some())),
+            ("ssl_ca_file", path(self.tls_client_ca.as_deref())),
+            ("hba_file", path(self.hba.as_ref().and_then(Rules::file))),
+            ("ident_file", path(self.maps.as_ref().map(Maps::file))),
             ("authentication_timeout", seconds),
         ])
     }

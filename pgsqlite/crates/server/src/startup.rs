@@ -1,8 +1,9 @@
 //! From an accepted socket to a session: TLS, the start-up packet, a place among the connections, authentication.
 
+use crate::certificate;
 use crate::client::{Client, End};
 use crate::errors;
-use crate::hba::{Attempt, Method};
+use crate::hba::{Attempt, ClientCertificate, Method};
 use crate::listen::{Place, Shared};
 use crate::os_user;
 use pgsqlite_engine::engine::Engine;
@@ -59,6 +60,11 @@ pub async fn start(
     let Some((parameters, minor, unknown)) = first_packet(shared, client, address.is_some()).await? else {
         return Ok(None);
     };
+    if minor > 0 || !unknown.is_empty() {
+        client.out.negotiate_protocol_version(&unknown);
+        // (an error clears what waits to be sent)
+        client.flush().await?;
+    }
     let get = |name: &str| parameters.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
     let user = get("user").filter(|u| !u.is_empty()).ok_or_else(|| {
         fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "no PostgreSQL user name specified in startup packet")
@@ -67,7 +73,7 @@ pub async fn start(
         return Err(End::Fatal(PgError::not_supported("replication").fatal()));
     }
     let database = get("database").filter(|d| !d.is_empty()).unwrap_or_else(|| user.clone());
-    let claim = Claim { user, database, parameters, minor, unknown };
+    let claim = Claim { user, database, parameters };
     let started = let_in(shared, client, (address, uid), &claim).await;
     if let Some(reason) = started.as_ref().err().and_then(refusal) {
         shared.failed_logins.tell(&claim.user, &claim.database, address, reason);
@@ -80,10 +86,6 @@ struct Claim {
     user: String,
     database: String,
     parameters: Vec<(String, String)>,
-    /// of the protocol's version
-    minor: u16,
-    /// options of the protocol that are not known
-    unknown: Vec<String>,
 }
 
 /// Why a client was not let in, for the log; None: it went away, or what failed was not its login.
@@ -108,10 +110,7 @@ async fn let_in(
     (address, uid): (Option<SocketAddr>, Option<u32>),
     claim: &Claim,
 ) -> Result<Box<Started>, End> {
-    let Claim { user, database, parameters, minor, unknown } = claim;
-    if *minor > 0 || !unknown.is_empty() {
-        client.out.negotiate_protocol_version(unknown);
-    }
+    let Claim { user, database, parameters } = claim;
     if shared.config.require_tls && address.is_some() && !client.stream.is_encrypted() {
         return Err(fatal(
             SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
@@ -120,12 +119,23 @@ async fn let_in(
     }
     let attempt = Attempt { address: address.map(|a| a.ip()), encrypted: client.stream.is_encrypted(), database, user };
     let mut is_member = |role: &str| shared.databases.get(database).is_ok_and(|engine| engine.is_member(user, role));
-    match shared.rules.method(&attempt, &mut is_member).map_err(End::Fatal)? {
-        Method::Trust => {}
+    let rules = shared.rules();
+    let rule = rules.rule(&attempt, &mut is_member).await.map_err(End::Fatal)?;
+    let has_certificate = client.stream.client_certificate().is_some();
+    if rule.client_certificate != ClientCertificate::NotAsked && !has_certificate {
+        return Err(fatal(
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+            "connection requires a valid client certificate",
+        ));
+    }
+    match rule.method {
+        // (whether a certificate is the user's is asked below)
+        Method::Trust | Method::Certificate => {}
         // (a rule that rejects is an error)
         Method::Reject => return Err(fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "rejected")),
         Method::Peer => {
-            if uid.and_then(os_user::named).is_none_or(|name| name != *user) {
+            let name = uid.and_then(os_user::named);
+            if !name.is_some_and(|name| may_be(shared, rule.map.as_deref(), &name, user)) {
                 return Err(fatal(
                     SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
                     format!("Peer authentication failed for user \"{user}\""),
@@ -138,6 +148,17 @@ async fn let_in(
                 tracing::debug!(%error, database, "nobody can log in");
             });
             authenticate(shared, client, engine.ok(), user).await?;
+        }
+    }
+    if rule.client_certificate == ClientCertificate::OfUser {
+        let name = client.stream.client_certificate().and_then(certificate::common_name);
+        if !name.is_some_and(|name| may_be(shared, rule.map.as_deref(), &name, user)) {
+            let (code, told) = match rule.method {
+                Method::Scram => (SqlState::INVALID_PASSWORD, "password"),
+                Method::Trust => (SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "\"trust\""),
+                _ => (SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "certificate"),
+            };
+            return Err(fatal(code, format!("{told} authentication failed for user \"{user}\"")));
         }
     }
     let engine = shared.databases.enter(database).map_err(|e| End::Fatal(e.fatal()))?;
@@ -166,6 +187,7 @@ async fn let_in(
         backend_pid: pid,
         client_addr: address,
         server_settings: shared.settings.clone(),
+        host: shared.host(),
     };
     let mut session = engine.session(options).map_err(|e| End::Fatal(e.fatal()))?;
     let secret = i32::from_be_bytes(random()?);
@@ -182,6 +204,22 @@ async fn let_in(
     client.out.ready_for_query(b'I');
     client.flush().await?;
     Ok(Box::new(Started { session, registered }))
+}
+
+/// Whether a user of the operating system, or the owner of a certificate, may be a role: by a rule's map, or because the names are the same.
+fn may_be(shared: &Shared, map: Option<&str>, name: &str, role: &str) -> bool {
+    let lets = match (map.filter(|map| !map.is_empty()), shared.maps()) {
+        (None, _) => Ok(name == role),
+        (Some(map), Some(maps)) => maps.lets(map, name, role),
+        // (a rule with a map is none without a file of maps)
+        (Some(_), None) => Ok(false),
+    };
+    match lets {
+        Ok(true) => return true,
+        Ok(false) => tracing::info!(user = name, role, map, "the user may not be the role"),
+        Err(error) => tracing::warn!(user = name, role, map, "the map cannot be used: {}", error.message()),
+    }
+    false
 }
 
 /// Requests for encryption, then the start-up packet: its parameters, the minor version it asks for, its unknown options.

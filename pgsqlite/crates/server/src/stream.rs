@@ -31,6 +31,14 @@ impl Stream {
         matches!(self, Stream::Tls(_))
     }
 
+    /// The certificate of the client, in DER. It is valid: an invalid one ends the handshake. None: the client has none, or was not asked.
+    pub fn client_certificate(&self) -> Option<&[u8]> {
+        match self {
+            Stream::Tls(tls) => tls.get_ref().1.peer_certificates()?.first().map(|certificate| certificate.as_ref()),
+            Stream::Plain(_) | Stream::Closed => None,
+        }
+    }
+
     /// See [`Socket::be_patient`].
     pub fn be_patient(&mut self) {
         match self {

@@ -7,7 +7,10 @@ use crate::config;
 use pgsqlite_types::{PgError, Result, SqlState};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::RootCertStore;
 use sha2::Digest;
+use std::path::Path;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 
@@ -20,8 +23,9 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads (or makes) the certificate. Errors: F0000 naming the file.
-    pub fn new(tls: &config::Tls) -> Result<Tls> {
+    /// Reads (or makes) the certificate. `client_ca`: the certificates of the authorities whose signature makes a client's certificate
+    /// valid; a client may come without one, and is sent away with one that is not valid. None: clients are asked for none. Errors: F0000 naming the file.
+    pub fn new(tls: &config::Tls, client_ca: Option<&Path>) -> Result<Tls> {
         let bad = |what: &str, e: String| PgError::new(SqlState::CONFIG_FILE_ERROR, format!("TLS {what}: {e}"));
         let (chain, key) = match tls {
             config::Tls::Files { cert, key } => {
@@ -42,10 +46,24 @@ impl Tls {
         };
         let end_point = chain.first().and_then(|leaf| end_point(leaf));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = match client_ca {
+            None => WebPkiClientVerifier::no_client_auth(),
+            Some(file) => {
+                let failed = |e: String| bad("authorities of clients", format!("{}: {e}", file.display()));
+                let mut roots = RootCertStore::empty();
+                for certificate in CertificateDer::pem_file_iter(file).map_err(|e| failed(e.to_string()))? {
+                    roots.add(certificate.map_err(|e| failed(e.to_string()))?).map_err(|e| failed(e.to_string()))?;
+                }
+                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+                    .allow_unauthenticated()
+                    .build()
+                    .map_err(|e| failed(e.to_string()))?
+            }
+        };
         let config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|e| bad("set-up", e.to_string()))?
-            .with_no_client_auth()
+            .with_client_cert_verifier(verifier)
             .with_single_cert(chain, key)
             .map_err(|e| bad("set-up", e.to_string()))?;
         Ok(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), end_point })

@@ -13,6 +13,7 @@ use crate::operator::{MadeOperator, UserCast};
 use crate::routine::{Event, Function, Routine, Timing, Trigger};
 use crate::rule::Rule;
 use pgsqlite_types::codec::{CompositeType, EnumType, TypeCodec};
+pub use pgsqlite_types::oid::is_information_domain;
 use pgsqlite_types::range::RangeType;
 use pgsqlite_types::{catalog as pg_type, Oid};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ pub const PG_TOAST: Oid = 99;
 pub const PUBLIC: Oid = 2200;
 /// Allocated by initdb in PostgreSQL (not pinned), so any number below 16384 is right.
 pub const INFORMATION_SCHEMA: Oid = 13000;
+
 /// The schema of temporary tables, one per session; its objects live in SQLite's `temp` database.
 pub const PG_TEMP: Oid = 13001;
 
@@ -451,6 +453,9 @@ pub struct Relation {
     pub row_type: Oid,
     #[serde(default)]
     pub array_type: Oid,
+    /// The array type's name, where it is not `_name`: that was taken, or another type has taken it since
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array_name: Option<String>,
     #[serde(default)]
     pub temporary: bool,
     /// CREATE UNLOGGED TABLE (accepted; durability is the file's)
@@ -690,8 +695,11 @@ pub struct RangeTypes {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UserType {
     pub oid: Oid,
-    /// OID of the array type over it (its name is `_name`).
+    /// OID of the array type over it
     pub array_oid: Oid,
+    /// The array type's name, where it is not `_name`: that was taken, or another type has taken it since
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array_name: Option<String>,
     pub schema: Oid,
     pub name: String,
     pub owner: Oid,
@@ -699,6 +707,20 @@ pub struct UserType {
     /// None: PostgreSQL's default privileges
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acl: Option<Vec<AclItem>>,
+}
+
+impl UserType {
+    /// The name of the array type over it.
+    pub fn array_name(&self) -> String {
+        self.array_name.clone().unwrap_or_else(|| format!("_{}", self.name))
+    }
+}
+
+impl Relation {
+    /// The name of the array type over its row type.
+    pub fn array_name(&self) -> String {
+        self.array_name.clone().unwrap_or_else(|| format!("_{}", self.name))
+    }
 }
 
 /// One role's membership in another: a row of `pg_auth_members`.
@@ -881,6 +903,8 @@ pub struct Catalog {
     schema_names: HashMap<String, Oid>,
     relation_names: HashMap<(Oid, String), Oid>,
     type_names: HashMap<(Oid, String), Oid>,
+    /// the array types over row types that are not named `_relation`
+    array_names: HashMap<(Oid, String), Oid>,
     array_types: HashMap<Oid, Oid>,
     row_types: HashMap<Oid, Oid>,
     routine_names: HashMap<String, Vec<Oid>>,
@@ -1013,6 +1037,7 @@ impl Catalog {
     pub fn schema_of_builtin_type(&self, ty: &pg_type::PgType) -> Option<Oid> {
         match ty.extension {
             Some(extension) => self.extensions.get(extension).map(|e| e.schema),
+            None if is_information_domain(ty.oid) => Some(INFORMATION_SCHEMA),
             None => Some(PG_CATALOG),
         }
     }
@@ -1093,6 +1118,9 @@ impl Catalog {
         }
         if relation.array_type != 0 {
             self.array_types.insert(relation.array_type, relation.row_type);
+            if let Some(name) = &relation.array_name {
+                self.array_names.insert((relation.schema, name.clone()), relation.array_type);
+            }
         }
         if relation.deferrable_keys().next().is_some() {
             self.deferrable_tables.insert(relation.oid);
@@ -1116,6 +1144,9 @@ impl Catalog {
             self.relation_names.remove(&(old.schema, old.name.clone()));
             self.row_types.remove(&old.row_type);
             self.array_types.remove(&old.array_type);
+            if let Some(name) = &old.array_name {
+                self.array_names.remove(&(old.schema, name.clone()));
+            }
             self.deferrable_tables.remove(&oid);
             for parent in &old.inheritance.parents {
                 if let Some(children) = self.children.get_mut(parent) {
@@ -1132,7 +1163,7 @@ impl Catalog {
     pub fn add_type(&mut self, user_type: UserType) {
         self.remove_type(user_type.oid);
         self.type_names.insert((user_type.schema, user_type.name.clone()), user_type.oid);
-        self.type_names.insert((user_type.schema, format!("_{}", user_type.name)), user_type.array_oid);
+        self.type_names.insert((user_type.schema, user_type.array_name()), user_type.array_oid);
         self.array_types.insert(user_type.array_oid, user_type.oid);
         for proc in crate::routine::range_constructors(&user_type) {
             self.range_constructors.insert(proc.oid, Arc::new(proc));
@@ -1143,7 +1174,7 @@ impl Catalog {
     pub fn remove_type(&mut self, oid: Oid) {
         if let Some(old) = self.types.remove(&oid) {
             self.type_names.remove(&(old.schema, old.name.clone()));
-            self.type_names.remove(&(old.schema, format!("_{}", old.name)));
+            self.type_names.remove(&(old.schema, old.array_name()));
             self.array_types.remove(&old.array_oid);
             if let UserTypeKind::Range(definition) = &old.kind {
                 for (constructor, _) in definition.constructors() {
@@ -1316,11 +1347,36 @@ impl Catalog {
         if let Some(&oid) = self.type_names.get(&(schema, name.to_string())) {
             return Some(oid);
         }
-        let relation = self.relation_in(schema, name.strip_prefix('_').unwrap_or(name));
-        if let Some(relation) = self.relation_in(schema, name) {
-            return (relation.row_type != 0).then_some(relation.row_type);
+        if let Some(relation) = self.relation_in(schema, name).filter(|r| r.row_type != 0) {
+            return Some(relation.row_type);
         }
-        relation.filter(|r| r.array_type != 0).map(|r| r.array_type)
+        if let Some(&oid) = self.array_names.get(&(schema, name.to_string())) {
+            return Some(oid);
+        }
+        let relation = self.relation_in(schema, name.strip_prefix('_')?)?;
+        (relation.array_type != 0 && relation.array_name.is_none()).then_some(relation.array_type)
+    }
+
+    /// Whether a type has this name that does not make room for another one: any but an array type that came with its element type.
+    pub fn type_name_taken(&self, schema: Oid, name: &str) -> bool {
+        self.type_in(schema, name).is_some_and(|oid| !matches!(self.type_entry(oid), Some(TypeEntry::ArrayOf(_))))
+    }
+
+    /// A name that is free for the array type over the type `name`: as many underscores in front of it as it takes.
+    pub fn free_array_name(&self, schema: Oid, name: &str) -> String {
+        let longest = crate::parse::MAX_NAME;
+        let mut found = String::new();
+        for underscores in 1..longest {
+            let mut kept = name.len().min(longest - underscores);
+            while !name.is_char_boundary(kept) {
+                kept -= 1;
+            }
+            found = format!("{}{}", "_".repeat(underscores), &name[..kept]);
+            if self.type_in(schema, &found).is_none() {
+                break;
+            }
+        }
+        found
     }
 
     /// The element type of an array type (built-in or of the user).

@@ -1,7 +1,7 @@
 //! Whether a function of the user may change data, as far as its body tells: then the statement that calls it needs the writer
 //! slot before it begins.
 //!
-//! Told too often costs a wait for other writers. Where it is not told although the function does change data (a text that only
+//! A false positive costs other writers a wait. Where a change is not foreseen although the function does change data (a text that only
 //! execution makes, in a function that is not volatile), the engine refuses the change when it comes.
 
 use crate::analyze::sql_body;
@@ -31,7 +31,8 @@ pub fn may_wait(function: Oid) -> bool {
         "clock_timestamp",
         "timeofday",
     ];
-    crate::builtins::catalog::proc_by_oid(function).is_none_or(|p| p.volatility == b'v' && !QUICK.contains(&p.name))
+    crate::builtins::catalog::proc_by_oid(function)
+        .is_none_or(|p| p.volatility == b'v' && !QUICK.contains(&p.name.as_str()))
 }
 
 /// Whether the body of a function reads tables, or may do so, by itself or through functions that it names.
@@ -77,14 +78,15 @@ const WAITING: [&str; 7] = [
 
 /// Whether a call of a built-in function waits for a time or a lock.
 pub fn waits(function: Oid) -> bool {
-    crate::builtins::catalog::proc_by_oid(function).is_some_and(|p| WAITING.contains(&p.name))
+    crate::builtins::catalog::proc_by_oid(function).is_some_and(|p| WAITING.contains(&p.name.as_str()))
 }
 
 /// Whether somebody may notice that a volatile built-in function was called once more. (What waits is done once: the session
 /// remembers it.)
 pub fn leaves_traces(function: Oid) -> bool {
     const TRACELESS: [&str; 6] = ["clock_timestamp", "timeofday", "random", "gen_random_uuid", "currval", "lastval"];
-    let is_traceless = |p: &crate::builtins::catalog::Proc| TRACELESS.contains(&p.name) || WAITING.contains(&p.name);
+    let is_traceless =
+        |p: &crate::builtins::catalog::Proc| TRACELESS.contains(&p.name.as_str()) || WAITING.contains(&p.name.as_str());
     !crate::builtins::catalog::proc_by_oid(function).is_some_and(is_traceless)
 }
 
@@ -94,7 +96,7 @@ const BUILTIN_WRITERS: [&str; 8] =
 
 /// Whether a call of a built-in function changes data.
 pub fn builtin_writes(function: Oid) -> bool {
-    crate::builtins::catalog::proc_by_oid(function).is_some_and(|p| BUILTIN_WRITERS.contains(&p.name))
+    crate::builtins::catalog::proc_by_oid(function).is_some_and(|p| BUILTIN_WRITERS.contains(&p.name.as_str()))
 }
 
 /// Whether a body of PL/pgSQL (of DO) may change data.

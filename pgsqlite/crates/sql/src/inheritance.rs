@@ -4,6 +4,7 @@
 //! In the file a child is a table of its own, and so is each partition. The parent of partitions is a table without rows.
 
 use crate::catalog::{Catalog, KeyPart, Relation};
+use pgsqlite_types::work;
 use pgsqlite_types::Oid;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -168,7 +169,9 @@ impl Catalog {
         let mut all = vec![table];
         let mut at = 0;
         while at < all.len() {
+            work::visit();
             for child in self.children(all[at]) {
+                work::visit();
                 if !all.contains(child) {
                     all.push(*child);
                 }
@@ -190,7 +193,9 @@ impl Catalog {
         let mut all: Vec<Oid> = Vec::new();
         let mut open = vec![table];
         while let Some(oid) = open.pop() {
+            work::visit();
             for parent in self.relation(oid).map_or(&[][..], |r| &r.inheritance.parents[..]) {
+                work::visit();
                 if !all.contains(parent) {
                     all.push(*parent);
                     open.push(*parent);

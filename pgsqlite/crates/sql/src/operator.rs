@@ -36,7 +36,7 @@ impl MadeOperator {
     pub fn new(definition: UserOperator) -> MadeOperator {
         let row = Operator {
             oid: definition.oid,
-            name: crate::routine::interned(&definition.name),
+            name: crate::builtins::word::Word::made(&definition.name),
             left: definition.left,
             right: definition.right,
             result: definition.result,

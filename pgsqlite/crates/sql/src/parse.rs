@@ -133,7 +133,7 @@ pub fn words(text: &str) -> Result<Vec<(usize, usize)>> {
 }
 
 /// Longest identifier in bytes (NAMEDATALEN - 1).
-const MAX_NAME: usize = 63;
+pub const MAX_NAME: usize = 63;
 
 /// The identifiers of a text that the parser cuts, as written and as cut: PostgreSQL tells of each with a notice.
 pub fn truncated_identifiers(text: &str) -> Vec<(String, String)> {
@@ -197,6 +197,8 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
         SqlState::NONSTANDARD_USE_OF_ESCAPE_CHARACTER
     } else if message.starts_with("unsafe use of string constant") {
         SqlState::FEATURE_NOT_SUPPORTED
+    } else if message.starts_with("invalid byte sequence for encoding") {
+        SqlState::CHARACTER_NOT_IN_REPERTOIRE
     } else if message.starts_with("frame ") {
         SqlState::WINDOWING_ERROR
     } else if message.contains("identifier too long") {

@@ -4,6 +4,7 @@
 
 use crate::catalog::{Catalog, KeyPart, PartitionBound, PartitionKey, PartitionStrategy, RangeDatum, Relation};
 use crate::deparse::{quote_constant, quote_identifier, Names};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result};
 
 /// The columns of a key as SQL: names, and expressions in parentheses.
@@ -59,6 +60,7 @@ pub fn bound_conditions(catalog: &Catalog, parent: &Relation, bound: &PartitionB
                 _ => {
                     let mut arms = Vec::new();
                     for bound in bounds {
+                        work::visit();
                         if let PartitionBound::Range { from, to } = bound {
                             arms.push(all_of(range_conditions(catalog, key, &texts, from, to, false)));
                         }
@@ -129,6 +131,7 @@ fn range_conditions(
     // columns whose lower and upper bound are the same
     let mut first = 0;
     while first < texts.len() {
+        work::visit();
         match (&from[first], &to[first]) {
             (RangeDatum::Value(a), RangeDatum::Value(b)) if a == b => out.push(compare(first, "=", a)),
             _ => break,
@@ -138,8 +141,10 @@ fn range_conditions(
     for (bound, strict, inclusive, open) in
         [(from, ">", ">=", RangeDatum::MinValue), (to, "<", "<=", RangeDatum::MaxValue)]
     {
+        work::visit();
         let mut arms = Vec::new();
         for last in first..texts.len() {
+            work::visit();
             let RangeDatum::Value(value) = &bound[last] else { break };
             let mut arm: Vec<String> = (first..last)
                 .filter_map(|i| match &bound[i] {
@@ -170,6 +175,7 @@ pub fn constraint(catalog: &Catalog, table: &Relation) -> Result<Option<String>>
     let mut all = Vec::new();
     let mut at = table;
     while let Some(bound) = &at.inheritance.bound {
+        work::visit();
         let parent = at
             .inheritance
             .parents
@@ -250,6 +256,7 @@ pub fn shown_key(table: &Relation, key: &PartitionKey) -> Result<Vec<String>> {
 pub fn key_text(table: &Relation, key: &PartitionKey) -> Result<String> {
     let mut columns = Vec::new();
     for (mut out, column) in shown_key(table, key)?.into_iter().zip(&key.columns) {
+        work::visit();
         let default = match &column.part {
             KeyPart::Column(a) => table.column_by_attnum(*a).map_or(0, |c| c.collation),
             KeyPart::Expression(_) => column.collation,
@@ -273,6 +280,7 @@ fn is_call(text: &str) -> bool {
     }
     let mut depth = 0;
     for (i, c) in text.char_indices() {
+        work::visit();
         match c {
             '(' => depth += 1,
             ')' => {

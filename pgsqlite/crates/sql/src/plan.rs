@@ -29,7 +29,7 @@ pub enum Tag {
 pub enum StepOutput {
     /// none are expected; SQLite's change count is added to the statement's if `counts`
     None,
-    /// inserted into the temporary table of this name, made anew with `columns` columns `c1`, `c2` … without types
+    /// inserted into the table of this name in [`crate::lower::SCRATCH`], made anew with `columns` columns `c1`, `c2` … without types
     Materialize { table: String, columns: usize },
     /// sent to the client
     Rows,

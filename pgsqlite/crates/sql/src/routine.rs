@@ -5,11 +5,10 @@
 
 use crate::acl::AclItem;
 use crate::builtins::catalog::{Aggregate, Proc};
+use crate::builtins::word::Word;
 use crate::catalog::{RangeDefinition, UserType, UserTypeKind};
 use pgsqlite_types::{oid, Oid};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
-use std::sync::{Mutex, OnceLock};
 
 /// How a parameter is passed: a letter of `pg_proc.proargmodes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,13 +178,12 @@ impl Routine {
             oid::ANY => oid::ANY,
             array => element_type(array).unwrap_or(0),
         });
-        let defaults: Vec<&'static str> =
-            function.inputs().filter_map(|a| a.default.as_deref()).map(interned).collect();
+        let defaults: Vec<Word> = function.inputs().filter_map(|a| a.default.as_deref()).map(Word::made).collect();
         let special = function.arguments.iter().any(|a| a.mode != Mode::In);
         let named = function.arguments.iter().any(|a| !a.name.is_empty());
         let proc = Proc {
             oid: function.oid,
-            name: interned(&function.name),
+            name: Word::made(&function.name),
             // CALL gives an argument for each parameter
             args: if function.procedure {
                 function.arguments.iter().map(|a| a.type_oid).collect()
@@ -202,7 +200,7 @@ impl Routine {
             defaults,
             all_args: special.then(|| function.arguments.iter().map(|a| a.type_oid).collect()),
             arg_modes: special.then(|| function.arguments.iter().map(|a| a.mode.letter()).collect()),
-            arg_names: named.then(|| function.arguments.iter().map(|a| interned(&a.name)).collect()),
+            arg_names: named.then(|| function.arguments.iter().map(|a| Word::made(&a.name)).collect()),
             src: None,
         };
         Routine { function, proc }
@@ -223,7 +221,7 @@ pub fn range_constructors(range: &UserType) -> Vec<Proc> {
     ];
     let made = definition.constructors().zip(shapes).map(|((oid, name), (args, ret, symbol, variadic))| Proc {
         oid,
-        name: interned(name),
+        name: Word::made(name),
         all_args: (variadic != 0).then(|| args.clone()),
         arg_modes: (variadic != 0).then(|| vec![b'v']),
         args,
@@ -239,18 +237,6 @@ pub fn range_constructors(range: &UserType) -> Vec<Proc> {
         src: Some(symbol),
     });
     made.collect()
-}
-
-/// A text that lives as long as the process: rows of `pg_proc` are made of such. Each different text is kept once.
-pub(crate) fn interned(text: &str) -> &'static str {
-    static TEXTS: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
-    let mut texts = TEXTS.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner());
-    if let Some(found) = texts.get(text) {
-        return found;
-    }
-    let kept: &'static str = Box::leak(text.to_string().into_boxed_str());
-    texts.insert(kept);
-    kept
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

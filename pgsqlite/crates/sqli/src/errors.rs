@@ -5,26 +5,48 @@
 use pgsqlite_types::{PgError, SqlState};
 
 /// An error on its way to the client.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     pub sqlcode: i16,
     pub isamcode: i16,
     /// 1-based place in the SQL text, 0: unknown
     pub offset: i32,
     pub name: String,
+    /// what it is in PostgreSQL's terms; None: an error of the dialect or the protocol
+    pub cause: Option<Box<PgError>>,
+}
+
+/// As the client sees them.
+impl PartialEq for Failure {
+    fn eq(&self, other: &Failure) -> bool {
+        (self.sqlcode, self.isamcode, self.offset, &self.name)
+            == (other.sqlcode, other.isamcode, other.offset, &other.name)
+    }
 }
 
 /// The code whose message is the text itself.
-const TEXT: i16 = -746;
+pub const TEXT: i16 = -746;
+
+/// The SQLSTATE of what RAISE EXCEPTION raises in a routine; the error's DETAIL has its numbers.
+pub const RAISED: &str = "IX001";
+/// What stands before the numbers in that DETAIL.
+pub const RAISED_DETAIL: &str = "Informix error ";
+
+/// The error and ISAM numbers that the DETAIL of a raised error has.
+fn raised_numbers(detail: &str) -> Option<(i16, i16)> {
+    let (code, isam) = detail.strip_prefix(RAISED_DETAIL)?.split_once(' ')?;
+    Some((code.parse().ok()?, isam.parse().ok()?))
+}
 
 impl Failure {
     pub fn new(sqlcode: i16, isamcode: i16, name: impl Into<String>) -> Failure {
-        Failure { sqlcode, isamcode, offset: 0, name: name.into() }
+        Failure { sqlcode, isamcode, offset: 0, name: name.into(), cause: None }
     }
 
     /// Something that is not implemented.
     pub fn refused(what: impl std::fmt::Display) -> Failure {
-        Failure::new(TEXT, 0, format!("{what} is not supported"))
+        let cause = Some(Box::new(PgError::not_supported(&what)));
+        Failure { cause, ..Failure::new(TEXT, 0, format!("{what} is not supported")) }
     }
 
     /// A text that no code of Informix's says.
@@ -36,12 +58,13 @@ impl Failure {
     pub fn internal(what: impl Into<String>) -> Failure {
         let what = what.into();
         tracing::error!(what, "a defect of pgsqlite");
-        Failure::new(TEXT, 0, format!("internal error: {what}"))
+        let cause = Some(Box::new(PgError::internal(what.clone())));
+        Failure { cause, ..Failure::new(TEXT, 0, format!("internal error: {what}")) }
     }
 
     /// A syntax error at a byte offset (from 0) of the text.
     pub fn syntax(offset: usize) -> Failure {
-        Failure { sqlcode: -201, isamcode: 0, offset: offset as i32 + 1, name: String::new() }
+        Failure { sqlcode: -201, isamcode: 0, offset: offset as i32 + 1, name: String::new(), cause: None }
     }
 
     pub fn at(mut self, offset: usize) -> Failure {
@@ -67,7 +90,12 @@ impl From<PgError> for Failure {
         let fields = error.fields();
         let message = error.message();
         let constraint = || fields.constraint.clone().unwrap_or_else(|| quoted(message));
+        let raised = fields.detail.as_deref().and_then(raised_numbers);
         let (sqlcode, isamcode, name) = match error.code().as_str() {
+            RAISED if raised.is_some() => {
+                let (code, isam) = raised.unwrap_or_default();
+                (code, isam, message.to_string())
+            }
             "42601" => (-201, 0, String::new()),
             "42P01" => (-206, -111, first_quoted(message).rsplit('.').next().unwrap_or("").to_string()),
             // column "a" does not exist, or column t.a does not exist
@@ -77,14 +105,27 @@ impl From<PgError> for Failure {
             "42P07" => (-310, 0, first_quoted(message)),
             "42701" => (-328, 0, first_quoted(message)),
             "42883" if message.starts_with("operator") => (TEXT, 0, message.to_string()),
+            // function sum(character) does not exist
+            "42883" if !message.contains('"') => {
+                let name = message.strip_prefix("function ").and_then(|m| m.split('(').next()).unwrap_or("");
+                (-674, 0, name.rsplit('.').next().unwrap_or("").to_string())
+            }
             "42883" => (-674, 0, first_quoted(message)),
             "42704" => (-319, 0, quoted(message)),
-            "42803" => (-294, 0, String::new()),
+            "42803" => {
+                let name = first_quoted(message);
+                (-294, 0, name.rsplit('.').next().unwrap_or("").to_string())
+            }
+            // LOCK TABLE and savepoints need a transaction
+            "25P01" => (-255, 0, String::new()),
             "42501" => (-387, 0, String::new()),
             "23505" => (-268, -100, constraint()),
             "23502" => (-391, 0, fields.column.clone().unwrap_or_else(|| first_quoted(message))),
             "23503" if message.starts_with("update or delete") => (-692, -112, constraint()),
             "23503" => (-691, -111, constraint()),
+            "23514" if message.starts_with("value for domain") && message.contains("interval ") => {
+                (-1265, 0, String::new())
+            }
             "23514" => (-530, 0, constraint()),
             "21000" => (-284, 0, String::new()),
             "22001" => (-1279, 0, String::new()),
@@ -110,13 +151,19 @@ impl From<PgError> for Failure {
         if error.code() == SqlState::INTERNAL_ERROR {
             tracing::error!(%error, "a defect of pgsqlite");
         }
-        Failure { sqlcode, isamcode, offset: 0, name }
+        Failure { sqlcode, isamcode, offset: 0, name, cause: Some(Box::new(error)) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_raised_errors_are_read() {
+        assert_eq!(raised_numbers("Informix error -746 0"), Some((-746, 0)));
+        assert_eq!(raised_numbers("else"), None);
+    }
 
     #[test]
     fn sqlstates_become_informix_codes() {

@@ -73,8 +73,11 @@ impl Interrupts {
 /// The byte that asks to end the running statement.
 const INTERRUPT: u8 = 0x42;
 
-/// Waits for urgent bytes on a second descriptor of the socket and cancels what the session runs. Ends when dropped, or when the
-/// client closes its side.
+/// A statement whose client has gone away may run so long, and may be one that changes something quickly.
+const LEFT: Duration = Duration::from_millis(100);
+
+/// Waits for urgent bytes on a second descriptor of the socket and cancels what the session runs; also what it runs when the client has
+/// closed its side. Ends when dropped.
 pub struct Watcher {
     pub interrupts: Arc<Interrupts>,
     pub cancel: Arc<std::sync::Mutex<Option<CancelHandle>>>,
@@ -92,12 +95,12 @@ impl Watcher {
         let interrupts = Arc::new(Interrupts::default());
         let cancel: Arc<std::sync::Mutex<Option<CancelHandle>>> = Arc::default();
         // SAFETY: the descriptor is owned by what is registered, so that it stays open and the same until it is deregistered.
-        let socket = unsafe { AsyncFd::register_with_interest(socket, Interest::PRIORITY)? };
+        let socket = unsafe { AsyncFd::register_with_interest(socket, Interest::PRIORITY | Interest::READABLE)? };
         let (own, session) = (interrupts.clone(), cancel.clone());
         let task = tokio::spawn(async move {
             while let Ok(mut ready) = socket.ready(Interest::PRIORITY).await {
                 // a closed connection is ready for ever, and waiting for it would not let go of the thread
-                if !ready.ready().is_priority() {
+                if !ready.ready().is_priority() || ready.ready().is_read_closed() {
                     break;
                 }
                 let mut byte = 0u8;
@@ -121,13 +124,20 @@ impl Watcher {
                     }
                 }
                 // a closed connection stays ready for ever
-                if state.is_read_closed() || state.is_write_closed() || state.is_error() {
-                    return;
+                if state.is_write_closed() || state.is_error() {
+                    break;
                 }
                 if n != 1 {
                     // ready, and yet no byte: whatever the reason, this must not become a busy loop
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
+            }
+            // nobody is there who could take an answer
+            loop {
+                let running = session.lock().ok().and_then(|cancel| cancel.clone());
+                let Some(running) = running else { return };
+                tokio::time::sleep(LEFT).await;
+                running.cancel();
             }
         });
         Ok(Watcher { interrupts, cancel, task })

@@ -2,10 +2,11 @@
 
 use crate::client::{Client, End};
 use crate::values::codeset::CodeSet;
+use crate::values::dates::DateForm;
 use crate::wire::login::{accept, decode, reject, Login};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_server::config::Databases;
-use pgsqlite_server::hba::{Attempt, Method};
+use pgsqlite_server::hba::{Attempt, ClientCertificate, Method};
 use pgsqlite_server::listen::{Place, Shared};
 use pgsqlite_wire::scram::Verifier;
 use std::net::SocketAddr;
@@ -17,6 +18,8 @@ pub struct Identity {
     /// still to be checked against the database that it will open
     pub password: Option<String>,
     pub codeset: CodeSet,
+    /// how it writes dates
+    pub dates: DateForm,
     pub delimident: bool,
     pub encrypted: bool,
     pub address: SocketAddr,
@@ -38,7 +41,7 @@ pub async fn login(shared: &Arc<Shared>, client: &mut Client, address: SocketAdd
         }
     };
     let user = login.user.clone();
-    match admit(shared, client, login, address) {
+    match admit(shared, client, login, address).await {
         Ok(identity) => {
             client.out.buffer.extend(accept());
             client.flush().await?;
@@ -52,7 +55,7 @@ pub async fn login(shared: &Arc<Shared>, client: &mut Client, address: SocketAdd
     }
 }
 
-fn admit(
+async fn admit(
     shared: &Arc<Shared>,
     client: &Client,
     login: Login,
@@ -62,17 +65,15 @@ fn admit(
         return Err((NO_CONNECTION, "this server takes connections with TLS only"));
     }
     let codeset = CodeSet::of_locale(login.variable("CLIENT_LOCALE")).ok_or((BAD_LOCALE, "unknown code set"))?;
-    // texts are read and written in this order only
-    if login.variable("DBDATE").is_some_and(|f| !f.to_ascii_uppercase().starts_with("Y4MD")) {
-        return Err((BAD_LOCALE, "DBDATE other than Y4MD is not supported"));
-    }
+    let dates = DateForm::of_environment(login.variable("GL_DATE"), login.variable("DBDATE"))
+        .ok_or((BAD_LOCALE, "an unknown form of dates"))?;
     let delimident = login.variable("DELIMIDENT").is_some_and(|v| !v.eq_ignore_ascii_case("n"));
     let mut password = Some(login.password.clone());
     // where there is one database, for which there are no rules of its own, the password is checked at once; else when one is opened
     if !matches!(shared.config.databases, Databases::Directory(_)) && shared.config.hba.is_none() {
         let engine = shared.databases.get("").map_err(|_| (NO_CONNECTION, "no database"))?;
         let claim = Claim { user: &login.user, database: "", encrypted: client.stream.is_encrypted(), address };
-        if !proves(shared, &claim, Some(&engine), &login.password) {
+        if !proves(shared, &claim, Some(&engine), &login.password).await {
             return Err((BAD_PASSWORD, "incorrect user or password"));
         }
         password = None;
@@ -82,7 +83,7 @@ fn admit(
         Some(_) => None,
     };
     let (user, encrypted, pid) = (login.user, client.stream.is_encrypted(), shared.new_pid());
-    Ok(Identity { user, password, codeset, delimident, encrypted, address, pid, place })
+    Ok(Identity { user, password, codeset, dates, delimident, encrypted, address, pid, place })
 }
 
 /// Whom a client says it is, and what it wants to open.
@@ -94,14 +95,20 @@ pub struct Claim<'a> {
 }
 
 /// Whether the server's rules let the client in with this password. `engine`: the database; None: there is none, and no password is right.
-pub fn proves(shared: &Shared, claim: &Claim, engine: Option<&Arc<Engine>>, password: &str) -> bool {
+pub async fn proves(shared: &Shared, claim: &Claim<'_>, engine: Option<&Arc<Engine>>, password: &str) -> bool {
     let Claim { user, database, encrypted, address } = *claim;
     let attempt = Attempt { address: Some(address.ip()), encrypted, database, user };
-    match shared.rules.method(&attempt, &mut |role| engine.is_some_and(|e| e.is_member(user, role))) {
-        Ok(Method::Trust) => true,
-        Ok(Method::Scram) => check_password(shared, engine, user, password),
-        // (no client of this protocol comes over the Unix socket)
-        Ok(Method::Peer | Method::Reject) | Err(_) => false,
+    let rules = shared.rules();
+    match rules.rule(&attempt, &mut |role| engine.is_some_and(|e| e.is_member(user, role))).await {
+        // (clients of this protocol have no certificates)
+        Ok(rule) if rule.client_certificate != ClientCertificate::NotAsked => false,
+        Ok(rule) => match rule.method {
+            Method::Trust => true,
+            Method::Scram => check_password(shared, engine, user, password),
+            // (no client of this protocol comes over the Unix socket)
+            Method::Peer | Method::Certificate | Method::Reject => false,
+        },
+        Err(_) => false,
     }
 }
 

@@ -200,6 +200,12 @@ pub const CHARACTER_DATA: Oid = 13224;
 pub const SQL_IDENTIFIER: Oid = 13226;
 pub const TIME_STAMP: Oid = 13232;
 pub const YES_OR_NO: Oid = 13234;
+
+/// Whether a type is one of the domains that belong to information_schema. Their names are known, but not what they demand of values.
+pub fn is_information_domain(ty: Oid) -> bool {
+    matches!(ty, CARDINAL_NUMBER | CHARACTER_DATA | SQL_IDENTIFIER | TIME_STAMP | YES_OR_NO)
+}
+
 /// The first OID that is given to an object of the user (PostgreSQL: FirstNormalObjectId).
 pub const FIRST_USER_OID: Oid = 16384;
 /// Built-in objects below this number have it in every PostgreSQL of the version.

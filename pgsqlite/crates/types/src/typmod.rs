@@ -187,9 +187,9 @@ pub fn type_name(type_oid: Oid) -> Option<String> {
 }
 
 /// The name of a built-in type with its typmod (-1: it has none), as `format_type(oid, typmod)` prints it; None for
-/// types that are not built in (the catalog knows their names and whether a schema must be shown).
+/// types that are not built in, or not in pg_catalog (the catalog knows their names and whether a schema must be shown).
 pub fn format_type(type_oid: Oid, typmod: i32) -> Option<String> {
-    let t = catalog::by_oid(type_oid).filter(|t| t.extension.is_none())?;
+    let t = catalog::by_oid(type_oid).filter(|t| t.extension.is_none() && !oid::is_information_domain(t.oid))?;
     if t.is_array() && !is_vector(type_oid) {
         return Some(format!("{}[]", format_type(t.elem, typmod)?));
     }

@@ -117,6 +117,13 @@ pub fn pulse(steps: usize) {
     }
 }
 
+/// An object of the catalog, an item of a list, or a part of a definition is about to be visited, which takes longer than a [`pulse`] of
+/// one step: some hundred nanoseconds.
+#[inline]
+pub fn visit() {
+    pulse(64);
+}
+
 fn with_catching<R>(catching: bool, run: impl FnOnce() -> R) -> R {
     struct Restore(bool);
     impl Drop for Restore {
@@ -133,7 +140,7 @@ pub fn catching<R>(run: impl FnOnce() -> Result<R>) -> Result<R> {
     let caught = catch_unwind(AssertUnwindSafe(|| with_catching(true, run)));
     caught.unwrap_or_else(|payload: Box<dyn Any + Send>| match payload.downcast::<PgError>() {
         Ok(error) => Err(*error),
-        Err(_) => Err(PgError::internal("a native function panicked")),
+        Err(_) => Err(PgError::internal("a function or a command panicked")),
     })
 }
 

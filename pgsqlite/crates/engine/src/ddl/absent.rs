@@ -4,6 +4,7 @@
 use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::parse::ast;
+use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 impl Ddl<'_> {
@@ -20,6 +21,7 @@ impl Ddl<'_> {
             _ => return Ok(None),
         };
         for node in &statement.objects {
+            work::visit();
             let (error, skipped) = match &node.node {
                 Some(NodeEnum::ObjectWithArgs(named)) => self.absent_function(tag, named)?,
                 Some(NodeEnum::List(list)) => self.absent_of_table(tag, &strings(&list.items))?,
@@ -42,6 +44,11 @@ impl Ddl<'_> {
             [name] | ["pg_catalog", name] => builtin::all_procs().iter().any(|p| p.name == name),
             _ => false,
         };
+        let several = parts.last().is_some_and(|name| builtin::procs_named(name).nth(1).is_some());
+        if builtin && named.args_unspecified && several {
+            return Err(PgError::new(SqlState::AMBIGUOUS_FUNCTION, format!("{word} name \"{shown}\" is not unique"))
+                .hint(format!("Specify the argument list to select the {word} unambiguously.")));
+        }
         if builtin {
             return Err(PgError::not_supported(format!("dropping the built-in {word} {shown}")));
         }
@@ -53,6 +60,7 @@ impl Ddl<'_> {
         let mut types = Vec::new();
         let mut written = Vec::new();
         for node in &named.objargs {
+            work::visit();
             let Some(NodeEnum::TypeName(name)) = &node.node else { continue };
             written.push(strings(&name.names).join("."));
             types.push(match self.type_name(name) {

@@ -12,6 +12,7 @@ use pgsqlite_sql::catalog::PG_TEMP;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::routine::{Argument, Function, Language, Mode};
 use pgsqlite_types::error::Severity;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 /// The options as they are written.
@@ -75,6 +76,7 @@ impl Ddl<'_> {
         let mut d = Definition { parallel: b'u', ..Default::default() };
         let space = |o: &ast::DefElem| super::options::integer(o).map(|n| n as i32);
         for o in def_elems(options) {
+            work::visit();
             match o.defname.as_str() {
                 "sfunc" | "sfunc1" => d.plain.transition = Some(name_of(o)),
                 "finalfunc" => d.plain.finish = Some(name_of(o)),
@@ -147,6 +149,7 @@ impl Ddl<'_> {
         self.check_serialization(&definition, state)?;
         let moving_state = definition.moving.state.map(|t| self.state_type(t)).transpose()?;
         for (text, ty) in [(&definition.plain.initial, Some(state)), (&definition.moving.initial, moving_state)] {
+            work::visit();
             if let (Some(text), Some(ty)) = (text, ty.filter(|t| !is_polymorphic(*t) && *t != oid::INTERNAL)) {
                 let literal = pgsqlite_sql::deparse::quote_literal(text);
                 let names = pgsqlite_sql::deparse::Names::stored(&self.catalog);
@@ -361,6 +364,7 @@ impl Ddl<'_> {
         .into_iter()
         .enumerate()
         {
+            work::visit();
             let Some(name) = name else { continue };
             let found = self.support(name, &takes, false)?;
             if found.result != gives {
@@ -484,6 +488,7 @@ impl Ddl<'_> {
 fn check_moving(moving: &Steps) -> Result<()> {
     if moving.state.is_some() {
         for (name, written) in [("msfunc", &moving.transition), ("minvfunc", &moving.inverse)] {
+            work::visit();
             if written.is_none() {
                 return Err(invalid(format!("aggregate {name} must be specified when mstype is specified")));
             }
@@ -497,6 +502,7 @@ fn check_moving(moving: &Steps) -> Result<()> {
         ("msspace", moving.space != 0),
         ("minitcond", moving.initial.is_some()),
     ] {
+        work::visit();
         if written {
             return Err(invalid(format!("aggregate {name} must not be specified without mstype")));
         }

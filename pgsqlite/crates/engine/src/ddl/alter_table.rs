@@ -9,6 +9,7 @@ use pgsqlite_sql::analyze;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::Names;
 use pgsqlite_sql::parse::ast;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 use std::collections::HashMap;
 
@@ -38,6 +39,7 @@ impl Ddl<'_> {
         use ast::AlterTableType as T;
         let mut commands = Vec::with_capacity(statement.cmds.len());
         for node in &statement.cmds {
+            work::visit();
             let Some(NodeEnum::AlterTableCmd(command)) = &node.node else {
                 return Err(PgError::internal("a command that is no AlterTableCmd"));
             };
@@ -46,6 +48,7 @@ impl Ddl<'_> {
         }
         let types = commands.iter().filter(|c| c.subtype() == T::AtAlterColumnType).count();
         for command in commands.iter().filter(|c| c.subtype() == T::AtAlterColumnType) {
+            work::visit();
             if let Some(NodeEnum::ColumnDef(def)) = command.def.as_ref().and_then(|d| d.node.as_ref()) {
                 let using = def.raw_default.as_ref().map(|using| self.using_expression(&relation, using));
                 // (what else is wrong with it is told after what is wrong with the column)
@@ -65,9 +68,11 @@ impl Ddl<'_> {
                 let rest = commands.split_off(first + types);
                 commands.truncate(first);
                 for command in commands {
+                    work::visit();
                     self.alter_and_refresh(relation.oid, command, !name.inh)?;
                 }
                 for command in &changes {
+                    work::visit();
                     self.check_of_child(&relation, command)?;
                 }
                 self.alter_types(relation.oid, &changes)?;
@@ -75,6 +80,7 @@ impl Ddl<'_> {
             }
         }
         for command in commands {
+            work::visit();
             self.alter_and_refresh(relation.oid, command, !name.inh)?;
         }
         if changes_row_type {
@@ -146,6 +152,7 @@ impl Ddl<'_> {
         // The columns that USING of another column reads.
         let mut read: Vec<i16> = Vec::new();
         for command in commands.iter().filter(|c| c.subtype() == T::AtAlterColumnType) {
+            work::visit();
             let Some(NodeEnum::ColumnDef(def)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else { continue };
             let Some(using) = &def.raw_default else { continue };
             let expr = self.using_expression(relation, using)?;
@@ -443,6 +450,7 @@ impl Ddl<'_> {
                 let mut sequence_options = Vec::new();
                 let mut relation = relation;
                 for node in &list.items {
+                    work::visit();
                     match &node.node {
                         Some(NodeEnum::DefElem(d)) if d.defname == "generated" => {
                             let always = matches!(d.arg.as_ref().and_then(|a| a.node.as_ref()), Some(NodeEnum::Integer(i)) if i.ival == i32::from(b'a'));
@@ -534,6 +542,7 @@ impl Ddl<'_> {
                 let sequences: Vec<super::Arc<Relation>> =
                     self.catalog.relations.values().filter(owned).cloned().collect();
                 for sequence in sequences {
+                    work::visit();
                     self.put_relation(Relation { unlogged, ..(*sequence).clone() })?;
                 }
                 self.put_relation(Relation { unlogged: kind == T::AtSetUnLogged, ..relation })
@@ -571,6 +580,7 @@ impl Ddl<'_> {
     /// The default of a domain: its own or that of the domains below it.
     fn domain_default(&self, mut domain: Oid) -> Option<String> {
         while let Some(UserTypeKind::Domain { base, default, .. }) = self.catalog.types.get(&domain).map(|t| &t.kind) {
+            work::visit();
             if default.is_some() {
                 return default.clone();
             }
@@ -599,15 +609,19 @@ impl Ddl<'_> {
         self.check_no_member_of_itself(new.columns[attnum as usize - 1].type_oid, old.row_type, &old.name)?;
         let at = attnum as usize - 1;
         for &attnum in &elements.serials {
+            work::visit();
             self.add_owned_sequence(&mut new, attnum, false, &[])?;
         }
         for (attnum, _, options) in &elements.identities {
+            work::visit();
             self.add_owned_sequence(&mut new, *attnum, true, options)?;
         }
         for (attnum, node) in &elements.defaults {
+            work::visit();
             new.columns[at].default = self.column_default(&new, *attnum, node)?;
         }
         for (attnum, node) in &elements.generated {
+            work::visit();
             new.columns[at].generated = Some(self.generation_expression(&new, *attnum, node)?);
         }
         self.store_added_column(&old, &new, attnum)?;
@@ -656,6 +670,7 @@ impl Ddl<'_> {
     /// Adds CHECK, key and foreign key constraints to a table with rows.
     pub(super) fn add_constraints(&mut self, table: Oid, elements: Elements) -> Result<()> {
         for spec in &elements.checks {
+            work::visit();
             let mut relation = (**self.required(table)?).clone();
             if self.merge_check(&mut relation, spec)? {
                 self.put_relation(relation)?;
@@ -669,6 +684,7 @@ impl Ddl<'_> {
             self.put_relation(relation)?;
         }
         for spec in &elements.keys {
+            work::visit();
             let old = (**self.required(table)?).clone();
             if spec.primary && old.primary_key().is_some() {
                 return Err(PgError::new(
@@ -694,28 +710,33 @@ impl Ddl<'_> {
                 // The rows are copied into the tighter table; the index comes after.
                 let mut middle = old.clone();
                 for &attnum in &tightened {
+                    work::visit();
                     middle.columns[attnum as usize - 1].not_null = true;
                 }
                 self.put_relation(middle.clone())?;
                 self.rebuild(&old, &middle, &HashMap::new())?;
             }
             for index in indexes {
+                work::visit();
                 self.make_sqlite_index(&index, &new)?;
                 self.put_relation(index)?;
             }
             self.put_relation(new)?;
         }
         for spec in &elements.exclusions {
+            work::visit();
             let mut new = (**self.required(table)?).clone();
             let mut indexes = Vec::new();
             self.add_exclusion(&mut new, spec, &mut indexes)?;
             for index in indexes {
+                work::visit();
                 self.make_sqlite_index(&index, &new)?;
                 self.put_relation(index)?;
             }
             self.put_relation(new)?;
         }
         for spec in &elements.foreign_keys {
+            work::visit();
             let old = (**self.required(table)?).clone();
             let mut constraint = self.foreign_key(&old, spec)?;
             if let Err(violation) = self.check_rows(&old, &constraint) {
@@ -768,6 +789,7 @@ impl Ddl<'_> {
         }
         let mut parts = vec![constraint.oid];
         while let Some((table, oid)) = self.catalog.relations.values().find_map(|r| {
+            work::visit();
             let part = r.constraints.iter().find(|k| parts.contains(&k.inherited.parent) && !parts.contains(&k.oid));
             part.map(|k| (r.oid, k.oid))
         }) {
@@ -777,6 +799,7 @@ impl Ddl<'_> {
             }
         }
         for own in new.constraints.iter_mut().filter(|k| parts.contains(&k.oid)) {
+            work::visit();
             own.deferrable = c.deferrable;
             own.initially_deferred = c.initdeferred;
         }
@@ -788,6 +811,7 @@ impl Ddl<'_> {
         let old = (**self.required(table)?).clone();
         let mut new = old.clone();
         for own in new.constraints.iter_mut().filter(|k| k.oid == constraint) {
+            work::visit();
             own.deferrable = c.deferrable;
             own.initially_deferred = c.initdeferred;
         }
@@ -880,6 +904,7 @@ impl Ddl<'_> {
         }
         if primary {
             for &attnum in &columns {
+                work::visit();
                 let table = (**self.required(old.oid)?).clone();
                 self.set_not_null(&table, attnum)?;
             }
@@ -953,6 +978,7 @@ impl Ddl<'_> {
                 let Some(row) = rows.next().map_err(sqlite_error)? else { return Ok(()) };
                 let mut values = Vec::new();
                 for (i, p) in pairs.iter().enumerate() {
+                    work::visit();
                     let value = row.get_ref(i).map_err(sqlite_error)?;
                     values.push(self.display_value(value, p.0.type_oid).map_err(sqlite_error)?);
                 }
@@ -995,6 +1021,7 @@ impl Ddl<'_> {
         };
         if logged {
             for constraint in &relation.constraints {
+                work::visit();
                 if let ConstraintKind::ForeignKey { references, .. } = &constraint.kind {
                     let parent = self.required(*references)?;
                     if parent.unlogged && parent.oid != relation.oid {
@@ -1030,6 +1057,7 @@ impl Ddl<'_> {
         let before = (**self.required(table)?).clone();
         let mut values: HashMap<i16, String> = HashMap::new();
         for command in commands {
+            work::visit();
             let (attnum, value) = self.alter_type(&before, command)?;
             if values.insert(attnum, value).is_some() {
                 return Err(PgError::new(
@@ -1042,6 +1070,7 @@ impl Ddl<'_> {
         self.rebuild(&before, &new, &values)?;
         let changed = |c: &&Constraint| c.columns.iter().any(|a| values.contains_key(a)) && !c.not_valid;
         for constraint in new.constraints.iter().filter(changed) {
+            work::visit();
             self.check_rows(&new, constraint)?;
         }
         Ok(())
@@ -1080,6 +1109,7 @@ impl Ddl<'_> {
         }
         self.check_row_unused(old.row_type, &format!("table \"{}\"", old.name), "uses its row type")?;
         for (user, references) in self.stored_references()? {
+            work::visit();
             if references.iter().any(|r| r.object == old.oid && r.sub == i32::from(column.attnum)) {
                 if let Object::Rule(..) = user {
                     return Err(PgError::new(
@@ -1115,6 +1145,7 @@ impl Ddl<'_> {
             }
         }
         for other in old.live_columns() {
+            work::visit();
             if let Some(text) = &other.generated {
                 if self.expression_columns(text, &old)?.contains(&column.attnum) {
                     return Err(PgError::new(
@@ -1205,19 +1236,23 @@ impl Ddl<'_> {
         }
         let indexes: Vec<Relation> = self.catalog.indexes_of(old.oid).map(|(r, _)| (**r).clone()).collect();
         for mut index in indexes {
+            work::visit();
             if let Some(changed) = index_changes.iter().find(|c| c.oid == index.oid) {
                 index.sqlite_name.clone_from(&changed.sqlite_name);
             }
             if let RelationKind::Index(definition) = &mut index.kind {
                 let method = definition.method.clone();
                 for key in definition.columns.iter_mut().filter(|k| k.key == KeyPart::Column(column.attnum)) {
+                    work::visit();
                     key.opclass = super::naming::default_opclass(&self.catalog, ty, &method)
                         .ok_or_else(|| self.no_opclass(ty, &method))?;
                     key.collation = super::naming::default_collation(&self.catalog, ty);
                 }
                 for (key, operator) in definition.columns.iter().zip(&mut definition.exclusion) {
+                    work::visit();
                     if key.key == KeyPart::Column(column.attnum) {
-                        let name = pgsqlite_sql::builtins::catalog::operator_by_oid(*operator).map_or("", |o| o.name);
+                        let name =
+                            pgsqlite_sql::builtins::catalog::operator_by_oid(*operator).map_or("", |o| o.name.as_str());
                         *operator = self.exclusion_operator(name, ty, key.opclass)?;
                     }
                 }
@@ -1226,6 +1261,7 @@ impl Ddl<'_> {
         }
         // Texts over the column are printed anew: their casts may differ for the new type.
         for i in 0..new.constraints.len() {
+            work::visit();
             if !new.constraints[i].columns.contains(&column.attnum) {
                 continue;
             }

@@ -5,6 +5,7 @@ use super::inherit::{invalid_table, renumbered};
 use super::{Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -67,6 +68,7 @@ impl Ddl<'_> {
             {
                 self.alter_command(table, command)?;
                 for child in self.catalog.with_descendants(table).into_iter().skip(1) {
+                    work::visit();
                     self.alter_command(child, command)?;
                 }
                 Ok(())
@@ -74,6 +76,7 @@ impl Ddl<'_> {
             T::AtValidateConstraint if !only => {
                 self.alter_command(table, command)?;
                 for child in self.catalog.with_descendants(table).into_iter().skip(1) {
+                    work::visit();
                     if self.required(child)?.constraints.iter().any(|c| c.name == command.name && c.is_check()) {
                         self.alter_command(child, command)?;
                     }
@@ -162,10 +165,12 @@ impl Ddl<'_> {
         };
         let Some(column) = relation.column(&command.name) else { return Ok(()) };
         for table in self.catalog.with_descendants(relation.oid) {
+            work::visit();
             let table = self.required(table)?.clone();
             let Some(key) = &table.inheritance.key else { continue };
             let Some(own) = table.column(&column.name) else { continue };
             for part in &key.columns {
+                work::visit();
                 let used = match &part.part {
                     KeyPart::Column(a) => *a == own.attnum,
                     KeyPart::Expression(text) => self.expression_columns(text, &table)?.contains(&own.attnum),
@@ -210,6 +215,7 @@ impl Ddl<'_> {
         self.add_column_to_children(&parent, &column)?;
         let added: Vec<Constraint> = parent.constraints.iter().filter(|c| !before.contains(&c.oid)).cloned().collect();
         for constraint in added {
+            work::visit();
             self.pass_on(parent.oid, &constraint)?;
         }
         Ok(())
@@ -217,6 +223,7 @@ impl Ddl<'_> {
 
     fn add_column_to_children(&mut self, parent: &Relation, column: &Column) -> Result<()> {
         for child in self.catalog.children(parent.oid).to_vec() {
+            work::visit();
             let old = (**self.required(child)?).clone();
             if let Some(own) = old.column(&column.name) {
                 if (own.type_oid, own.typmod) != (column.type_oid, column.typmod) {
@@ -273,7 +280,9 @@ impl Ddl<'_> {
         let mut gone = vec![Object::Column(relation.oid, column.attnum)];
         let mut open = vec![relation.oid];
         while let Some(table) = open.pop() {
+            work::visit();
             for child in self.catalog.children(table).to_vec() {
+                work::visit();
                 let mut new = (**self.required(child)?).clone();
                 let Some(own) = new.columns.iter_mut().find(|c| !c.dropped && c.name == column.name) else { continue };
                 if own.inherited.count == 0 {
@@ -315,6 +324,7 @@ impl Ddl<'_> {
         }
         if only && relation.is_partitioned() && c.contype() == ast::ConstrType::ConstrPrimary {
             for child in children {
+                work::visit();
                 let child = self.required(*child)?;
                 let nullable = |name: &&&str| child.column(name).is_some_and(|c| !c.not_null);
                 if let Some(name) = super::strings(&c.keys).iter().find(nullable) {
@@ -348,6 +358,7 @@ impl Ddl<'_> {
         let added: Vec<Constraint> = now.constraints.iter().filter(|c| !before.contains(&c.oid)).cloned().collect();
         let added = added.iter().filter(|c| !now.is_part_of_key(c));
         for constraint in added.filter(|c| !only || !c.is_key()) {
+            work::visit();
             self.pass_on(relation.oid, constraint)?;
         }
         Ok(())
@@ -367,12 +378,14 @@ impl Ddl<'_> {
             }
             ConstraintKind::ForeignKey { .. } => {
                 for child in self.catalog.children(parent).to_vec() {
+                    work::visit();
                     self.foreign_key_of_partition(child, &table, constraint)?;
                 }
                 return Ok(());
             }
         }
         for child in self.catalog.children(parent).to_vec() {
+            work::visit();
             let mut new = (**self.required(child)?).clone();
             let columns = renumbered(&constraint.columns, &table, &new)?;
             if let Some(own) = new.constraints.iter_mut().find(|c| c.name == constraint.name) {
@@ -444,7 +457,9 @@ impl Ddl<'_> {
         if constraint.is_check() && !matches!(constraint.kind, ConstraintKind::Check { no_inherit: true, .. }) {
             let mut open = vec![relation.oid];
             while let Some(table) = open.pop() {
+                work::visit();
                 for child in self.catalog.children(table).to_vec() {
+                    work::visit();
                     let mut new = (**self.required(child)?).clone();
                     let own = new.constraints.iter_mut().find(|c| c.name == constraint.name && c.is_check());
                     let Some(own) = own.filter(|c| c.inherited.count > 0) else { continue };

@@ -4,6 +4,7 @@ use super::options::{boolean, def_elems, names, text_of};
 use super::{strings, Ddl};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ impl<'a> Options<'a> {
     fn read(definition: &'a [ast::Node]) -> Result<Options<'a>> {
         let mut out = Options::default();
         for option in def_elems(definition) {
+            work::visit();
             let place = match option.defname.as_str() {
                 "from" => {
                     if out.from.is_some() {
@@ -179,6 +181,7 @@ impl Ddl<'_> {
             ));
         }
         for locale in [collate, ctype] {
+            work::visit();
             if locale.is_empty() {
                 return Err(PgError::not_supported("a collation of the environment's locale"));
             }
@@ -229,9 +232,11 @@ impl Ddl<'_> {
         let failed = |e: serde_json::Error| PgError::internal(format!("catalog object as JSON: {e}"));
         let mut texts = Vec::new();
         for relation in self.catalog.relations.values() {
+            work::visit();
             texts.push(serde_json::to_string(&**relation).map_err(failed)?);
         }
         for user_type in self.catalog.types.values() {
+            work::visit();
             texts.push(serde_json::to_string(&**user_type).map_err(failed)?);
         }
         let standard = self.catalog.routines.values().filter(|r| r.function.standard);
@@ -250,6 +255,7 @@ impl Ddl<'_> {
             return Ok(None);
         }
         for node in &statement.objects {
+            work::visit();
             let Some(NodeEnum::List(list)) = &node.node else {
                 return Err(PgError::internal("DROP COLLATION without a name"));
             };
@@ -303,6 +309,7 @@ impl Ddl<'_> {
     fn dependents_of_collation(&self, collation: Oid) -> Vec<String> {
         let mut out = Vec::new();
         for relation in self.catalog.relations.values() {
+            work::visit();
             match &relation.kind {
                 RelationKind::Index(index) => {
                     let table = self.catalog.relation(index.table);
@@ -328,12 +335,14 @@ impl Ddl<'_> {
                         _ => "table",
                     };
                     for column in relation.live_columns().filter(|c| c.collation == collation) {
+                        work::visit();
                         out.push(format!("column {} of {what} {}", column.name, relation.name));
                     }
                 }
             }
         }
         for t in self.catalog.types.values() {
+            work::visit();
             let used = match &t.kind {
                 UserTypeKind::Domain { collation: own, .. } => *own == collation,
                 UserTypeKind::Range(range) => range.collation == collation,

@@ -1,9 +1,12 @@
-//! ALTER TYPE … ATTRIBUTE of stand-alone composite types. Stored values are not rewritten, so a type that columns use stays.
+//! ALTER TYPE … ATTRIBUTE of stand-alone composite types. Stored values are written anew (`composite_values.rs`) where an attribute
+//! comes or goes; as in PostgreSQL, an attribute of a type that columns use keeps its type.
 
+use super::composite_values::FieldChange;
 use super::{Ddl, NodeEnum};
 use pgsqlite_sql::analyze;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
@@ -33,7 +36,9 @@ impl Ddl<'_> {
     /// stay. `what` is the type, or the table of whose rows it is.
     pub(super) fn check_row_unused(&self, row: Oid, what: &str, verb: &str) -> Result<()> {
         for relation in self.catalog.relations.values().filter(|r| r.is_stored() && r.row_type != row) {
+            work::visit();
             for column in relation.live_columns() {
+                work::visit();
                 if self.catalog.holds_values_of(column.type_oid, row) {
                     return Err(PgError::new(
                         SqlState::FEATURE_NOT_SUPPORTED,
@@ -46,9 +51,11 @@ impl Ddl<'_> {
             RelationKind::Index(i) => Some((r, i)),
             _ => None,
         }) {
+            work::visit();
             let Some(table) = self.catalog.relation(definition.table) else { continue };
             let names = super::naming::index_column_names(table, definition);
             for (key, column) in definition.columns.iter().zip(&names) {
+                work::visit();
                 let KeyPart::Expression(text) = &key.key else { continue };
                 let expr = self.analyze_stored(|e| analyze::analyze_expression(e, text, Some(table), None))?;
                 if self.catalog.holds_values_of(expr.ty, row) {
@@ -76,6 +83,7 @@ impl Ddl<'_> {
     /// 0A000 if a domain over the type has constraints, which may be about its fields.
     fn check_checked(&self, user_type: &UserType) -> Result<()> {
         for domain in self.catalog.types.values() {
+            work::visit();
             if matches!(&domain.kind, UserTypeKind::Domain { checks, .. } if !checks.is_empty())
                 && self.catalog.holds_values_of(domain.oid, user_type.oid)
             {
@@ -133,6 +141,7 @@ impl Ddl<'_> {
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("ALTER TYPE without a name"))?;
         let (mut user_type, mut fields) = self.find_composite(name)?;
         for node in &statement.cmds {
+            work::visit();
             let Some(NodeEnum::AlterTableCmd(command)) = &node.node else {
                 return Err(PgError::internal("a command that is no AlterTableCmd"));
             };
@@ -142,7 +151,10 @@ impl Ddl<'_> {
                 continue;
             }
             self.check_no_typed_table(&user_type)?;
-            self.check_row_unused(user_type.oid, &format!("type \"{}\"", user_type.name), "uses it")?;
+            let what = format!("type \"{}\"", user_type.name);
+            if command.subtype() == T::AtAlterColumnType {
+                self.check_row_unused(user_type.oid, &what, "uses it")?;
+            }
             self.check_checked(&user_type)?;
             let def = match command.def.as_ref().and_then(|d| d.node.as_ref()) {
                 Some(NodeEnum::ColumnDef(def)) => Some(def),
@@ -169,10 +181,13 @@ impl Ddl<'_> {
                     }
                     let (ty, typmod) = typed(self, attribute)?;
                     fields.push((attribute.to_string(), ty, typmod));
+                    self.change_fields(&user_type, &fields, &FieldChange::Add(ty), &what)?;
                 }
                 T::AtDropColumn => match fields.iter().position(|f| f.0 == command.name) {
                     Some(at) => {
+                        self.check_attribute_unused(&user_type, &command.name, command.behavior())?;
                         fields.remove(at);
+                        self.change_fields(&user_type, &fields, &FieldChange::Drop(at), &what)?;
                     }
                     None if command.missing_ok => {
                         let message = format!("{}, skipping", self.no_attribute(&user_type, &command.name).message());
@@ -195,6 +210,81 @@ impl Ddl<'_> {
         Ok("ALTER TYPE".into())
     }
 
+    /// An attribute that an expression of a table over the type names cannot be dropped. Errors: 2BP01, and 0A000 with CASCADE, which
+    /// would drop the constraint, the default or the index. The stored text is searched, so that a field of another type with the
+    /// same name is refused, too.
+    fn check_attribute_unused(&self, user_type: &UserType, attribute: &str, behavior: ast::DropBehavior) -> Result<()> {
+        let field = format!(").{}", pgsqlite_sql::deparse::quote_identifier(attribute));
+        let field = written(&field)?;
+        let field = field.trim_matches('"');
+        let names = |text: &str| {
+            text.match_indices(field).any(|(at, _)| {
+                !text[at + field.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$')
+            })
+        };
+        for relation in self.catalog.relations.values().filter(|r| r.oid >= pgsqlite_types::oid::FIRST_USER_OID) {
+            work::visit();
+            if !relation.live_columns().any(|c| self.catalog.holds_values_of(c.type_oid, user_type.oid)) {
+                continue;
+            }
+            if !names(&written(&**relation)?) {
+                continue;
+            }
+            let what = format!("column {attribute} of composite type {}", user_type.name);
+            if behavior == ast::DropBehavior::DropCascade {
+                let message =
+                    format!("dropping {what}, which \"{}\" uses in an expression, with CASCADE", relation.name);
+                return Err(PgError::not_supported(message));
+            }
+            let mut detail = Vec::new();
+            for constraint in &relation.constraints {
+                work::visit();
+                let ConstraintKind::Check { expression, .. } = &constraint.kind else { continue };
+                if names(&written(expression)?) {
+                    let dependent = format!("constraint {} on table {}", constraint.name, relation.name);
+                    detail.push(format!("{dependent} depends on {what}"));
+                }
+            }
+            let error = PgError::new(
+                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                format!("cannot drop {what} because other objects depend on it"),
+            );
+            let error = if detail.is_empty() { error } else { error.detail(detail.join("\n")) };
+            return Err(error.hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        Ok(())
+    }
+
+    /// The type has other fields: values and stored texts follow. 0A000 where a text means nothing any more.
+    fn change_fields(
+        &mut self,
+        user_type: &UserType,
+        fields: &[(String, u32, i32)],
+        change: &FieldChange,
+        what: &str,
+    ) -> Result<()> {
+        self.check_values_can_change(user_type.oid, what, change)?;
+        self.put_type(UserType { kind: UserTypeKind::Composite { fields: fields.to_vec() }, ..user_type.clone() })?;
+        if let Err(e) = self.stored_references() {
+            let message = format!("changing {what}, because a stored definition uses its fields ({})", e.message());
+            return Err(PgError::not_supported(message));
+        }
+        self.change_stored_values(user_type.oid, change)
+    }
+
+    /// CASCADE to an attribute. Errors: 0A000 if a column holds values of the type.
+    pub(super) fn remove_attribute(&mut self, ty: Oid, at: usize) -> Result<()> {
+        let Some(found) = self.catalog.types.get(&ty).cloned() else { return Ok(()) };
+        let UserTypeKind::Composite { fields } = &found.kind else { return Ok(()) };
+        self.check_row_unused(ty, &format!("type \"{}\"", found.name), "uses it")?;
+        self.check_checked(&found)?;
+        let mut fields = fields.clone();
+        if at < fields.len() {
+            fields.remove(at);
+        }
+        self.put_type(UserType { kind: UserTypeKind::Composite { fields }, ..(*found).clone() })
+    }
+
     pub(super) fn rename_attribute(&mut self, name: &ast::RangeVar, attribute: &str, new_name: &str) -> Result<()> {
         let (user_type, mut fields) = self.find_composite(name)?;
         self.check_no_typed_table(&user_type)?;
@@ -210,4 +300,9 @@ impl Ddl<'_> {
         field.0 = new_name.to_string();
         self.put_type(UserType { kind: UserTypeKind::Composite { fields }, ..user_type })
     }
+}
+
+/// A stored definition as the file has it.
+pub(super) fn written(definition: &(impl serde::Serialize + ?Sized)) -> Result<String> {
+    serde_json::to_string(definition).map_err(|e| PgError::internal(format!("a definition that is no JSON: {e}")))
 }

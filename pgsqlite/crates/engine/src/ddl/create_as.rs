@@ -11,6 +11,7 @@ use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Style};
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::typed::Query;
+use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 /// ON COMMIT as written; None: PRESERVE ROWS.
@@ -65,7 +66,7 @@ impl Ddl<'_> {
         }
         let query = if materialized {
             // the views in it stay references, as in a view's text
-            self.analyze_view_query(&self.catalog, select, self.environment.search_path)?
+            self.analyze_view_query(&self.catalog, select, self.environment.search_path, analyze::Rights::AskedNow)?
         } else {
             let node = NodeEnum::SelectStmt(Box::new(select.clone()));
             match self.analyze(|e| analyze::analyze(e, &node, &self.session.parameters.0))?.0 {
@@ -97,6 +98,7 @@ impl Ddl<'_> {
             }
             let mut named = query;
             for (column, own) in named.columns.iter_mut().zip(&relation.columns) {
+                work::visit();
                 column.name.clone_from(&own.name);
             }
             let definition = deparse::query(Names::stored(&self.catalog), Style::Full, &named)?;
@@ -116,6 +118,7 @@ impl Ddl<'_> {
     /// The columns of a table (or materialized view) that a query fills.
     fn columns_of_query(&self, relation: &mut Relation, query: &Query, aliases: &[&str]) -> Result<()> {
         for (i, (column, attnum)) in query.columns.iter().zip(1i16..).enumerate() {
+            work::visit();
             let name = aliases.get(i).map_or(column.name.as_str(), |a| a);
             if relation.column(name).is_some() {
                 return Err(PgError::new(
@@ -237,6 +240,7 @@ impl Ddl<'_> {
             .map(|r| (**r).clone())
             .collect();
         for table in tables.iter().filter(|t| t.on_commit == OnCommit::DeleteRows) {
+            work::visit();
             let keeps = |child: &Relation| child.on_commit != OnCommit::DeleteRows;
             if let Some((child, _)) = self.catalog.referencing(table.oid).find(|(child, _)| keeps(child)) {
                 return Err(PgError::new(
@@ -251,6 +255,7 @@ impl Ddl<'_> {
         }
         let mut gone = Vec::new();
         for table in tables {
+            work::visit();
             match table.on_commit {
                 OnCommit::DeleteRows => {
                     self.sqlite(&format!("DELETE FROM temp.{}", super::sqlite_quote(&table.sqlite_name)))?

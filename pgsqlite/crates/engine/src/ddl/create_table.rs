@@ -8,6 +8,7 @@ use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::Names;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::typed::ExprKind;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 /// A PRIMARY KEY or UNIQUE constraint to make.
@@ -102,6 +103,7 @@ pub(super) fn check_column_name(columns: &[Column], name: &str, location: i32) -
         ));
     }
     for column in columns.iter().filter(|c| !c.dropped) {
+        work::visit();
         if column.name != name && column.name.eq_ignore_ascii_case(name) {
             return Err(PgError::not_supported(format!(
                 "a table with the columns \"{}\" and \"{name}\", which differ in case only,",
@@ -179,6 +181,7 @@ impl Ddl<'_> {
             list = &typed;
         }
         for node in list.iter().chain(&statement.constraints) {
+            work::visit();
             match &node.node {
                 Some(NodeEnum::ColumnDef(def)) => {
                     number += 1;
@@ -200,6 +203,7 @@ impl Ddl<'_> {
             // (what generates a column is analyzed later, when all columns are there)
             let mut columns = relation.clone();
             for (attnum, _) in &elements.generated {
+                work::visit();
                 columns.columns[*attnum as usize - 1].generated = Some(String::new());
             }
             relation.inheritance.key = Some(self.partition_key(&columns, spec)?);
@@ -238,6 +242,7 @@ impl Ddl<'_> {
         let names = Names::stored(&self.catalog);
         let mut columns: Vec<ast::ColumnDef> = Vec::new();
         for (name, ty, typmod) in &fields {
+            work::visit();
             let cast = pgsqlite_sql::parse::parse(&format!("SELECT NULL::{}", names.type_name(*ty, *typmod)))?;
             let type_name = cast.first().and_then(|s| cast_type(&s.node)).ok_or_else(|| PgError::internal("a type"))?;
             columns.push(ast::ColumnDef { colname: name.clone(), type_name: Some(type_name), ..Default::default() });
@@ -245,6 +250,7 @@ impl Ddl<'_> {
         let mut rest = Vec::new();
         let mut seen: Vec<&str> = Vec::new();
         for node in elements {
+            work::visit();
             let Some(NodeEnum::ColumnDef(def)) = &node.node else {
                 rest.push(node.clone());
                 continue;
@@ -322,6 +328,7 @@ impl Ddl<'_> {
             ));
         }
         self.check_row_type_name(schema, &name.relname)?;
+        let array_name = self.name_of_array(schema, &name.relname, true)?;
         let sqlite_name = self.choose_sqlite_name(schema, &name.relname);
         Ok(Some(Relation {
             oid: self.new_oid(temporary)?,
@@ -348,6 +355,7 @@ impl Ddl<'_> {
             triggers: Vec::new(),
             statistics: Vec::new(),
             rules: Vec::new(),
+            array_name,
         }))
     }
 
@@ -412,6 +420,7 @@ impl Ddl<'_> {
             })
             .collect();
         for (i, c) in constraints.iter().enumerate() {
+            work::visit();
             // DEFERRABLE and its kin follow as nodes of their own.
             let attributes = Attributes::after(&constraints[i + 1..])?;
             match c.contype() {
@@ -695,6 +704,7 @@ impl Ddl<'_> {
         let comment = |class: Oid, object: Oid, sub: i16| comments.get(&(class, object, i32::from(sub))).cloned();
         let first = relation.columns.len() as i16;
         for from in source.live_columns() {
+            work::visit();
             if let Some(own) = relation.column(&from.name) {
                 if own.inherited.merely {
                     return Err(PgError::not_supported("LIKE with a column that is inherited, too,").at(name.location));
@@ -732,6 +742,7 @@ impl Ddl<'_> {
         }
         if including(2) {
             for c in &source.constraints {
+                work::visit();
                 if let ConstraintKind::Check { expression, no_inherit } = &c.kind {
                     elements.copied_checks.push(CopiedCheck {
                         name: c.name.clone(),
@@ -748,6 +759,7 @@ impl Ddl<'_> {
         };
         if including(7) {
             for object in &source.statistics {
+                work::visit();
                 let columns = object.columns.iter().filter_map(|&a| renumber(a)).collect();
                 let comment = comment(super::schema::CLASS_STATISTICS, object.oid, 0);
                 elements.copied_statistics.push((StatisticsObject { columns, ..object.clone() }, comment));
@@ -757,6 +769,7 @@ impl Ddl<'_> {
             let indexes: Vec<(Oid, Index)> =
                 self.catalog.indexes_of(source.oid).map(|(r, i)| (r.oid, i.clone())).collect();
             for (index_oid, mut index) in indexes {
+                work::visit();
                 if index.is_named_only() {
                     continue;
                 }
@@ -767,6 +780,7 @@ impl Ddl<'_> {
                         CopiedConstraint { deferrable: c.deferrable, initially_deferred: c.initially_deferred }
                     });
                 for key in &mut index.columns {
+                    work::visit();
                     if let KeyPart::Column(attnum) = &mut key.key {
                         *attnum = renumber(*attnum).ok_or_else(|| PgError::internal("an index on a dropped column"))?;
                     }
@@ -782,27 +796,30 @@ impl Ddl<'_> {
 
     /// Makes the table, its sequences, indexes and constraints, in the catalog and in SQLite.
     pub(super) fn make_table(&mut self, mut relation: Relation, elements: Elements) -> Result<()> {
-        if relation.columns.len() > 1600 {
-            return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, "tables can have at most 1600 columns"));
-        }
+        super::check_number_of_columns(relation.columns.len())?;
         // Sequences first: the defaults name them.
         for &attnum in &elements.serials {
+            work::visit();
             self.add_owned_sequence(&mut relation, attnum, false, &[])?;
         }
         for (attnum, _, options) in &elements.identities {
+            work::visit();
             self.add_owned_sequence(&mut relation, *attnum, true, options)?;
         }
         for (attnum, node) in &elements.defaults {
+            work::visit();
             let text = self.column_default(&relation, *attnum, node)?;
             relation.columns[*attnum as usize - 1].default = text;
         }
         for (attnum, node) in &elements.generated {
+            work::visit();
             let text = self.generation_expression(&relation, *attnum, node)?;
             relation.columns[*attnum as usize - 1].generated = Some(text);
         }
         // Foreign keys may reference the table itself, indexes are made for it: the catalog must know it.
         self.catalog.add_relation(relation.clone());
         for check in &elements.checks {
+            work::visit();
             if self.merge_check(&mut relation, check)? {
                 continue;
             }
@@ -812,6 +829,7 @@ impl Ddl<'_> {
         }
         let mut comments: Vec<(Oid, Oid, String)> = Vec::new();
         for check in elements.copied_checks {
+            work::visit();
             let oid = self.new_oid(relation.temporary)?;
             comments.extend(check.comment.map(|c| (super::schema::CLASS_CONSTRAINT, oid, c)));
             let constraint = Constraint {
@@ -840,9 +858,11 @@ impl Ddl<'_> {
         }
         keys.extend(elements.keys.iter().filter(|k| !k.primary));
         for key in keys {
+            work::visit();
             self.add_key(&mut relation, key, &mut indexes, true)?;
         }
         for (index, constraint, comment) in elements.copied_indexes {
+            work::visit();
             if index.primary && relation.primary_key().is_some() {
                 return Err(PgError::new(
                     SqlState::INVALID_TABLE_DEFINITION,
@@ -855,13 +875,16 @@ impl Ddl<'_> {
             comments.extend(made.zip(comment).map(|(oid, c)| (super::schema::CLASS_RELATION, oid, c)));
         }
         for constraint in &elements.exclusions {
+            work::visit();
             self.add_exclusion(&mut relation, constraint, &mut indexes)?;
         }
         self.catalog.add_relation(relation.clone());
         for index in &indexes {
+            work::visit();
             self.catalog.add_relation(index.clone());
         }
         for spec in &elements.foreign_keys {
+            work::visit();
             let constraint = self.foreign_key(&relation, spec)?;
             relation.constraints.push(Constraint { not_valid: false, ..constraint });
             self.catalog.add_relation(relation.clone());
@@ -869,6 +892,7 @@ impl Ddl<'_> {
         let sql = self.table_sql(&relation, &relation.sqlite_name)?;
         self.sqlite(&sql)?;
         for index in &indexes {
+            work::visit();
             self.make_sqlite_index(index, &relation)?;
         }
         let oid = relation.oid;
@@ -876,16 +900,20 @@ impl Ddl<'_> {
             relation.constraints.iter().filter(|c| c.is_foreign_key() && c.managed).map(|c| c.oid).collect();
         self.put_relation(relation)?;
         for index in indexes {
+            work::visit();
             self.put_relation(index)?;
         }
         for key in keys {
+            work::visit();
             self.reference_partitions(oid, key)?;
         }
         self.copy_statistics(oid, elements.copied_statistics)?;
         for (attnum, comment) in elements.comments {
+            work::visit();
             self.set_comment(super::schema::CLASS_RELATION, oid, i32::from(attnum), Some(&comment))?;
         }
         for (class, object, comment) in comments {
+            work::visit();
             self.set_comment(class, object, 0, Some(&comment))?;
         }
         Ok(())
@@ -980,6 +1008,7 @@ impl Ddl<'_> {
             .at(location));
         }
         for used in pgsqlite_sql::deparse::columns_used(&expr) {
+            work::visit();
             let used = relation.live_columns().nth(used);
             if let Some(used) = used.filter(|c| c.generated.is_some() || c.attnum == attnum) {
                 return Err(PgError::new(
@@ -1089,6 +1118,7 @@ impl Attributes {
             |c: &ast::Constraint, message: &str| Err(PgError::new(SqlState::SYNTAX_ERROR, message).at(c.location));
         let (mut deferrable, mut deferred) = (None, None);
         for c in rest.iter().take_while(|c| is_attribute(c)) {
+            work::visit();
             match c.contype() {
                 ast::ConstrType::ConstrAttrDeferrable | ast::ConstrType::ConstrAttrNotDeferrable => {
                     let on = c.contype() == ast::ConstrType::ConstrAttrDeferrable;

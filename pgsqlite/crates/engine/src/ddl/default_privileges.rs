@@ -7,6 +7,7 @@ use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::acl::{self, AclItem, AclObject, PUBLIC_ROLE};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
 /// The letter of `defaclobjtype`; '\0': there are no default privileges for such objects.
@@ -53,6 +54,7 @@ impl Ddl<'_> {
         let built_in = acl::default_acl(object, owner);
         let mut items = everywhere.map_or(built_in.clone(), |d| d.acl.clone());
         for item in here.iter().flat_map(|d| &d.acl) {
+            work::visit();
             add_item(&mut items, item.grantee, item.grantor, item.privileges, false);
             if let Some(added) = items.iter_mut().find(|i| i.grantee == item.grantee && i.grantor == item.grantor) {
                 added.grant_options |= item.grant_options;
@@ -69,6 +71,7 @@ impl Ddl<'_> {
         let (mut roles, mut schemas) = (Vec::new(), Vec::new());
         let (mut role_specs, mut schema_names) = (Vec::new(), Vec::new());
         for option in super::options::def_elems(&s.options) {
+            work::visit();
             let Some(NodeEnum::List(list)) = option.arg.as_ref().and_then(|a| a.node.as_ref()) else { continue };
             match option.defname.as_str() {
                 "roles" => role_specs.extend(list.items.iter()),
@@ -78,6 +81,7 @@ impl Ddl<'_> {
         }
         let mut grantees = Vec::new();
         for node in &action.grantees {
+            work::visit();
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
                 return Err(PgError::internal("a grantee that is no role"));
             };
@@ -100,6 +104,7 @@ impl Ddl<'_> {
         };
         let mut words = Vec::new();
         for node in &action.privileges {
+            work::visit();
             let Some(NodeEnum::AccessPriv(access)) = &node.node else {
                 return Err(PgError::internal("a privilege that is no AccessPriv"));
             };
@@ -118,6 +123,7 @@ impl Ddl<'_> {
             e
         })?;
         for node in role_specs {
+            work::visit();
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else { return Err(PgError::internal("no role")) };
             roles.push(self.role(spec)?.oid);
         }
@@ -125,6 +131,7 @@ impl Ddl<'_> {
             roles.push(self.environment.user);
         }
         for role in &roles {
+            work::visit();
             self.check_becomes_owner(*role)?;
         }
         if object == AclObject::Schema && !schema_names.is_empty() {
@@ -134,6 +141,7 @@ impl Ddl<'_> {
             ));
         }
         for name in schema_names {
+            work::visit();
             schemas.push(self.catalog.schema_oid(name).ok_or_else(|| {
                 PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist"))
             })?);
@@ -142,11 +150,14 @@ impl Ddl<'_> {
             schemas.push(0);
         }
         for &role in &roles {
+            work::visit();
             for &schema in &schemas {
+                work::visit();
                 let start = if schema == 0 { acl::default_acl(object, role) } else { vec![] };
                 let entry = self.default_entry(role, schema, object).cloned();
                 let mut items = entry.as_ref().map_or(start.clone(), |d| d.acl.clone());
                 for &grantee in &grantees {
+                    work::visit();
                     if action.is_grant {
                         add_item(&mut items, grantee, role, bits, action.grant_option);
                     } else {
@@ -177,6 +188,7 @@ impl Ddl<'_> {
         let mut properties = self.catalog.properties.clone();
         properties.default_acls.retain(|d| !roles.contains(&d.role));
         for entry in &mut properties.default_acls {
+            work::visit();
             entry.acl.retain(|i| !roles.contains(&i.grantee));
         }
         properties.default_acls.retain(|d| {
@@ -196,6 +208,7 @@ impl Ddl<'_> {
     pub(super) fn default_privileges_of(&self, role: Oid) -> Vec<(Oid, String)> {
         let mut out = Vec::new();
         for entry in &self.catalog.properties.default_acls {
+            work::visit();
             let what = match entry.object {
                 'r' => "relations",
                 'S' => "sequences",

@@ -4,6 +4,7 @@ use super::{sqlite_quote, strings, Ddl, NodeEnum};
 use crate::store::sqlite_error;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 /// The parts of a domain's definition.
@@ -67,6 +68,7 @@ impl Ddl<'_> {
             "O" => {
                 if !domain.not_null {
                     for (relation, column) in self.columns_of_domain(&user_type)? {
+                        work::visit();
                         let sql = format!(
                             "SELECT EXISTS (SELECT 1 FROM {} WHERE {} IS NULL)",
                             super::sqlite_table(&relation),
@@ -177,7 +179,9 @@ impl Ddl<'_> {
     fn columns_of_domain(&self, user_type: &UserType) -> Result<Vec<(Relation, Column)>> {
         let mut out = Vec::new();
         for relation in self.catalog.relations.values().filter(|r| r.is_stored()) {
+            work::visit();
             for column in relation.live_columns() {
+                work::visit();
                 if self.is_made_of(column.type_oid, user_type.oid) {
                     out.push(((**relation).clone(), column.clone()));
                 } else if self.catalog.holds_values_of(column.type_oid, user_type.oid) {
@@ -207,6 +211,7 @@ impl Ddl<'_> {
         let row = super::types::value_row(&user_type.name, user_type.schema, domain.base, domain.typmod);
         let condition = self.lower_stored(&check.expression, Some(&row), Some((oid::BOOL, -1)))?;
         for (relation, column) in self.columns_of_domain(user_type)? {
+            work::visit();
             let sql = format!(
                 "SELECT EXISTS (SELECT 1 FROM (SELECT {} AS \"value\" FROM {}) WHERE NOT ({condition}))",
                 sqlite_quote(&column.name),

@@ -7,6 +7,7 @@ use pgsqlite_sql::deparse::{Names, Reference};
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::routine::{Event, Timing};
 use pgsqlite_types::error::Severity;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -191,9 +192,12 @@ impl Ddl<'_> {
         // views stay as they are named
         let unexpanded = pgsqlite_sql::deparse::definitions::unexpanded(&self.catalog);
         for table in self.catalog.relations.values() {
+            work::visit();
             for policy in &table.security.policies {
+                work::visit();
                 let mut found = Vec::new();
                 for text in policy.using.iter().chain(&policy.check) {
+                    work::visit();
                     let expr = self.analyze_stored_over(&unexpanded, |e| {
                         pgsqlite_sql::analyze::analyze_policy_text(e, text, table)
                     })?;
@@ -204,6 +208,7 @@ impl Ddl<'_> {
             let mut trees = self.rule_trees(&unexpanded, table)?;
             trees.sort_by_key(|(rule, _)| *rule);
             for (rule, tree) in trees {
+                work::visit();
                 out.push((Object::Rule(table.oid, rule), pgsqlite_sql::deparse::rule_references(&tree, table)));
             }
         }
@@ -215,6 +220,7 @@ impl Ddl<'_> {
         let mut out: Vec<(Object, bool)> = Vec::new();
         let by_view = |test: &dyn Fn(&Reference) -> bool, out: &mut Vec<(Object, bool)>| {
             for (dependent, references) in stored {
+                work::visit();
                 if references.iter().any(test) {
                     out.push((*dependent, false));
                 }
@@ -225,6 +231,7 @@ impl Ddl<'_> {
                 let Some(relation) = self.catalog.relation(oid) else { return Ok(out) };
                 // children; what partitions have goes with their table
                 for child in self.catalog.children(oid) {
+                    work::visit();
                     let part = self
                         .catalog
                         .relation(*child)
@@ -234,7 +241,9 @@ impl Ddl<'_> {
                 match &relation.kind {
                     RelationKind::Sequence(_) => {
                         for table in self.catalog.relations.values().filter(|r| r.kind == RelationKind::Table) {
+                            work::visit();
                             for column in table.live_columns() {
+                                work::visit();
                                 if column.default.as_deref().is_some_and(|d| self.names_relation(d, oid)) {
                                     out.push((Object::Default(table.oid, column.attnum), false));
                                 }
@@ -243,9 +252,11 @@ impl Ddl<'_> {
                     }
                     RelationKind::Table | RelationKind::MaterializedView { .. } => {
                         for (index, _) in self.catalog.indexes_of(oid) {
+                            work::visit();
                             out.push((Object::Relation(index.oid), true));
                         }
                         for sequence in self.catalog.relations.values() {
+                            work::visit();
                             if let RelationKind::Sequence(s) = &sequence.kind {
                                 if s.owned_by.is_some_and(|o| o.0 == oid) {
                                     out.push((Object::Relation(sequence.oid), true));
@@ -253,9 +264,11 @@ impl Ddl<'_> {
                             }
                         }
                         for (child, constraint) in self.catalog.referencing(oid) {
+                            work::visit();
                             // (that of a partition stands for the key as a whole)
                             let mut whole = constraint;
                             while let Some(above) = child.constraints.iter().find(|c| c.oid == whole.inherited.parent) {
+                                work::visit();
                                 whole = above;
                             }
                             if child.oid != oid {
@@ -277,14 +290,17 @@ impl Ddl<'_> {
                     &mut out,
                 );
                 for constraint in self.constraints_of_column(relation, attnum) {
+                    work::visit();
                     out.push((Object::Constraint(table, constraint), true));
                 }
                 for constraint in self.exclusions_over(relation, attnum)? {
+                    work::visit();
                     if !out.iter().any(|(o, _)| *o == Object::Constraint(table, constraint)) {
                         out.push((Object::Constraint(table, constraint), false));
                     }
                 }
                 for (child, constraint) in self.catalog.referencing(table) {
+                    work::visit();
                     if let ConstraintKind::ForeignKey { columns, .. } = &constraint.kind {
                         if columns.contains(&attnum) {
                             out.push((Object::Constraint(child.oid, constraint.oid), child.oid == table));
@@ -296,6 +312,7 @@ impl Ddl<'_> {
                 }
                 let name = relation.column_by_attnum(attnum).map_or("", |c| c.name.as_str());
                 for trigger in &relation.triggers {
+                    work::visit();
                     let condition = trigger.condition.as_deref().unwrap_or("");
                     let names = [format!("new.{name}"), format!("old.{name}")];
                     if trigger.columns.contains(&attnum) || names.iter().any(|n| condition.contains(n)) {
@@ -303,8 +320,10 @@ impl Ddl<'_> {
                     }
                 }
                 for object in &relation.statistics {
+                    work::visit();
                     let mut uses = object.columns.contains(&attnum);
                     for text in &object.expressions {
+                        work::visit();
                         uses |= self.expression_columns(text, relation)?.contains(&attnum);
                     }
                     if uses {
@@ -312,6 +331,7 @@ impl Ddl<'_> {
                     }
                 }
                 for column in relation.live_columns().filter(|c| c.attnum != attnum) {
+                    work::visit();
                     if let Some(text) = &column.generated {
                         if self.expression_columns(text, relation)?.contains(&attnum) {
                             out.push((Object::Column(table, column.attnum), false));
@@ -323,11 +343,13 @@ impl Ddl<'_> {
                 let Some(relation) = self.catalog.relation(table) else { return Ok(out) };
                 let Some(c) = relation.constraints.iter().find(|c| c.oid == constraint) else { return Ok(out) };
                 for child in self.catalog.children(table) {
+                    work::visit();
                     let of_child = self.catalog.relation(*child).map_or(&[][..], |r| &r.constraints[..]);
                     let parts = of_child.iter().filter(|own| own.inherited.parent == constraint);
                     out.extend(parts.map(|own| (Object::Constraint(*child, own.oid), true)));
                 }
                 for part in relation.constraints.iter().filter(|p| p.inherited.parent == constraint) {
+                    work::visit();
                     out.push((Object::Constraint(table, part.oid), true));
                 }
                 // GROUP BY a primary key
@@ -335,7 +357,9 @@ impl Ddl<'_> {
                 if c.index != 0 && !matches!(c.kind, ConstraintKind::ForeignKey { .. }) {
                     // (a foreign key depends on the index, which goes with its constraint)
                     for child in self.catalog.relations.values() {
+                        work::visit();
                         for f in &child.constraints {
+                            work::visit();
                             if f.index == c.index && matches!(f.kind, ConstraintKind::ForeignKey { .. }) {
                                 out.push((Object::Constraint(child.oid, f.oid), false));
                             }
@@ -353,6 +377,7 @@ impl Ddl<'_> {
                     if let UserTypeKind::Range(range) = &t.kind {
                         out.push((Object::Type(range.multirange), true));
                         for (constructor, _) in range.constructors() {
+                            work::visit();
                             by_view(&|r| r.class == super::schema::CLASS_FUNCTION && r.object == constructor, &mut out);
                             self.uses_of_function(constructor, &mut out)?;
                         }
@@ -373,6 +398,7 @@ impl Ddl<'_> {
             }
             Object::Schema(schema) => {
                 for relation in self.catalog.relations.values().filter(|r| r.schema == schema) {
+                    work::visit();
                     let owned = match &relation.kind {
                         RelationKind::Index(_) => true,
                         RelationKind::Sequence(s) => s.owned_by.is_some(),
@@ -410,6 +436,7 @@ impl Ddl<'_> {
             }
             Object::Trigger(table, trigger) => {
                 for child in self.catalog.children(table) {
+                    work::visit();
                     let of_child = self.catalog.relation(*child).map_or(&[][..], |r| &r.triggers[..]);
                     let parts = of_child.iter().filter(|own| own.parent == trigger);
                     out.extend(parts.map(|own| (Object::Trigger(*child, own.oid), true)));
@@ -498,6 +525,7 @@ impl Ddl<'_> {
         };
         let mut targets: Vec<Object> = Vec::new();
         for node in &statement.objects {
+            work::visit();
             match self.drop_target(kind, node)? {
                 Ok(object) => {
                     self.check_may_drop(object)?;
@@ -514,6 +542,7 @@ impl Ddl<'_> {
         }
         if statement.concurrent {
             for target in &targets {
+                work::visit();
                 let Object::Relation(oid) = target else { continue };
                 let index = self.required(*oid)?;
                 let RelationKind::Index(of) = &index.kind else { continue };
@@ -554,6 +583,19 @@ impl Ddl<'_> {
         self.check_owned(word, &name, owner)
     }
 
+    /// The element type of the array type of this name, if it came with a type of the user.
+    fn element_of_named_array(&self, parts: &[&str]) -> Result<Option<Oid>> {
+        let (schema, name) = self.qualified(parts)?;
+        let found = match schema {
+            "" => self.environment.search_path.iter().find_map(|&s| self.catalog.type_in(s, name)),
+            schema => self.catalog.schema_oid(schema).and_then(|s| self.catalog.type_in(s, name)),
+        };
+        Ok(match found.and_then(|oid| self.catalog.type_entry(oid)) {
+            Some(TypeEntry::ArrayOf(element)) => Some(element),
+            _ => None,
+        })
+    }
+
     /// The object a name in DROP means; the inner error: it does not exist.
     fn drop_target(&self, kind: ast::ObjectType, node: &ast::Node) -> Result<Result<Object>> {
         let parts: Vec<&str> = match &node.node {
@@ -590,6 +632,14 @@ impl Ddl<'_> {
                         Ok(Ok(Object::Type(t.oid)))
                     }
                     Err(_) => {
+                        if let Some(element) = self.element_of_named_array(&parts)? {
+                            let element = self.display_type(element);
+                            return Err(PgError::new(
+                                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                                format!("cannot drop type {element}[] because type {element} requires it"),
+                            )
+                            .hint(format!("You can drop type {element} instead.")));
+                        }
                         let builtin = pgsqlite_types::catalog::by_name(parts[parts.len() - 1]);
                         if builtin.is_some() && parts.len() == 1 {
                             return Err(PgError::new(
@@ -618,7 +668,8 @@ impl Ddl<'_> {
         }
         let Some(relation) = self.find_relation(schema, name) else {
             let code = if word == "index" { SqlState::UNDEFINED_OBJECT } else { SqlState::UNDEFINED_TABLE };
-            return missing(code, word);
+            // (without the schema, unlike types)
+            return Ok(Err(PgError::new(code, format!("{word} \"{name}\" does not exist"))));
         };
         self.check_not_system(&relation)?;
         if kind_word(&relation.kind) != word {
@@ -644,6 +695,7 @@ impl Ddl<'_> {
         let mut stored = self.stored_references()?;
         stored.extend(self.further_references());
         for &target in targets {
+            work::visit();
             if let Object::Trigger(table, oid) = target {
                 let parent = self.catalog.trigger(oid).map_or(0, |(_, t)| t.parent);
                 let above = self.catalog.trigger(parent).map(|(r, t)| Object::Trigger(r.oid, t.oid));
@@ -694,6 +746,7 @@ impl Ddl<'_> {
             }
         }
         for &target in targets {
+            work::visit();
             let Object::Type(ty) = target else { continue };
             let Some(UserTypeKind::Multirange { range }) = self.catalog.types.get(&ty).map(|t| &t.kind) else {
                 continue;
@@ -727,6 +780,7 @@ impl Ddl<'_> {
         let mut open: Vec<(Object, Option<(Object, bool)>, bool)> =
             targets.iter().rev().map(|&t| (t, None, false)).collect();
         while let Some((object, because, seen_through)) = open.pop() {
+            work::visit();
             if seen_through {
                 if let Some((on, false)) = because {
                     reported.push((object, on));
@@ -792,8 +846,11 @@ impl Ddl<'_> {
 
     /// Removes objects from the catalog, the store and SQLite.
     fn remove(&mut self, all: &[Object]) -> Result<()> {
-        self.ensure_store()?;
+        if !self.session.private {
+            self.ensure_store()?;
+        }
         self.changed = true;
+        let mut attributes = Vec::new();
         let tables: Vec<Oid> = all
             .iter()
             .filter_map(|o| match o {
@@ -804,6 +861,7 @@ impl Ddl<'_> {
             .collect();
         // Parts of tables that stay.
         for &object in all {
+            work::visit();
             match object {
                 Object::Constraint(table, constraint) if !tables.contains(&table) => {
                     self.remove_constraint(table, constraint)?
@@ -811,6 +869,7 @@ impl Ddl<'_> {
                 Object::Default(table, attnum) if !tables.contains(&table) => {
                     let mut relation = (**self.required(table)?).clone();
                     for column in relation.columns.iter_mut().filter(|c| c.attnum == attnum) {
+                        work::visit();
                         column.default = None;
                     }
                     self.put_relation(relation)?;
@@ -843,15 +902,20 @@ impl Ddl<'_> {
                 Object::DomainConstraint(ty, constraint) if !all.contains(&Object::Type(ty)) => {
                     self.remove_domain_constraint(ty, constraint)?
                 }
-                Object::Attribute(ty, _) if !all.contains(&Object::Type(ty)) => {
-                    return Err(PgError::not_supported("CASCADE to a column of a composite type"))
-                }
+                Object::Attribute(ty, at) if !all.contains(&Object::Type(ty)) => attributes.push((ty, at)),
                 _ => {}
             }
+        }
+        // from behind: those before keep their numbers
+        attributes.sort_unstable_by(|a, b| b.cmp(a));
+        for (ty, at) in attributes {
+            work::visit();
+            self.remove_attribute(ty, at)?;
         }
         // Referencing tables go first, so that dropping the referenced one touches no row of theirs.
         let mut left = tables.clone();
         while !left.is_empty() {
+            work::visit();
             let next = left.iter().position(|&t| {
                 !self.catalog.referencing(t).any(|(child, c)| !c.managed && child.oid != t && left.contains(&child.oid))
             });
@@ -864,18 +928,19 @@ impl Ddl<'_> {
             self.remove_relation(table)?;
         }
         for &object in all {
+            work::visit();
             match object {
                 Object::Relation(oid) if self.catalog.relation(oid).is_some() => self.remove_relation(oid)?,
                 Object::Operator(oid) => self.remove_operator(oid)?,
                 Object::Cast(from, to) => self.remove_cast(from, to)?,
                 Object::Function(oid) => {
                     self.catalog.remove_function(oid);
-                    store::write::delete_object(self.conn, oid)?;
+                    self.forget_object(oid)?;
                     self.forget_comments(oid);
                 }
                 Object::Type(oid) => {
                     self.catalog.remove_type(oid);
-                    store::write::delete_object(self.conn, oid)?;
+                    self.forget_object(oid)?;
                     self.forget_comments(oid);
                 }
                 _ => {}
@@ -883,6 +948,7 @@ impl Ddl<'_> {
         }
         // these ask what is left whether it uses them; a dictionary is used by configurations only
         for &object in all {
+            work::visit();
             match object {
                 Object::Collation(oid) => {
                     if let Some(collation) = self.catalog.collations.get(&oid).cloned() {
@@ -894,6 +960,7 @@ impl Ddl<'_> {
             }
         }
         for &object in all {
+            work::visit();
             if let Object::TextSearchDictionary(oid) = object {
                 if let Some(dictionary) = self.catalog.ts_dictionaries.get(&oid).cloned() {
                     self.remove_ts_dictionary(&dictionary, true)?;
@@ -901,6 +968,7 @@ impl Ddl<'_> {
             }
         }
         for &object in all {
+            work::visit();
             if let Object::Schema(oid) = object {
                 if let Some(extension) = self.catalog.extensions.values().find(|e| e.schema == oid) {
                     return Err(PgError::not_supported(format!(
@@ -915,7 +983,7 @@ impl Ddl<'_> {
                     if properties != self.catalog.properties {
                         self.put_properties(properties)?;
                     }
-                    store::write::delete_object(self.conn, oid)?;
+                    self.forget_object(oid)?;
                     if oid < oid::FIRST_USER_OID {
                         store::write::put_dropped_schema(self.conn, &schema)?;
                     }
@@ -934,6 +1002,14 @@ impl Ddl<'_> {
         self.catalog.comments.retain(|key, _| key.1 != object);
     }
 
+    /// Takes an object out of the store, which knows nothing of temporary ones.
+    fn forget_object(&self, oid: Oid) -> Result<()> {
+        match self.session.private {
+            true => Ok(()),
+            false => store::write::delete_object(self.conn, oid),
+        }
+    }
+
     /// One relation: from SQLite, the store and the catalog, with a table's indexes.
     fn remove_relation(&mut self, oid: Oid) -> Result<()> {
         let relation = self.required(oid)?.clone();
@@ -944,11 +1020,13 @@ impl Ddl<'_> {
                 self.sqlite(&format!("DROP TABLE {database}.{name}"))?;
                 let indexes: Vec<Oid> = self.catalog.indexes_of(oid).map(|(r, _)| r.oid).collect();
                 for index in indexes {
+                    work::visit();
                     self.catalog.remove_relation(index);
-                    store::write::delete_object(self.conn, index)?;
+                    self.forget_object(index)?;
                     self.forget_comments(index);
                 }
                 for c in &relation.constraints {
+                    work::visit();
                     self.forget_comments(c.oid);
                 }
             }
@@ -975,7 +1053,7 @@ impl Ddl<'_> {
             _ => {}
         }
         self.catalog.remove_relation(oid);
-        store::write::delete_object(self.conn, oid)?;
+        self.forget_object(oid)?;
         self.forget_comments(oid);
         Ok(())
     }
@@ -983,6 +1061,7 @@ impl Ddl<'_> {
     pub(super) fn truncate(&mut self, statement: &ast::TruncateStmt) -> Result<String> {
         let mut tables: Vec<Oid> = Vec::new();
         for node in &statement.relations {
+            work::visit();
             let Some(NodeEnum::RangeVar(name)) = &node.node else {
                 return Err(PgError::internal("TRUNCATE of something without a name"));
             };
@@ -1004,6 +1083,7 @@ impl Ddl<'_> {
             }
             let all = if name.inh { self.catalog.with_descendants(relation.oid) } else { vec![relation.oid] };
             for table in all {
+                work::visit();
                 if !tables.contains(&table) {
                     tables.push(table);
                 }
@@ -1012,11 +1092,13 @@ impl Ddl<'_> {
         let cascade = statement.behavior() == ast::DropBehavior::DropCascade;
         let mut at = 0;
         while at < tables.len() {
+            work::visit();
             let table = tables[at];
             at += 1;
             let children: Vec<(Oid, String)> =
                 self.catalog.referencing(table).map(|(child, _)| (child.oid, child.name.clone())).collect();
             for (child, name) in children {
+                work::visit();
                 if tables.contains(&child) {
                     continue;
                 }
@@ -1033,6 +1115,7 @@ impl Ddl<'_> {
                 tables.push(child);
                 if self.required(child)?.is_partitioned() {
                     for part in self.catalog.with_descendants(child) {
+                        work::visit();
                         if !tables.contains(&part) {
                             let name = self.required(part)?.name.clone();
                             let message = format!("truncate cascades to table \"{name}\"");
@@ -1047,6 +1130,7 @@ impl Ddl<'_> {
         // Children first: no foreign key sees a missing row.
         let mut left = tables.clone();
         while !left.is_empty() {
+            work::visit();
             let next = left
                 .iter()
                 .position(|&t| {
@@ -1080,6 +1164,7 @@ impl Ddl<'_> {
                 _ => false,
             };
             for sequence in self.catalog.relations.values().filter(remembered) {
+                work::visit();
                 let RelationKind::Sequence(Sequence { owned_by: Some((table, _)), .. }) = &sequence.kind else {
                     continue;
                 };
@@ -1090,6 +1175,7 @@ impl Ddl<'_> {
                 }
             }
             for (sequence, start) in owned {
+                work::visit();
                 self.put_sequence_state(sequence, start, false)?;
             }
         }
@@ -1100,6 +1186,7 @@ impl Ddl<'_> {
     /// Fires the TRUNCATE triggers of tables.
     fn fire_truncate(&mut self, tables: &[Oid], timing: Timing) -> Result<()> {
         for table in tables {
+            work::visit();
             let relation = self.catalog.relation(*table).ok_or_else(|| PgError::internal("a table that is gone"))?;
             if !relation.triggers.iter().any(|t| t.events.contains(&Event::Truncate)) {
                 continue;

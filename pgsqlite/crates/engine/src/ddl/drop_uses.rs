@@ -9,6 +9,7 @@ use pgsqlite_sql::analyze::{analyze_domain_check, analyze_expression, analyze_in
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{condition_references, expression_references, statement_references, Reference};
 use pgsqlite_sql::typed::Product;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, Result};
 
 impl Ddl<'_> {
@@ -18,15 +19,18 @@ impl Ddl<'_> {
             return;
         }
         for relation in self.catalog.relations.values().filter(|r| r.kind == RelationKind::Table && r.oid != own) {
+            work::visit();
             if relation.inheritance.of_type == ty {
                 out.push((Object::Relation(relation.oid), false));
                 continue;
             }
             for column in relation.live_columns().filter(|c| c.type_oid == ty || c.type_oid == array) {
+                work::visit();
                 out.push((Object::Column(relation.oid, column.attnum), false));
             }
         }
         for user in self.catalog.types.values() {
+            work::visit();
             match &user.kind {
                 UserTypeKind::Domain { base, .. } if *base == ty || *base == array => {
                     out.push((Object::Type(user.oid), false));
@@ -44,16 +48,19 @@ impl Ddl<'_> {
             }
         }
         for o in self.catalog.operators.values().map(|o| &o.definition) {
+            work::visit();
             if [o.left, o.right, o.result].iter().any(|t| *t == ty || *t == array) {
                 out.push((Object::Operator(o.oid), false));
             }
         }
         for cast in self.catalog.casts.values() {
+            work::visit();
             if [cast.source, cast.target].iter().any(|t| *t == ty || *t == array) {
                 out.push((Object::Cast(cast.source, cast.target), false));
             }
         }
         for r in self.catalog.routines.values() {
+            work::visit();
             let f = &r.function;
             let uses = |t: Oid| t == ty || t == array;
             if uses(f.returns) || f.arguments.iter().any(|a| uses(a.type_oid)) {
@@ -64,21 +71,25 @@ impl Ddl<'_> {
 
     /// What calls a function.
     pub(super) fn uses_of_function(&self, function: Oid, out: &mut Vec<(Object, bool)>) -> Result<()> {
-        let Some(name) = self.catalog.proc(function).map(|p| p.name) else { return Ok(()) };
+        let Some(name) = self.catalog.proc(function).map(|p| p.name.clone()) else { return Ok(()) };
         for user in self.catalog.types.values() {
+            work::visit();
             if matches!(&user.kind, UserTypeKind::Range(range) if range.difference == function) {
                 out.push((Object::Type(user.oid), false));
             }
         }
         for o in self.catalog.operators.values().map(|o| &o.definition) {
+            work::visit();
             if [o.proc, o.restrict, o.join].contains(&function) {
                 out.push((Object::Operator(o.oid), false));
             }
         }
         for cast in self.catalog.casts.values().filter(|c| c.function == function) {
+            work::visit();
             out.push((Object::Cast(cast.source, cast.target), false));
         }
         for r in self.catalog.routines.values() {
+            work::visit();
             let Some(aggregate) = &r.function.aggregate else { continue };
             let steps = [Some(&aggregate.plain), aggregate.moving.as_ref()];
             let mut called: Vec<Oid> = vec![aggregate.combine, aggregate.serialize, aggregate.deserialize];
@@ -88,11 +99,13 @@ impl Ddl<'_> {
             }
         }
         for relation in self.catalog.relations.values() {
+            work::visit();
             for trigger in relation.triggers.iter().filter(|t| t.function == function) {
+                work::visit();
                 out.push((Object::Trigger(relation.oid, trigger.oid), false));
             }
         }
-        self.uses_in_tables(super::schema::CLASS_FUNCTION, &[function], name, out)
+        self.uses_in_tables(super::schema::CLASS_FUNCTION, &[function], &name, out)
     }
 
     /// Defaults, generated columns, indexes and checks whose expression names one of the objects. `written`: what a stored text that
@@ -113,7 +126,9 @@ impl Ddl<'_> {
             Ok(expression_references(&expr).iter().any(|r| r.class == class && objects.contains(&r.object)))
         };
         for relation in self.catalog.relations.values() {
+            work::visit();
             for column in relation.live_columns() {
+                work::visit();
                 if let Some(text) = &column.default {
                     if names(text, relation)? {
                         out.push((Object::Default(relation.oid, column.attnum), false));
@@ -132,6 +147,7 @@ impl Ddl<'_> {
                     _ => None,
                 });
                 for text in keys.chain(index.predicate.as_deref()) {
+                    work::visit();
                     if names(text, table)? {
                         // (the index of an exclusion constraint goes with that)
                         let constraint = table.constraints.iter().find(|c| c.index == relation.oid);
@@ -144,13 +160,16 @@ impl Ddl<'_> {
                 }
             }
             for object in &relation.statistics {
+                work::visit();
                 for text in &object.expressions {
+                    work::visit();
                     if names(text, relation)? {
                         out.push((Object::Statistics(relation.oid, object.oid), false));
                     }
                 }
             }
             for constraint in &relation.constraints {
+                work::visit();
                 if let ConstraintKind::Check { expression, .. } = &constraint.kind {
                     if names(expression, relation)? {
                         out.push((Object::Constraint(relation.oid, constraint.oid), false));
@@ -170,23 +189,28 @@ impl Ddl<'_> {
             expr.map(|e| expression_references(&e)).unwrap_or_default()
         };
         for relation in self.catalog.relations.values() {
+            work::visit();
             for trigger in &relation.triggers {
+                work::visit();
                 let Some(condition) = &trigger.condition else { continue };
                 let found = self.analyze_stored(|e| condition_references(e, relation, condition));
                 out.push((Object::Trigger(relation.oid, trigger.oid), found.unwrap_or_default()));
             }
             for key in relation.inheritance.key.iter().flat_map(|k| &k.columns) {
+                work::visit();
                 if let KeyPart::Expression(text) = &key.part {
                     out.push((Object::Relation(relation.oid), of_text(text, Some(relation))));
                 }
             }
         }
         for user in self.catalog.types.values() {
+            work::visit();
             let UserTypeKind::Domain { base, default, checks, .. } = &user.kind else { continue };
             if let Some(text) = default {
                 out.push((Object::Type(user.oid), of_text(text, None)));
             }
             for check in checks {
+                work::visit();
                 let expr = self.analyze_stored(|e| analyze_domain_check(e, &check.expression, *base));
                 let found = expr.map(|e| expression_references(&e)).unwrap_or_default();
                 out.push((Object::DomainConstraint(user.oid, check.oid), found));
@@ -194,6 +218,7 @@ impl Ddl<'_> {
         }
         let unexpanded = pgsqlite_sql::deparse::definitions::unexpanded(&self.catalog);
         for routine in self.catalog.routines.values() {
+            work::visit();
             let f = &routine.function;
             let mut found: Vec<Reference> =
                 f.arguments.iter().filter_map(|a| a.default.as_deref()).flat_map(|text| of_text(text, None)).collect();
@@ -201,6 +226,7 @@ impl Ddl<'_> {
                 let types = f.input_types();
                 let parameters = Parameters::of(f, &types);
                 for node in pgsqlite_sql::analyze::sql_body(f).unwrap_or_default() {
+                    work::visit();
                     let statement =
                         self.analyze_over(&unexpanded, |e| analyze_in_function_to_print(e, &node, &parameters));
                     let product = match statement {

@@ -10,6 +10,7 @@ use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::lower::exclusion::Exclusion;
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
@@ -24,6 +25,7 @@ impl Ddl<'_> {
         if relation.is_partitioned() {
             return Err(refused("exclusion constraints are not supported on partitioned tables".into()).at(c.location));
         }
+        super::index::check_number_of_keys(c.exclusions.len() + c.including.len())?;
         self.check_table_place(&c.indexspace, "")?;
         if !c.indexname.is_empty() {
             return Err(PgError::not_supported("USING INDEX").at(c.location));
@@ -56,6 +58,7 @@ impl Ddl<'_> {
         };
         let (mut columns, mut operators) = (Vec::new(), Vec::new());
         for node in &c.exclusions {
+            work::visit();
             let Some(NodeEnum::List(pair)) = &node.node else {
                 return Err(PgError::internal("an exclusion that is no list"));
             };
@@ -83,6 +86,7 @@ impl Ddl<'_> {
         }
         let mut include = Vec::new();
         for name in strings(&c.including) {
+            work::visit();
             include.push(relation.column(name).ok_or_else(|| missing(name).at(c.location))?.attnum);
         }
         let index = Index {
@@ -152,11 +156,13 @@ impl Ddl<'_> {
     pub(super) fn exclusions_over(&self, table: &Relation, attnum: i16) -> Result<Vec<Oid>> {
         let mut out = Vec::new();
         for (index_relation, index) in self.catalog.indexes_of(table.oid).filter(|(_, i)| !i.exclusion.is_empty()) {
+            work::visit();
             let keys = index.columns.iter().filter_map(|k| match &k.key {
                 KeyPart::Expression(text) => Some(text),
                 KeyPart::Column(_) => None,
             });
             for text in keys.chain(&index.predicate) {
+                work::visit();
                 if self.expression_columns(text, table)?.contains(&attnum) {
                     out.extend(table.constraints.iter().filter(|c| c.index == index_relation.oid).map(|c| c.oid));
                     break;
@@ -198,6 +204,7 @@ impl Ddl<'_> {
         let Some(row) = rows.next().map_err(|e| self.row_error(e))? else { return Ok(()) };
         let mut shown = Vec::new();
         for (i, ty) in exclusion.types.iter().chain(&exclusion.types).enumerate() {
+            work::visit();
             let value = row.get_ref(1 + i).map_err(sqlite_error)?;
             shown.push(self.display_value(value, *ty).map_err(sqlite_error)?);
         }

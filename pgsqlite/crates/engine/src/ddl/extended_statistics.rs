@@ -7,6 +7,7 @@ use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::typed::ExprKind;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -146,6 +147,7 @@ impl Ddl<'_> {
         let several = statement.exprs.len() > 1;
         let (mut columns, mut expressions) = (Vec::new(), Vec::new());
         for node in &statement.exprs {
+            work::visit();
             let Some(NodeEnum::StatsElem(element)) = &node.node else {
                 return Err(PgError::internal("an element of CREATE STATISTICS"));
             };
@@ -204,6 +206,7 @@ impl Ddl<'_> {
             ));
         }
         for kind in strings(&statement.stat_types) {
+            work::visit();
             parts.kinds.push(match kind {
                 "ndistinct" => 'd',
                 "dependencies" => 'f',
@@ -243,6 +246,7 @@ impl Ddl<'_> {
         let mut label = "stat".to_string();
         let mut n = 0;
         loop {
+            work::visit();
             let name = object_name(&relation.name, addition, &label);
             if self.statistics_in(schema, &name).is_none() {
                 return name;
@@ -314,6 +318,7 @@ impl Ddl<'_> {
             return Ok(None);
         }
         for node in &statement.objects {
+            work::visit();
             let Some(NodeEnum::List(list)) = &node.node else { return Err(PgError::internal("DROP without a name")) };
             let parts = strings(&list.items);
             let (table, object) = match self.find_statistics(&parts) {
@@ -352,6 +357,7 @@ impl Ddl<'_> {
         copied: Vec<(StatisticsObject, Option<String>)>,
     ) -> Result<()> {
         for (object, comment) in copied {
+            work::visit();
             let relation = self.required(table)?.clone();
             let column = |a: &i16| relation.column_by_attnum(*a).map_or("", |c| c.name.as_str());
             let names = object.columns.iter().map(column).chain(object.expressions.iter().map(|_| "expr"));

@@ -8,6 +8,7 @@ use crate::store::sqlite_error;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::quote_identifier;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
 fn action(letter: &str) -> ForeignKeyAction {
@@ -131,6 +132,7 @@ impl Ddl<'_> {
         };
         let mut managed = false;
         for (own, &other) in columns.iter().zip(&referenced) {
+            work::visit();
             let other = parent.column_by_attnum(other).ok_or_else(|| PgError::internal("a key on a dropped column"))?;
             managed |= !self.is_same_in_sqlite(&constraint_name, own, other)?;
         }
@@ -151,6 +153,7 @@ impl Ddl<'_> {
         }
         let mut delete_columns = Vec::new();
         for name in strings(&c.fk_del_set_cols) {
+            work::visit();
             let column = column_of(relation, name)?;
             if !columns.iter().any(|c| c.attnum == column.attnum) {
                 return Err(PgError::new(
@@ -198,6 +201,7 @@ impl Ddl<'_> {
             return Ok(());
         }
         for partition in self.catalog.children(parent.oid).to_vec() {
+            work::visit();
             let mut new = (**self.required(table)?).clone();
             let is_part = |c: &Constraint| {
                 c.inherited.parent == own.oid
@@ -244,6 +248,7 @@ impl Ddl<'_> {
             .map(|(t, c)| ((**t).clone(), c.clone()))
             .collect();
         for (table, part) in &parts {
+            work::visit();
             if let Some(key) = self.first_reference(table, part)? {
                 return Err(PgError::new(
                     SqlState::FOREIGN_KEY_VIOLATION,
@@ -259,6 +264,7 @@ impl Ddl<'_> {
             }
         }
         for (table, part) in parts {
+            work::visit();
             self.forget_parts_of_key(table.oid, part.oid)?;
             let mut new = (**self.required(table.oid)?).clone();
             new.constraints.retain(|c| c.oid != part.oid);
@@ -272,6 +278,7 @@ impl Ddl<'_> {
         let mut new = (**self.required(table)?).clone();
         let mut gone = vec![constraint];
         while let Some(at) = new.constraints.iter().position(|c| gone.contains(&c.inherited.parent)) {
+            work::visit();
             gone.push(new.constraints.remove(at).oid);
         }
         match gone.len() {
@@ -313,6 +320,7 @@ impl Ddl<'_> {
         let Some(row) = rows.next().map_err(sqlite_error)? else { return Ok(None) };
         let (mut names, mut values) = (Vec::new(), Vec::new());
         for (i, attnum) in constraint.columns.iter().enumerate() {
+            work::visit();
             let Some(column) = table.column_by_attnum(*attnum) else { continue };
             names.push(column.name.as_str());
             let value = row.get_ref(i).map_err(sqlite_error)?;
@@ -394,6 +402,7 @@ impl Ddl<'_> {
     /// Foreign keys that SQLite can no longer carry out, after whatever this statement has done, become managed ones.
     pub(super) fn settle_foreign_keys(&mut self) -> Result<()> {
         loop {
+            work::visit();
             let found = self.catalog.relations.values().find_map(|table| {
                 let must = |c: &Constraint| !c.managed && c.is_foreign_key() && self.catalog.must_manage(table, c);
                 let settled = table.origin == Origin::Foreign || !table.constraints.iter().any(must);
@@ -402,6 +411,7 @@ impl Ddl<'_> {
             let Some(old) = found else { return Ok(()) };
             let mut new = old.clone();
             for constraint in &mut new.constraints {
+                work::visit();
                 constraint.managed |= constraint.is_foreign_key() && self.catalog.must_manage(&old, constraint);
             }
             self.put_relation(new.clone())?;

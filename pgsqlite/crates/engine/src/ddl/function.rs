@@ -4,12 +4,13 @@ use super::drop::Object;
 use super::{strings, Ddl, NodeEnum};
 use crate::store;
 use pgsqlite_sql::analyze::inline::{conversion, Parameters};
-use pgsqlite_sql::analyze::{analyze_in_function, is_polymorphic, sql_body, Statement};
+use pgsqlite_sql::analyze::{analyze_in_function, is_polymorphic, sql_body, Environment, Rights, Statement};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::effects;
 use pgsqlite_sql::parse::{ast, is_optimizable};
 use pgsqlite_sql::plpgsql;
 use pgsqlite_sql::routine::{Argument, Function, Language, Mode};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 pub(super) fn invalid(message: impl Into<String>) -> PgError {
@@ -86,6 +87,7 @@ impl Ddl<'_> {
             |o: &ast::DefElem| PgError::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options").at(o.location);
         let mut seen: Vec<&str> = Vec::new();
         for option in super::options::def_elems(nodes) {
+            work::visit();
             let name = option.defname.as_str();
             if name != "set" && seen.contains(&name) {
                 return Err(conflicting(option));
@@ -272,6 +274,9 @@ impl Ddl<'_> {
         } else {
             arguments.iter().filter(|a| a.mode.is_input()).map(|a| a.type_oid).collect()
         };
+        if arguments.iter().filter(|a| a.mode.is_input()).count() > 100 {
+            return Err(PgError::new(SqlState::TOO_MANY_ARGUMENTS, "functions cannot have more than 100 arguments"));
+        }
         let old = self.catalog.routine_in(schema, name, &types).map(|r| r.function.clone());
         let mut function = Function {
             oid: 0,
@@ -348,6 +353,7 @@ impl Ddl<'_> {
         let mut had_default = false;
         let mut variadic = false;
         for node in &statement.parameters {
+            work::visit();
             let Some(NodeEnum::FunctionParameter(p)) = &node.node else { continue };
             use ast::FunctionParameterMode as M;
             let mode = match p.mode() {
@@ -428,6 +434,7 @@ impl Ddl<'_> {
             return Err(PgError::new(code, format!("{title} cannot {verb} type {}", self.display_type(returns))));
         }
         for argument in arguments {
+            work::visit();
             let ty = argument.type_oid;
             if kind(ty) && !is_polymorphic(ty) && !(ty == oid::RECORD && language == Language::PlPgSql) {
                 let code = match language {
@@ -445,6 +452,7 @@ impl Ddl<'_> {
         // what is polymorphic in the result must follow from the arguments
         let outputs = arguments.iter().filter(|a| a.mode.is_output()).map(|a| a.type_oid);
         for result in outputs.chain([returns]).filter(|t| is_polymorphic(*t)) {
+            work::visit();
             let (sources, shown) = polymorphic_sources(result);
             if !arguments.iter().any(|a| a.mode.is_input() && sources.contains(&a.type_oid)) {
                 return Err(invalid("cannot determine result data type").detail(format!(
@@ -485,6 +493,7 @@ impl Ddl<'_> {
                 .hint(hint));
         }
         for (a, b) in old.inputs().zip(new.inputs()) {
+            work::visit();
             if !a.name.is_empty() && a.name != b.name {
                 return Err(invalid(format!("cannot change name of input parameter \"{}\"", a.name)).hint(hint));
             }
@@ -522,6 +531,7 @@ impl Ddl<'_> {
                 let parameters = Parameters::of(function, &types);
                 let mut last: Option<Option<Statement>> = None;
                 for node in &body {
+                    work::visit();
                     if !is_optimizable(node) && function.standard {
                         return Err(PgError::not_supported("this statement in an unquoted SQL function body"));
                     }
@@ -536,7 +546,10 @@ impl Ddl<'_> {
                         }
                         continue;
                     }
-                    let analyzed = self.analyze_over(catalog, |e| analyze_in_function(e, node, &parameters))?;
+                    let analyzed = self.analyze_over(catalog, |e| {
+                        let later = Environment { rights: Rights::AskedAtUse, ..*e };
+                        analyze_in_function(&later, node, &parameters)
+                    })?;
                     last = Some(Some(analyzed));
                 }
                 self.check_result(catalog, function, last)
@@ -599,6 +612,7 @@ impl Ddl<'_> {
                     }
                 }
                 for (i, &column) in columns.iter().enumerate() {
+                    work::visit();
                     let Some(&field) = fields.get(i) else {
                         return Err(mismatch().detail("Final statement returns too many columns."));
                     };
@@ -660,7 +674,9 @@ impl Ddl<'_> {
         };
         let mut candidates: Vec<&Function> = Vec::new();
         for schema in path {
+            work::visit();
             for r in self.catalog.routines_named(name).filter(|r| r.function.schema == schema) {
+                work::visit();
                 if !candidates.iter().any(|f| f.input_types() == r.function.input_types()) {
                     candidates.push(&r.function);
                 }
@@ -680,6 +696,7 @@ impl Ddl<'_> {
         }
         let mut types = Vec::new();
         for node in &named.objargs {
+            work::visit();
             let Some(NodeEnum::TypeName(name)) = &node.node else { continue };
             types.push(self.type_name(name)?.0);
         }
@@ -722,6 +739,7 @@ impl Ddl<'_> {
         };
         let mut targets = Vec::new();
         for node in &statement.objects {
+            work::visit();
             let Some(NodeEnum::ObjectWithArgs(named)) = &node.node else { return Ok(None) };
             let name = strings(&named.objname).last().map_or("", |n| n).to_string();
             if kind != T::ObjectAggregate
@@ -821,6 +839,7 @@ impl Ddl<'_> {
             function.settings.clear();
         }
         for (name, value) in options.settings {
+            work::visit();
             function.settings.retain(|(n, _)| *n != name);
             if let Some(value) = value {
                 function.settings.push((name, value));
@@ -901,6 +920,7 @@ fn standard_text(text: &str) -> Result<String> {
     let tokens = pgsqlite_sql::parse::words(text)?;
     let mut depth = 0i32;
     for (i, (start, end)) in tokens.iter().enumerate() {
+        work::visit();
         let word = text[*start..*end].to_ascii_lowercase();
         match word.as_str() {
             "(" => depth += 1,
@@ -927,6 +947,7 @@ pub(crate) fn body_place(mut error: PgError, statement: &str, offset: usize, bod
             let mut at = start + offset;
             // a quoted literal has its quotes doubled
             for b in body.bytes().take(location) {
+                work::visit();
                 at += if quoted && b == b'\'' { 2 } else { 1 };
             }
             error.at(at as i32)

@@ -12,6 +12,7 @@ use pgsqlite_sql::acl::{self, privilege, AclItem, AclObject, PUBLIC_ROLE};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::error::Severity;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 /// What a GRANT or REVOKE on objects says, names resolved.
@@ -29,6 +30,7 @@ impl Change {
     /// Gives (or takes) these privileges, for all the statement's grantees.
     fn apply(&self, items: &mut Vec<AclItem>, grantor: Oid, bits: u32) -> Result<()> {
         for &grantee in &self.grantees {
+            work::visit();
             if self.grant {
                 add_item(items, grantee, grantor, bits, self.option);
             } else {
@@ -81,6 +83,7 @@ impl Ddl<'_> {
             }
         }
         for node in &statement.grantees {
+            work::visit();
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
                 return Err(PgError::internal("a grantee that is no role"));
             };
@@ -95,6 +98,7 @@ impl Ddl<'_> {
         }
         let mut of_columns: Vec<(&str, Vec<&str>)> = Vec::new();
         for node in &statement.privileges {
+            work::visit();
             let Some(NodeEnum::AccessPriv(access)) = &node.node else {
                 return Err(PgError::internal("a privilege that is no AccessPriv"));
             };
@@ -104,15 +108,29 @@ impl Ddl<'_> {
                 of_columns.push((access.priv_name.as_str(), strings(&access.cols)));
             }
         }
+        if let (T::ObjectDatabase, [ast::Node { node: Some(NodeEnum::String(database)) }]) =
+            (objtype, &statement.objects[..])
+        {
+            let roles = statement.grantees.iter().filter_map(|node| match &node.node {
+                Some(NodeEnum::RoleSpec(spec)) => Some(spec),
+                _ => None,
+            });
+            if self.configure_other_database(&database.sval, roles.chain(&statement.grantor))? {
+                return Ok(tag.into());
+            }
+        }
         let mut targets: Vec<Securable> = Vec::new();
         match statement.targtype() {
             ast::GrantTargetType::AclTargetObject => {
                 for node in &statement.objects {
+                    work::visit();
                     targets.push(self.securable(objtype, node)?);
                 }
             }
             ast::GrantTargetType::AclTargetAllInSchema => {
                 for schema in strings(&statement.objects) {
+                    work::visit();
+                    pgsqlite_sql::acl::check_schema_usage(&self.catalog, self.environment.user, schema)?;
                     let schema = self.catalog.schema_oid(schema).ok_or_else(|| {
                         PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))
                     })?;
@@ -165,10 +183,12 @@ impl Ddl<'_> {
             privilege_bits(&change.words, general)?;
         }
         for target in targets {
+            work::visit();
             if !change.words.is_empty() || of_columns.is_empty() {
                 self.change_privileges(target, &change, objtype)?;
             }
             for (word, columns) in &of_columns {
+                work::visit();
                 let Securable::Relation(oid) = target else {
                     return Err(PgError::new(
                         SqlState::INVALID_GRANT_OPERATION,
@@ -336,8 +356,10 @@ impl Ddl<'_> {
                 let mut relation = Relation { acl, ..(**self.required(oid)?).clone() };
                 // what is taken from the relation is taken from its columns
                 for column in relation.columns.iter_mut().filter(|_| !change.grant) {
+                    work::visit();
                     let Some(mut items) = column.acl.take() else { continue };
                     for &grantee in &change.grantees {
+                        work::visit();
                         let kept = if change.option { bits } else { 0 };
                         revoke(&mut items, grantee, grantor, bits, kept, change.cascade)?;
                     }
@@ -384,6 +406,7 @@ impl Ddl<'_> {
         let on_table =
             relation.acl.iter().flatten().filter(|i| i.grantee == user).fold(0, |all, i| all | i.grant_options);
         for name in columns {
+            work::visit();
             let Some(at) = relation.columns.iter().position(|c| !c.dropped && c.name == *name) else {
                 return Err(PgError::new(
                     SqlState::UNDEFINED_COLUMN,
@@ -428,6 +451,7 @@ impl Ddl<'_> {
         let tag = if statement.is_grant { "GRANT ROLE" } else { "REVOKE ROLE" };
         let mut admin = false;
         for option in super::options::def_elems(&statement.opt) {
+            work::visit();
             match option.defname.as_str() {
                 "admin" => admin = super::options::boolean(option)?,
                 other => return Err(PgError::not_supported(format!("GRANT … WITH {other}"))),
@@ -435,17 +459,20 @@ impl Ddl<'_> {
         }
         let mut members = Vec::new();
         for node in &statement.grantee_roles {
+            work::visit();
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
                 return Err(PgError::internal("a member that is no role"));
             };
             members.push(self.role(spec)?.oid);
         }
         for node in &statement.granted_roles {
+            work::visit();
             let Some(NodeEnum::AccessPriv(access)) = &node.node else {
                 return Err(PgError::internal("a role that is no AccessPriv"));
             };
             let granted = self.role_named(&access.priv_name)?;
             for &member in &members {
+                work::visit();
                 self.change_membership(granted.oid, member, statement.is_grant, admin)?;
             }
         }
@@ -527,6 +554,7 @@ impl Ddl<'_> {
     fn role_list(&self, nodes: &[ast::Node], act: &str) -> Result<Vec<Oid>> {
         let mut out = Vec::new();
         for node in nodes {
+            work::visit();
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
                 return Err(PgError::internal("a role that is no RoleSpec"));
             };
@@ -562,6 +590,7 @@ impl Ddl<'_> {
         let relations: Vec<Relation> =
             self.catalog.relations.values().filter(|r| concerned(r)).map(|r| (**r).clone()).collect();
         for mut relation in relations {
+            work::visit();
             relation.statistics.iter_mut().filter(|s| from.contains(&s.owner)).for_each(|s| s.owner = owner);
             if from.contains(&relation.owner) {
                 change_grantor(&mut relation.acl, relation.owner, owner);
@@ -572,12 +601,14 @@ impl Ddl<'_> {
         let schemas: Vec<Schema> =
             self.catalog.schemas.values().filter(|s| from.contains(&s.owner)).map(|s| (**s).clone()).collect();
         for mut schema in schemas {
+            work::visit();
             change_grantor(&mut schema.acl, schema.owner, owner);
             self.put_schema(Schema { owner, ..schema })?;
         }
         let types: Vec<UserType> =
             self.catalog.types.values().filter(|t| from.contains(&t.owner)).map(|t| (**t).clone()).collect();
         for mut user_type in types {
+            work::visit();
             change_grantor(&mut user_type.acl, user_type.owner, owner);
             self.put_type(UserType { owner, ..user_type })?;
         }
@@ -589,26 +620,31 @@ impl Ddl<'_> {
             .map(|r| r.function.clone())
             .collect();
         for mut function in functions {
+            work::visit();
             change_grantor(&mut function.acl, function.owner, owner);
             self.put_function(pgsqlite_sql::routine::Function { owner, ..function })?;
         }
         let operators: Vec<_> = self.catalog.operators.values().map(|o| o.definition.clone()).collect();
         for definition in operators.into_iter().filter(|o| from.contains(&o.owner)) {
+            work::visit();
             self.put_operator(pgsqlite_sql::operator::UserOperator { owner, ..definition })?;
         }
         let collations: Vec<UserCollation> = self.catalog.collations.values().map(|c| (**c).clone()).collect();
         for collation in collations.into_iter().filter(|c| from.contains(&c.owner)) {
+            work::visit();
             self.put_collation(UserCollation { owner, ..collation })?;
         }
         self.reassign_ts_objects(&from, owner)?;
         let extensions: Vec<Extension> = self.catalog.extensions.values().map(|e| (**e).clone()).collect();
         for extension in extensions.into_iter().filter(|e| from.contains(&e.owner)) {
+            work::visit();
             let extension = Extension { owner, ..extension };
             store::write::put_extension(self.conn, &extension)?;
             self.catalog.extensions.insert(extension.name.clone(), extension.into());
             self.changed = true;
         }
         for object in self.large_objects_of(&from)? {
+            work::visit();
             large_object::store::set_owner(self.conn, object, owner)?;
         }
         if from.contains(&self.catalog.properties.owner) {
@@ -630,6 +666,7 @@ impl Ddl<'_> {
         }
         let mut targets: Vec<Object> = Vec::new();
         for r in self.catalog.relations.values().filter(|r| roles.contains(&r.owner)) {
+            work::visit();
             let with_table = match &r.kind {
                 RelationKind::Index(_) => true,
                 RelationKind::Sequence(s) => s.owned_by.is_some(),
@@ -655,6 +692,7 @@ impl Ddl<'_> {
         self.drop_objects(&targets, cascade)?;
         self.drop_owned_apart(&roles, cascade)?;
         for object in self.large_objects_of(&roles)? {
+            work::visit();
             large_object::store::unlink(self.conn, object)?;
         }
         // what was granted to the roles goes, too
@@ -669,7 +707,9 @@ impl Ddl<'_> {
             .map(|r| Relation { acl: without(&r.acl), ..(**r).clone() })
             .collect();
         for mut relation in relations {
+            work::visit();
             for column in &mut relation.columns {
+                work::visit();
                 column.acl = without(&column.acl).filter(|items| !items.is_empty());
             }
             self.put_relation(relation)?;
@@ -682,6 +722,7 @@ impl Ddl<'_> {
             .map(|s| Schema { acl: without(&s.acl), ..(**s).clone() })
             .collect();
         for schema in schemas {
+            work::visit();
             self.put_schema(schema)?;
         }
         let types: Vec<UserType> = self
@@ -692,6 +733,7 @@ impl Ddl<'_> {
             .map(|t| UserType { acl: without(&t.acl), ..(**t).clone() })
             .collect();
         for user_type in types {
+            work::visit();
             self.put_type(user_type)?;
         }
         let secured: Vec<Relation> = self
@@ -702,6 +744,7 @@ impl Ddl<'_> {
             .map(|r| (**r).clone())
             .collect();
         for mut table in secured {
+            work::visit();
             // a policy that is left without roles goes
             table.security.policies.iter_mut().for_each(|p| p.roles.retain(|r| !roles.contains(r)));
             table.security.policies.retain(|p| !p.roles.is_empty());
@@ -715,6 +758,7 @@ impl Ddl<'_> {
             .map(|r| pgsqlite_sql::routine::Function { acl: without(&r.function.acl), ..r.function.clone() })
             .collect();
         for function in functions {
+            work::visit();
             self.put_function(function)?;
         }
         self.drop_default_privileges(&roles)?;
@@ -732,14 +776,17 @@ impl Ddl<'_> {
         }
         let configurations = self.catalog.ts_configurations.values().filter(|c| roles.contains(&c.owner));
         for configuration in configurations.map(|c| c.oid).collect::<Vec<_>>() {
+            work::visit();
             self.remove_ts_configuration(configuration)?;
         }
         let dictionaries = self.catalog.ts_dictionaries.values().filter(|d| roles.contains(&d.owner));
         for dictionary in dictionaries.cloned().collect::<Vec<_>>() {
+            work::visit();
             self.remove_ts_dictionary(&dictionary, cascade)?;
         }
         let collations = self.catalog.collations.values().filter(|c| roles.contains(&c.owner));
         for collation in collations.cloned().collect::<Vec<_>>() {
+            work::visit();
             self.remove_collation(&collation, cascade)?;
         }
         Ok(())
@@ -766,45 +813,59 @@ impl Ddl<'_> {
         let properties = &self.catalog.properties;
         see(1, properties.owner, &properties.acl, format!("database {}", self.session.database));
         for s in self.catalog.schemas.values() {
+            work::visit();
             see(s.oid, s.owner, &s.acl, self.describe(Object::Schema(s.oid)));
         }
         for (table, s) in self.catalog.statistics() {
+            work::visit();
             see(s.oid, s.owner, &None, self.describe(Object::Statistics(table.oid, s.oid)));
         }
         for r in self.catalog.relations.values() {
+            work::visit();
             if !matches!(r.kind, RelationKind::Index(_)) {
                 see(r.oid, r.owner, &r.acl, self.describe(Object::Relation(r.oid)));
             }
         }
         for t in self.catalog.types.values() {
+            work::visit();
             see(t.oid, t.owner, &t.acl, self.describe(Object::Type(t.oid)));
         }
         for r in self.catalog.routines.values() {
+            work::visit();
             let f = &r.function;
             see(f.oid, f.owner, &f.acl, self.describe(Object::Function(f.oid)));
         }
         for o in self.catalog.operators.values().map(|o| &o.definition) {
+            work::visit();
             see(o.oid, o.owner, &None, self.describe(Object::Operator(o.oid)));
         }
         for c in self.catalog.collations.values() {
+            work::visit();
             see(c.oid, c.owner, &None, format!("collation {}", c.name));
         }
         for c in self.catalog.ts_configurations.values() {
+            work::visit();
             see(c.oid, c.owner, &None, format!("text search configuration {}", c.name));
         }
         for e in self.catalog.extensions.values() {
+            work::visit();
             see(e.oid, e.owner, &None, format!("extension {}", e.name));
         }
         for d in self.catalog.ts_dictionaries.values() {
+            work::visit();
             see(d.oid, d.owner, &None, format!("text search dictionary {}", d.name));
         }
         for r in self.catalog.relations.values() {
+            work::visit();
             for policy in r.security.policies.iter().filter(|p| p.roles.contains(&role)) {
+                work::visit();
                 out.push((policy.oid, format!("target of policy {} on table {}", policy.name, r.name)));
             }
         }
         for r in self.catalog.relations.values().filter(|r| r.owner != role) {
+            work::visit();
             for column in r.live_columns().filter(|c| granted(&c.acl)) {
+                work::visit();
                 let relation = self.describe(Object::Relation(r.oid));
                 out.push((r.oid, format!("privileges for column {} of {relation}", column.name)));
             }
@@ -841,6 +902,7 @@ fn relation_bits(words: &[String]) -> Result<u32> {
 fn bits_among(words: &[String], all: u32, object: &str) -> Result<u32> {
     let mut bits = 0;
     for word in words {
+        work::visit();
         let upper = word.to_ascii_uppercase();
         let upper = if upper == "TEMP" { "TEMPORARY".to_string() } else { upper };
         let bit = privilege::NAMES
@@ -890,6 +952,7 @@ pub(super) fn revoke(
         .map(|i| (i.grantee, i.privileges & lost & !still))
         .collect();
     for (other, bits) in dependent {
+        work::visit();
         if !cascade {
             return Err(PgError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, "dependent privileges exist")
                 .hint("Use CASCADE to revoke them too."));
@@ -905,6 +968,7 @@ pub(super) fn change_grantor(acl: &mut Option<Vec<AclItem>>, old: Oid, new: Oid)
     let Some(items) = acl.take() else { return };
     let mut out: Vec<AclItem> = Vec::new();
     for mut item in items {
+        work::visit();
         if item.grantee == old {
             item.grantee = new;
         }

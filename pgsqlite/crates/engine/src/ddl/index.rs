@@ -10,6 +10,7 @@ use pgsqlite_sql::deparse::{definitions, Style};
 use pgsqlite_sql::lower::nulls_index;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::typed::{CastForm, ExprKind};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
@@ -25,6 +26,7 @@ impl Ddl<'_> {
         let kind = if spec.primary { "primary key" } else { "unique" };
         let mut attnums: Vec<i16> = Vec::new();
         for name in &spec.columns {
+            work::visit();
             let column = relation.column(name).ok_or_else(|| {
                 PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" named in key does not exist"))
                     .at(spec.location)
@@ -40,16 +42,19 @@ impl Ddl<'_> {
         }
         let mut include: Vec<i16> = Vec::new();
         for name in &spec.include {
+            work::visit();
             let column = relation.column(name).ok_or_else(|| {
                 PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" named in key does not exist"))
                     .at(spec.location)
             })?;
             include.push(column.attnum);
         }
+        check_number_of_keys(attnums.len() + include.len())?;
         let word = if spec.primary { "PRIMARY KEY" } else { "UNIQUE" };
         self.check_key_has_partition_key(relation, word, &attnums)?;
         if spec.primary {
             for &attnum in &attnums {
+                work::visit();
                 relation.columns[attnum as usize - 1].not_null = true;
             }
         }
@@ -73,6 +78,7 @@ impl Ddl<'_> {
         };
         let mut columns = Vec::new();
         for &attnum in &attnums {
+            work::visit();
             let column = &relation.columns[attnum as usize - 1];
             columns.push(self.plain_key(column, "btree")?);
         }
@@ -216,6 +222,7 @@ impl Ddl<'_> {
         let tag = Ok("CREATE INDEX".to_string());
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("CREATE INDEX without a table"))?;
         let relation = self.find(name)?;
+        check_number_of_keys(statement.index_params.len() + statement.index_including_params.len())?;
         match relation.kind {
             RelationKind::Table | RelationKind::MaterializedView { .. } => {}
             RelationKind::System => {
@@ -268,6 +275,7 @@ impl Ddl<'_> {
         }
         let mut columns = Vec::new();
         for node in &statement.index_params {
+            work::visit();
             let Some(NodeEnum::IndexElem(element)) = &node.node else {
                 return Err(PgError::internal("an index key that is no IndexElem"));
             };
@@ -275,6 +283,7 @@ impl Ddl<'_> {
         }
         let mut include = Vec::new();
         for node in &statement.index_including_params {
+            work::visit();
             let Some(NodeEnum::IndexElem(element)) = &node.node else {
                 return Err(PgError::internal("an included column that is no IndexElem"));
             };
@@ -339,6 +348,7 @@ impl Ddl<'_> {
         let mut made = Vec::new();
         self.push_index(&relation, index_name, sqlite_name, index, &mut made)?;
         for mut index in made {
+            work::visit();
             index.storage.parameters.clone_from(&parameters);
             self.make_sqlite_index(&index, &relation)?;
             let oid = index.oid;
@@ -477,6 +487,7 @@ impl Ddl<'_> {
         // of each key: whether it is NULL, and its value if it is not
         let (mut absent, mut presence) = (Vec::new(), Vec::new());
         for (i, key) in index.columns.iter().enumerate() {
+            work::visit();
             if exclusion.as_ref().is_some_and(|e| !e.equal.contains(&i)) {
                 continue;
             }
@@ -588,6 +599,7 @@ impl Ddl<'_> {
         let mut conditions = Vec::new();
         let (mut values, mut orders, mut types) = (Vec::new(), Vec::new(), Vec::new());
         for key in &index.columns {
+            work::visit();
             let (value, collation, ty) = self.nullable_key(table, key)?;
             if !index.nulls_not_distinct {
                 conditions.push(format!("{value} IS NOT NULL"));
@@ -628,6 +640,7 @@ impl Ddl<'_> {
             let values = values.map_err(sqlite_error)?;
             let mut names = Vec::new();
             for i in 1..=index.columns.len() {
+                work::visit();
                 let name =
                     self.analyze_stored(|e| definitions::index_definition(e, index_relation, i, Style::Pretty))?;
                 names.push(name.unwrap_or_default());
@@ -691,6 +704,7 @@ impl Ddl<'_> {
             _ => None,
         });
         for (relation, index) in indexes {
+            work::visit();
             let table = self.required(index.table)?;
             let expressions = index.columns.iter().filter_map(|c| match &c.key {
                 KeyPart::Expression(text) => Some(text),
@@ -698,6 +712,7 @@ impl Ddl<'_> {
             });
             let mut calls = false;
             for text in expressions.chain(&index.predicate) {
+                work::visit();
                 let expr =
                     self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?;
                 calls |= !pgsqlite_sql::volatility::made_functions(&expr).is_empty();
@@ -722,6 +737,14 @@ impl Ddl<'_> {
 pub(super) fn index_name_columns(relation: &Relation, index: &Index) -> String {
     let names = naming::index_column_names(relation, index);
     naming::joined_columns(names.iter().map(String::as_str))
+}
+
+/// Refuses more columns, included ones among them, than PostgreSQL gives an index (INDEX_MAX_KEYS).
+pub(super) fn check_number_of_keys(count: usize) -> Result<()> {
+    if count > 32 {
+        return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, "cannot use more than 32 columns in an index"));
+    }
+    Ok(())
 }
 
 /// PostgreSQL's detail where a kind of relation does not take part.

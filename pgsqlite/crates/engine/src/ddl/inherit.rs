@@ -5,6 +5,7 @@ use super::create_table::{CheckSpec, Elements};
 use super::{Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ impl Ddl<'_> {
     /// INHERITS (…): the columns and CHECKs of the parents become those of `relation`, which has none yet.
     pub(super) fn inherit_from(&mut self, relation: &mut Relation, parents: &[ast::Node]) -> Result<()> {
         for node in parents {
+            work::visit();
             let Some(NodeEnum::RangeVar(name)) = &node.node else {
                 return Err(PgError::internal("a parent without a name"));
             };
@@ -66,6 +68,7 @@ impl Ddl<'_> {
     /// The columns of a parent, merged into those that are there already.
     pub(super) fn inherit_columns(&mut self, relation: &mut Relation, parent: &Relation) -> Result<()> {
         for from in parent.live_columns() {
+            work::visit();
             let Some(at) = relation.columns.iter().position(|c| c.name == from.name) else {
                 super::create_table::check_column_name(&relation.columns, &from.name, -1)?;
                 let attnum = relation.columns.len() as i16 + 1;
@@ -135,6 +138,7 @@ impl Ddl<'_> {
     /// The CHECKs of a parent.
     pub(super) fn inherit_checks(&mut self, relation: &mut Relation, parent: &Relation) -> Result<()> {
         for check in &parent.constraints {
+            work::visit();
             let ConstraintKind::Check { expression, no_inherit: false } = &check.kind else { continue };
             if let Some(own) = relation.constraints.iter_mut().find(|c| c.name == check.name) {
                 if matches!(&own.kind, ConstraintKind::Check { expression: e, .. } if e == expression) {
@@ -273,6 +277,7 @@ impl Ddl<'_> {
     /// Refuses columns whose parents have different defaults where the child has not said which.
     pub(super) fn check_default_conflicts(&self, relation: &Relation, elements: &Elements) -> Result<()> {
         for column in relation.live_columns() {
+            work::visit();
             let conflict = |text: &Option<String>| text.as_deref() == Some(CONFLICT);
             if conflict(&column.generated) {
                 return Err(PgError::new(
@@ -292,7 +297,8 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// A CHECK that a table is to get under a name that one of its own has, inherited or passed on before: true if it is that.
+    /// Merges a new CHECK into the inherited constraint of the same name and the same condition. Returns whether there is one.
+    /// Errors: 42P17 if the new one is NO INHERIT.
     pub(super) fn merge_check(&mut self, relation: &mut Relation, spec: &CheckSpec) -> Result<bool> {
         let Some(at) = relation.constraints.iter().position(|c| !spec.name.is_empty() && c.name == spec.name) else {
             return Ok(false);
@@ -358,6 +364,7 @@ impl Ddl<'_> {
     pub(super) fn adopt(&mut self, child: &mut Relation, parent: &Relation) -> Result<()> {
         let partition = parent.is_partitioned();
         for from in parent.live_columns() {
+            work::visit();
             let Some(at) = child.columns.iter().position(|c| !c.dropped && c.name == from.name) else {
                 return Err(mismatch(format!("child table is missing column \"{}\"", from.name)));
             };
@@ -396,6 +403,7 @@ impl Ddl<'_> {
             }
         }
         for check in &parent.constraints {
+            work::visit();
             let ConstraintKind::Check { expression, no_inherit: false } = &check.kind else { continue };
             let Some(own) = child.constraints.iter_mut().find(|c| c.is_check() && c.name == check.name) else {
                 return Err(mismatch(format!("child table is missing constraint \"{}\"", check.name)));
@@ -466,9 +474,11 @@ pub(super) fn disown(child: &mut Relation, parent: &Relation) {
         }
     };
     for column in child.columns.iter_mut().filter(|c| !c.dropped && parent.column(&c.name).is_some()) {
+        work::visit();
         less(&mut column.inherited);
     }
     for own in child.constraints.iter_mut().filter(|c| c.is_check() && c.inherited.count > 0) {
+        work::visit();
         let passed_on = |c: &&Constraint| matches!(c.kind, ConstraintKind::Check { no_inherit: false, .. });
         if parent.constraints.iter().filter(passed_on).any(|c| c.name == own.name) {
             less(&mut own.inherited);

@@ -16,6 +16,7 @@ mod alter_tree;
 mod collation;
 mod column_keeping;
 mod composite;
+mod composite_values;
 mod create_as;
 mod create_table;
 mod default_privileges;
@@ -30,6 +31,7 @@ mod grant;
 mod index;
 mod inherit;
 mod inverted;
+mod named_schemas;
 pub mod naming;
 mod operator;
 mod options;
@@ -60,6 +62,7 @@ use pgsqlite_sql::deparse::{self, Names, Style};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::typed::Expr;
 use pgsqlite_types::error::Severity;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use rusqlite::Connection;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -117,10 +120,12 @@ impl Founder {
         conn.execute_batch("PRAGMA synchronous = OFF; BEGIN IMMEDIATE").map_err(sqlite_error)?;
         let mut catalog = store::load(&conn)?;
         for role in &self.roles {
+            work::visit();
             catalog.roles.insert(role.oid, Arc::new(role.clone()));
         }
         store::init(&conn, &catalog)?;
         for role in self.roles.iter().filter(|r| r.oid >= store::base::FOUNDER_ROLE || r.oid == BOOTSTRAP_ROLE) {
+            work::visit();
             store::write::put_role(&conn, role)?;
         }
         let properties = DatabaseProperties { owner: self.owner, ..catalog.properties.clone() };
@@ -148,6 +153,8 @@ pub struct DdlSession<'a> {
     pub pending: Vec<Oid>,
     /// check_function_bodies is off
     pub skip_bodies: bool,
+    /// It is about temporary objects alone, and may not write to the database.
+    pub private: bool,
     /// The parameters of a query that CREATE TABLE AS runs: their types and values.
     pub parameters: (Vec<Oid>, Vec<Datum>),
     /// What was told before the statement failed.
@@ -202,6 +209,7 @@ pub fn handles(node: &NodeEnum) -> bool {
         | NodeEnum::CreateTrigStmt(_)
         | NodeEnum::RuleStmt(_)
         | NodeEnum::CreateEventTrigStmt(_)
+        | NodeEnum::DropSubscriptionStmt(_)
         | NodeEnum::DefineStmt(_)
         | NodeEnum::AlterTsconfigurationStmt(_)
         | NodeEnum::CreateCastStmt(_)
@@ -224,11 +232,13 @@ pub fn execute(
     ddl.text = statement.text.clone();
     ddl.offset = statement.offset;
     let done = pgsqlite_sql::parse::with_stack(|| {
-        let tag = ddl.run(&statement.node)?;
-        if ddl.changed {
-            ddl.settle_foreign_keys()?;
-        }
-        Ok(tag)
+        work::catching(|| {
+            let tag = ddl.run(&statement.node)?;
+            if ddl.changed {
+                ddl.settle_foreign_keys()?;
+            }
+            Ok(tag)
+        })
     });
     match done {
         Ok(tag) => ddl.finish(tag, catalog.epoch),
@@ -239,14 +249,20 @@ pub fn execute(
     }
 }
 
-/// ON COMMIT of the session's temporary tables, before the transaction's COMMIT. None: there was nothing to do.
-pub fn on_commit(conn: &Connection, catalog: &Arc<Catalog>, environment: &Environment) -> Result<Option<Outcome>> {
+/// ON COMMIT of the session's temporary tables, before the transaction's COMMIT. None: there was nothing to do. `private`: it may not write
+/// to the database.
+pub fn on_commit(
+    conn: &Connection,
+    catalog: &Arc<Catalog>,
+    environment: &Environment,
+    private: bool,
+) -> Result<Option<Outcome>> {
     if !catalog.relations.values().any(|r| r.on_commit != OnCommit::PreserveRows) {
         return Ok(None);
     }
-    let session = DdlSession::default();
+    let session = DdlSession { private, ..DdlSession::default() };
     let mut ddl = Ddl::new(conn, catalog, environment, &session);
-    ddl.end_of_transaction()?;
+    work::catching(|| ddl.end_of_transaction())?;
     ddl.finish(String::new(), catalog.epoch).map(Some)
 }
 
@@ -341,6 +357,7 @@ impl Ddl<'_> {
             _ => return Ok(()),
         };
         for name in names {
+            work::visit();
             // (what is not there is told by the command)
             let Ok(table) = self.find(&name) else { continue };
             // (commands on columns and constraints go on to the children)
@@ -358,6 +375,7 @@ impl Ddl<'_> {
                 _ => self.catalog.with_descendants(table.oid),
             };
             for oid in all {
+                work::visit();
                 let why = match (self.session.busy.contains(&oid), self.session.pending.contains(&oid)) {
                     (true, _) => "it is being used by active queries in this session",
                     (_, true) => "it has pending trigger events",
@@ -375,6 +393,7 @@ impl Ddl<'_> {
 
     fn run(&mut self, node: &NodeEnum) -> Result<String> {
         self.check_not_in_use(node)?;
+        self.check_named_schemas(node)?;
         match node {
             NodeEnum::CreateStmt(s) => self.create_table(s),
             NodeEnum::CreateTableAsStmt(s) => self.create_table_as(s),
@@ -421,6 +440,7 @@ impl Ddl<'_> {
             NodeEnum::AlterFunctionStmt(s) => self.alter_function(s),
             NodeEnum::CreateTrigStmt(s) => self.create_trigger(s),
             NodeEnum::RuleStmt(s) => self.create_rule(s),
+            NodeEnum::DropSubscriptionStmt(s) => self.drop_subscription(s),
             NodeEnum::CreateEventTrigStmt(_) => Err(PgError::not_supported("an event trigger")),
             NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
             NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectAggregate => self.create_aggregate(s),
@@ -459,7 +479,14 @@ impl Ddl<'_> {
     }
 
     /// Adds or replaces a relation in the catalog and in the file.
-    fn put_relation(&mut self, relation: Relation) -> Result<()> {
+    fn put_relation(&mut self, mut relation: Relation) -> Result<()> {
+        check_number_of_columns(relation.columns.len())?;
+        let same = |r: &Arc<Relation>| r.name == relation.name && r.schema == relation.schema;
+        let named = !self.catalog.relation(relation.oid).is_some_and(same);
+        if named && !matches!(relation.kind, RelationKind::Index(_)) {
+            let array = self.name_of_array(relation.schema, &relation.name, relation.array_type != 0)?;
+            relation.array_name = array;
+        }
         if !relation.temporary {
             if let Some(column) = relation.live_columns().find(|c| self.catalog.is_temporary_type(c.type_oid)) {
                 let what = "a column of a temporary table's row type in a table that stays";
@@ -473,15 +500,22 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn put_type(&mut self, user_type: UserType) -> Result<()> {
+    fn put_type(&mut self, mut user_type: UserType) -> Result<()> {
         let of: Vec<Oid> = match &user_type.kind {
             UserTypeKind::Domain { base, .. } => vec![*base],
-            UserTypeKind::Composite { fields } => fields.iter().map(|f| f.1).collect(),
+            UserTypeKind::Composite { fields } => {
+                check_number_of_columns(fields.len())?;
+                fields.iter().map(|f| f.1).collect()
+            }
             UserTypeKind::Range(range) => vec![range.subtype],
             _ => vec![],
         };
         if of.iter().any(|t| self.catalog.is_temporary_type(*t)) {
             return Err(PgError::not_supported("a type made of a temporary table's row type"));
+        }
+        let same = |t: &Arc<UserType>| t.name == user_type.name && t.schema == user_type.schema;
+        if !self.catalog.types.get(&user_type.oid).is_some_and(same) {
+            user_type.array_name = self.name_of_array(user_type.schema, &user_type.name, true)?;
         }
         self.ensure_store()?;
         store::write::put_type(self.conn, &user_type)?;
@@ -490,9 +524,36 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// For a type that gets the name `name`: an array type that has it, because its element type came first, makes room. Gives
+    /// the name of the new type's own array type, where it has one and that is not `_name`.
+    fn name_of_array(&mut self, schema: Oid, name: &str, has_array: bool) -> Result<Option<String>> {
+        if let Some(TypeEntry::ArrayOf(element)) =
+            self.catalog.type_in(schema, name).and_then(|t| self.catalog.type_entry(t))
+        {
+            let moved = Some(self.catalog.free_array_name(schema, name));
+            match self.catalog.type_entry(element) {
+                Some(TypeEntry::User(t)) => {
+                    let t = UserType { array_name: moved, ..(**t).clone() };
+                    store::write::put_type(self.conn, &t)?;
+                    self.catalog.add_type(t);
+                }
+                Some(TypeEntry::Row(r)) => self.put_relation(Relation { array_name: moved, ..(**r).clone() })?,
+                _ => {}
+            }
+        }
+        if !has_array {
+            return Ok(None);
+        }
+        let found = self.catalog.free_array_name(schema, name);
+        Ok((found != format!("_{name}")).then_some(found))
+    }
+
     fn put_sequence_state(&mut self, oid: Oid, last_value: i64, is_called: bool) -> Result<()> {
-        self.ensure_store()?;
-        store::write::put_sequence_state(self.conn, oid, last_value, is_called)?;
+        // (a temporary sequence that is not known to have given values stands at its start)
+        if !self.session.private {
+            self.ensure_store()?;
+            store::write::put_sequence_state(self.conn, oid, last_value, is_called)?;
+        }
         self.sequences.push(oid);
         Ok(())
     }
@@ -530,6 +591,7 @@ impl Ddl<'_> {
         let mut statement = self.conn.prepare(sql).map_err(|e| self.row_error(e))?;
         let values = self.session.parameters.1.iter().take(statement.parameter_count());
         for (i, value) in values.enumerate() {
+            work::visit();
             let value = crate::session::to_sqlite(value);
             statement.raw_bind_parameter(i + 1, value).map_err(|e| self.row_error(e))?;
         }
@@ -666,6 +728,16 @@ impl Ddl<'_> {
 
     fn notice(&mut self, code: SqlState, message: impl Into<String>) {
         self.notices.push(PgError::new(code, message).severity(Severity::Notice));
+    }
+
+    /// DROP SUBSCRIPTION: there is none, because CREATE SUBSCRIPTION is refused.
+    fn drop_subscription(&mut self, statement: &ast::DropSubscriptionStmt) -> Result<String> {
+        let message = format!("subscription \"{}\" does not exist", statement.subname);
+        if !statement.missing_ok {
+            return Err(PgError::new(SqlState::UNDEFINED_OBJECT, message));
+        }
+        self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
+        Ok("DROP SUBSCRIPTION".into())
     }
 
     /// Whether a view or sequence of this name is a temporary one: by its word, or by its schema. Errors: 42P16.
@@ -805,6 +877,14 @@ impl Ddl<'_> {
 
 fn temporary_elsewhere() -> PgError {
     PgError::new(SqlState::INVALID_TABLE_DEFINITION, "cannot create temporary relation in non-temporary schema")
+}
+
+/// Refuses more columns than PostgreSQL gives a table, view or composite type (manual, appendix K); dropped ones count.
+fn check_number_of_columns(count: usize) -> Result<()> {
+    if count > 1600 {
+        return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, "tables can have at most 1600 columns"));
+    }
+    Ok(())
 }
 
 /// A relation's table as SQLite names it, with its database.

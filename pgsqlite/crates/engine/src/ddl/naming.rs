@@ -4,6 +4,7 @@ use super::Ddl;
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::NodeEnum;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid};
 
 /// Longest identifier in bytes (NAMEDATALEN - 1).
@@ -15,6 +16,7 @@ pub fn object_name(name1: &str, name2: &str, label: &str) -> String {
     let available = MAX_NAME.saturating_sub(overhead);
     let (mut len1, mut len2) = (name1.len(), name2.len());
     while len1 + len2 > available {
+        work::visit();
         if len1 > len2 {
             len1 -= 1;
         } else {
@@ -23,12 +25,14 @@ pub fn object_name(name1: &str, name2: &str, label: &str) -> String {
     }
     let cut = |text: &str, mut len: usize| {
         while !text.is_char_boundary(len) {
+            work::visit();
             len -= 1;
         }
         text[..len].to_string()
     };
     let mut out = cut(name1, len1);
     for part in [cut(name2, len2), label.to_string()] {
+        work::visit();
         if !part.is_empty() {
             out.push('_');
             out.push_str(&part);
@@ -41,6 +45,7 @@ pub fn object_name(name1: &str, name2: &str, label: &str) -> String {
 pub fn joined_columns<'a>(columns: impl Iterator<Item = &'a str>) -> String {
     let mut out = String::new();
     for column in columns {
+        work::visit();
         if !out.is_empty() {
             out.push('_');
         }
@@ -62,9 +67,11 @@ pub fn index_column_names(relation: &Relation, index: &Index) -> Vec<String> {
     });
     let included = index.include.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone());
     for wanted in keys.chain(included) {
+        work::visit();
         let mut name = wanted.clone();
         let mut n = 1;
         while names.contains(&name) {
+            work::visit();
             name = format!("{wanted}{n}");
             n += 1;
         }
@@ -146,6 +153,7 @@ pub fn index_relation(oid: Oid, schema: Oid, name: String, sqlite_name: String, 
         triggers: Vec::new(),
         statistics: Vec::new(),
         rules: Vec::new(),
+        array_name: None,
     }
 }
 
@@ -172,6 +180,7 @@ impl Ddl<'_> {
     ) -> String {
         let mut n = 0;
         loop {
+            work::visit();
             let numbered = if n == 0 { label.to_string() } else { format!("{label}{n}") };
             let name = object_name(name1, name2, &numbered);
             if self.catalog.relation_in(schema, &name).is_none()
@@ -195,6 +204,7 @@ impl Ddl<'_> {
     ) -> String {
         let mut n = 0;
         loop {
+            work::visit();
             let numbered = if n == 0 { label.to_string() } else { format!("{label}{n}") };
             let name = object_name(name1, name2, &numbered);
             if !self.constraint_name_used(schema, &name) && !taken.contains(&name) {
@@ -224,6 +234,7 @@ impl Ddl<'_> {
         let mut out = wanted.clone();
         let mut n = 1;
         while taken(&out) {
+            work::visit();
             out = format!("{wanted}#{n}");
             n += 1;
         }

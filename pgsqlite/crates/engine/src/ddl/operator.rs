@@ -12,6 +12,7 @@ use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::operator::{MadeOperator, UserCast, UserOperator};
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::error::Severity;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ impl Ddl<'_> {
             false => vec![self.catalog.schema_oid(schema).ok_or_else(missing)?],
         };
         for schema in path {
+            work::visit();
             let builtins = builtin::procs_named(own)
                 .filter(|p| self.catalog.schema_of_builtin(p.oid) == Some(schema) && p.args == types);
             let of_user = self.catalog.routines_named(own).filter(|r| r.function.schema == schema);
@@ -174,6 +176,7 @@ impl Ddl<'_> {
         let (mut function, mut commutator, mut negator) = (vec![], vec![], vec![]);
         let (mut restrict, mut join, mut merges, mut hashes) = (vec![], vec![], false, false);
         for o in def_elems(&statement.definition) {
+            work::visit();
             match o.defname.as_str() {
                 "leftarg" => left = self.operand_type(o)?,
                 "rightarg" => right = self.operand_type(o)?,
@@ -215,6 +218,7 @@ impl Ddl<'_> {
             (result != oid::BOOL, "boolean", [false, !negator.is_empty(), restrict != 0, join != 0, merges, hashes]),
         ];
         for (breaks, kind, given) in rules {
+            work::visit();
             let whats = [
                 "have commutators",
                 "have negators",
@@ -261,6 +265,7 @@ impl Ddl<'_> {
         }
         // the others name it in turn
         for (other, is_negator) in [(operator.commutator, false), (operator.negator, true)] {
+            work::visit();
             let Some(mut found) = self.catalog.operators.get(&other).map(|o| o.definition.clone()) else { continue };
             let back = if is_negator { &mut found.negator } else { &mut found.commutator };
             if other != operator.oid && *back == 0 {
@@ -276,6 +281,7 @@ impl Ddl<'_> {
     pub(super) fn check_types_usable(&self, types: &[Oid]) -> Result<()> {
         use pgsqlite_sql::acl::{privilege, privileges, AclObject};
         for &ty in types {
+            work::visit();
             let Some(found) = self.catalog.types.get(&ty) else { continue };
             let user = self.environment.user;
             let has = privileges(&self.catalog, user, AclObject::Type, found.owner, found.acl.as_ref());
@@ -293,6 +299,7 @@ impl Ddl<'_> {
         let (schema, name) = self.qualified(&parts)?;
         let mut types = Vec::new();
         for node in &named.objargs {
+            work::visit();
             match &node.node {
                 Some(NodeEnum::TypeName(name)) => types.push(self.type_name(name)?.0),
                 _ => types.push(0),
@@ -338,6 +345,7 @@ impl Ddl<'_> {
         let mut definition = self.catalog.operators[&operator].definition.clone();
         operator = definition.oid;
         for o in def_elems(&statement.options) {
+            work::visit();
             // (NONE is no argument)
             let name = name_of(o);
             match o.defname.as_str() {
@@ -393,6 +401,7 @@ impl Ddl<'_> {
         let (source, target) = (type_of(&statement.sourcetype)?, type_of(&statement.targettype)?);
         let shown = |ty: Oid| self.display_type(ty);
         for (ty, which) in [(source, "source"), (target, "target")] {
+            work::visit();
             if pgsqlite_types::catalog::by_oid(ty).is_some_and(|t| t.kind == b'p') {
                 return Err(PgError::new(
                     SqlState::WRONG_OBJECT_TYPE,
@@ -400,17 +409,11 @@ impl Ddl<'_> {
                 ));
             }
         }
-        let owns = |ty: Oid| {
-            let owner = self.catalog.types.get(&ty).map_or(BOOTSTRAP_ROLE, |t| t.owner);
-            pgsqlite_sql::acl::owns(&self.catalog, self.environment.user, owner)
-        };
-        if !owns(source) && !owns(target) {
-            let message = format!("must be owner of type {} or type {}", shown(source), shown(target));
-            return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
-        }
+        self.check_owns_cast(source, target)?;
         self.check_types_usable(&[source, target])?;
         let mut warnings = Vec::new();
         for (ty, which) in [(source, "source"), (target, "target")] {
+            work::visit();
             if self.catalog.base_type(ty) != ty {
                 let message = format!("cast will be ignored because the {which} data type is a domain");
                 warnings.push(PgError::new(SqlState::WRONG_OBJECT_TYPE, message).severity(Severity::Warning));
@@ -421,6 +424,7 @@ impl Ddl<'_> {
             let name = strings(&named.objname);
             let mut types = Vec::new();
             for node in &named.objargs {
+                work::visit();
                 if let Some(NodeEnum::TypeName(name)) = &node.node {
                     types.push(self.type_name(name)?.0);
                 }
@@ -477,6 +481,7 @@ impl Ddl<'_> {
             ));
         }
         for (i, wanted, shown) in [(1, oid::INT4, "second"), (2, oid::BOOL, "third")] {
+            work::visit();
             if proc.args.get(i).is_some_and(|t| *t != wanted) {
                 let wanted = self.display_type(wanted);
                 return Err(definition_error(format!("{shown} argument of cast function must be type {wanted}")));
@@ -513,6 +518,7 @@ impl Ddl<'_> {
             return Err(definition_error("source and target data types are not physically compatible"));
         }
         for ty in [source, target] {
+            work::visit();
             let what = if self.catalog.composite_fields(ty).is_some() {
                 "composite data types are not binary-compatible"
             } else if self.catalog.element_type(ty).is_some() {
@@ -547,6 +553,7 @@ impl Ddl<'_> {
         };
         let mut targets = Vec::new();
         for node in &statement.objects {
+            work::visit();
             let found = match &node.node {
                 Some(NodeEnum::ObjectWithArgs(named)) => {
                     let found = self.find_operator(named)?;
@@ -559,7 +566,12 @@ impl Ddl<'_> {
                 _ => return Err(PgError::internal("DROP of something without a name")),
             };
             match found {
-                Ok(object) => targets.push(object),
+                Ok(object) => {
+                    if let Object::Cast(source, target) = object {
+                        self.check_owns_cast(source, target)?;
+                    }
+                    targets.push(object);
+                }
                 Err(missing) if statement.missing_ok => {
                     let message = match &node.node {
                         Some(NodeEnum::ObjectWithArgs(named)) => {
@@ -576,9 +588,24 @@ impl Ddl<'_> {
         Ok(Some(tag.into()))
     }
 
+    /// 42501 unless the role owns one of the types of a cast.
+    fn check_owns_cast(&self, source: Oid, target: Oid) -> Result<()> {
+        let owns = |ty: Oid| {
+            let owner = self.catalog.types.get(&ty).map_or(BOOTSTRAP_ROLE, |t| t.owner);
+            pgsqlite_sql::acl::owns(&self.catalog, self.environment.user, owner)
+        };
+        if owns(source) || owns(target) {
+            return Ok(());
+        }
+        let message =
+            format!("must be owner of type {} or type {}", self.display_type(source), self.display_type(target));
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message))
+    }
+
     fn find_cast(&self, types: &[ast::Node]) -> Result<Result<(Oid, Oid), PgError>> {
         let mut found = Vec::new();
         for node in types {
+            work::visit();
             let Some(NodeEnum::TypeName(name)) = &node.node else { continue };
             match self.type_name(name) {
                 Ok((ty, _)) => found.push(ty),
@@ -610,7 +637,9 @@ impl Ddl<'_> {
             .filter(|o| o.commutator == operator || o.negator == operator)
             .collect();
         for mut user in users {
+            work::visit();
             for other in [&mut user.commutator, &mut user.negator] {
+                work::visit();
                 if *other == operator {
                     *other = 0;
                 }
@@ -634,6 +663,7 @@ impl Ddl<'_> {
             return Err(PgError::internal("a cast without its types"));
         };
         let key = self.find_cast(&types.items)??;
+        self.check_owns_cast(key.0, key.1)?;
         let oid = self.catalog.casts[&key].oid;
         self.set_comment(CLASS_CAST, oid, 0, Some(comment))?;
         Ok("COMMENT".into())

@@ -1,6 +1,7 @@
 //! Reading the option lists of the grammar (DefElem).
 
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 pub(super) fn def_elems(nodes: &[ast::Node]) -> impl Iterator<Item = &ast::DefElem> {
@@ -104,6 +105,7 @@ pub(super) fn setting_value(name: &str, args: &[ast::Node]) -> Result<String> {
     let is_list = crate::session::setting_list(name) == Some(true);
     let mut parts = Vec::new();
     for arg in args {
+        work::visit();
         let Some(NodeEnum::AConst(c)) = &arg.node else {
             return Err(PgError::not_supported(format!("this value for \"{name}\"")));
         };

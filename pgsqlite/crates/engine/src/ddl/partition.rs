@@ -8,6 +8,7 @@ use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::{deparse, lower, partition};
 use pgsqlite_types::codec::{Context, TypeCodec};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, Settings, SqlState};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ impl Ddl<'_> {
         }
         let mut columns = Vec::new();
         for node in &spec.part_params {
+            work::visit();
             let Some(NodeEnum::PartitionElem(element)) = &node.node else {
                 return Err(PgError::internal("a partition key without columns"));
             };
@@ -196,6 +198,7 @@ impl Ddl<'_> {
                 }
                 let mut values: Vec<Option<String>> = Vec::new();
                 for node in &spec.listdatums {
+                    work::visit();
                     let value = self.bound_value(node, &key.columns[0], &names[0])?;
                     if !values.contains(&value) {
                         values.push(value);
@@ -208,6 +211,7 @@ impl Ddl<'_> {
                     return invalid("range");
                 }
                 for (list, word) in [(&spec.lowerdatums, "FROM"), (&spec.upperdatums, "TO")] {
+                    work::visit();
                     if list.len() != key.columns.len() {
                         return Err(invalid_table(format!(
                             "{word} must specify exactly one value per partitioning column"
@@ -242,6 +246,7 @@ impl Ddl<'_> {
     fn range_bound(&mut self, nodes: &[ast::Node], key: &PartitionKey, names: &[String]) -> Result<Vec<RangeDatum>> {
         let mut out: Vec<RangeDatum> = Vec::new();
         for (i, node) in nodes.iter().enumerate() {
+            work::visit();
             let word = match &node.node {
                 Some(NodeEnum::ColumnRef(c)) => match strings(&c.fields)[..] {
                     [word] => word,
@@ -343,6 +348,7 @@ impl Ddl<'_> {
             RangeDatum::MaxValue => 2,
         };
         for ((a, b), column) in a.iter().zip(b).zip(&key.columns) {
+            work::visit();
             let order = match (a, b) {
                 (RangeDatum::Value(a), RangeDatum::Value(b)) => self.compare_values(column.type_oid, a, b)?,
                 // all that follow are the same
@@ -382,9 +388,12 @@ impl Ddl<'_> {
             }
             PartitionBound::List(values) => {
                 for value in values {
+                    work::visit();
                     for sibling in &siblings {
+                        work::visit();
                         let Some(PartitionBound::List(others)) = &sibling.inheritance.bound else { continue };
                         for other in others {
+                            work::visit();
                             let same = match (value, other) {
                                 (None, None) => true,
                                 (Some(a), Some(b)) => self.compare_values(key.columns[0].type_oid, a, b)?.is_eq(),
@@ -414,6 +423,7 @@ impl Ddl<'_> {
                         .at(location));
                 }
                 for sibling in &siblings {
+                    work::visit();
                     let Some(PartitionBound::Range { from: other_from, to: other_to }) = &sibling.inheritance.bound
                     else {
                         continue;
@@ -493,6 +503,7 @@ impl Ddl<'_> {
     fn row_outside(&self, partition: &Relation) -> Result<Option<Arc<Relation>>> {
         let Some(text) = partition::constraint(&self.catalog, partition)? else { return Ok(None) };
         for table in self.catalog.tables_with_rows(partition.oid) {
+            work::visit();
             let condition = self.lower_stored(&text, Some(&table), Some((oid::BOOL, -1)))?;
             if self.any_row(&table, &format!("({condition}) IS NOT TRUE"))? {
                 return Ok(Some(table));
@@ -568,6 +579,7 @@ impl Ddl<'_> {
             ));
         }
         for column in child.live_columns() {
+            work::visit();
             if parent.column(&column.name).is_none() {
                 return Err(PgError::new(
                     SqlState::DATATYPE_MISMATCH,

@@ -6,6 +6,7 @@ use super::Ddl;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::routine::Trigger;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -15,15 +16,18 @@ impl Ddl<'_> {
         let mut indexes: Vec<Oid> = self.catalog.indexes_of(parent.oid).map(|(r, _)| r.oid).collect();
         indexes.sort_unstable();
         for index in indexes {
+            work::visit();
             self.index_of_partition(child, parent, index, true)?;
         }
         for constraint in parent.constraints.clone() {
+            work::visit();
             if constraint.is_foreign_key() && !parent.is_part_of_key(&constraint) {
                 self.foreign_key_of_partition(child, parent, &constraint)?;
             }
         }
         self.reference_new_partition(parent.oid)?;
         for trigger in parent.triggers.iter().filter(|t| t.row) {
+            work::visit();
             self.trigger_of_partition(child, parent, trigger)?;
         }
         Ok(())
@@ -33,6 +37,7 @@ impl Ddl<'_> {
     pub(super) fn take_parts(&mut self, child: Oid) -> Result<()> {
         let indexes: Vec<Relation> = self.catalog.indexes_of(child).map(|(r, _)| (**r).clone()).collect();
         for mut index in indexes {
+            work::visit();
             if !index.inheritance.parents.is_empty() {
                 index.inheritance.parents.clear();
                 self.put_relation(index)?;
@@ -43,6 +48,7 @@ impl Ddl<'_> {
         let own: Vec<Oid> = table.constraints.iter().map(|c| c.oid).collect();
         let of_parent = |c: &&mut Constraint| c.inherited.parent != 0 && !own.contains(&c.inherited.parent);
         for constraint in table.constraints.iter_mut().filter(|c| !c.is_check()).filter(of_parent) {
+            work::visit();
             constraint.inherited = Inherited::default();
             keys.extend((constraint.is_foreign_key() && constraint.managed).then_some(constraint.oid));
         }
@@ -50,10 +56,12 @@ impl Ddl<'_> {
         table.triggers.retain(|t| t.parent == 0);
         self.put_relation(table)?;
         for key in keys {
+            work::visit();
             self.reference_partitions(child, key)?;
         }
         if !gone.is_empty() {
             for below in self.catalog.with_descendants(child).into_iter().skip(1) {
+                work::visit();
                 let mut table = (**self.required(below)?).clone();
                 table.triggers.retain(|t| t.parent == 0 || !gone.contains(&t.parent));
                 self.put_relation(table)?;
@@ -66,6 +74,7 @@ impl Ddl<'_> {
     pub(super) fn pass_on_index(&mut self, parent: Oid, index: Oid) -> Result<()> {
         let table = self.required(parent)?.clone();
         for child in self.catalog.children(parent).to_vec() {
+            work::visit();
             self.index_of_partition(child, &table, index, false)?;
         }
         Ok(())
@@ -178,6 +187,7 @@ impl Ddl<'_> {
     pub(super) fn check_key_has_partition_key(&self, table: &Relation, word: &str, attnums: &[i16]) -> Result<()> {
         let Some(key) = &table.inheritance.key else { return Ok(()) };
         for column in &key.columns {
+            work::visit();
             match &column.part {
                 KeyPart::Expression(_) => {
                     return Err(PgError::new(
@@ -329,6 +339,7 @@ impl Ddl<'_> {
         };
         if new.is_partitioned() {
             for below in self.catalog.children(child).to_vec() {
+                work::visit();
                 self.foreign_key_of_partition(below, &new, &own)?;
             }
         }
@@ -338,6 +349,7 @@ impl Ddl<'_> {
     /// Takes a trigger that is about to be replaced from the partitions.
     pub(super) fn forget_parts_of_trigger(&mut self, table: Oid, trigger: Oid) -> Result<()> {
         for child in self.catalog.children(table).to_vec() {
+            work::visit();
             let mut new = (**self.required(child)?).clone();
             let Some(at) = new.triggers.iter().position(|t| t.parent == trigger) else { continue };
             let own = new.triggers.remove(at);
@@ -352,8 +364,10 @@ impl Ddl<'_> {
     pub(super) fn set_parts_of_triggers(&mut self, table: Oid, changed: Option<&str>) -> Result<()> {
         let above = self.required(table)?.clone();
         for child in self.catalog.children(table).to_vec() {
+            work::visit();
             let mut new = (**self.required(child)?).clone();
             for own in new.triggers.iter_mut().filter(|t| t.parent != 0 && changed.is_none_or(|name| t.name == name)) {
+                work::visit();
                 if let Some(trigger) = above.triggers.iter().find(|t| t.oid == own.parent) {
                     own.enabled = trigger.enabled;
                 }
@@ -386,6 +400,7 @@ impl Ddl<'_> {
         new.triggers.sort_by(|a, b| a.name.cmp(&b.name));
         self.put_relation(new.clone())?;
         for below in self.catalog.children(child).to_vec() {
+            work::visit();
             self.trigger_of_partition(below, &new, &own)?;
         }
         Ok(())
@@ -396,6 +411,7 @@ impl Ddl<'_> {
 fn moved_index(index: &Index, from: &Relation, to: &Relation) -> Result<Index> {
     let mut out = index.clone();
     for key in &mut out.columns {
+        work::visit();
         if let KeyPart::Column(attnum) = &mut key.key {
             *attnum = renumbered(&[*attnum], from, to)?[0];
         }

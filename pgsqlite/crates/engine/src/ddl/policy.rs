@@ -8,6 +8,7 @@ use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Style};
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::error::Severity;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
 /// pg_policy, as the class of comments
@@ -33,6 +34,7 @@ impl Ddl<'_> {
     fn policy_roles(&mut self, nodes: &[ast::Node]) -> Result<Vec<Oid>> {
         let mut roles = Vec::new();
         for node in nodes {
+            work::visit();
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
                 return Err(PgError::internal("a policy for what is no role"));
             };
@@ -155,6 +157,7 @@ impl Ddl<'_> {
 
     pub(super) fn drop_policy(&mut self, s: &ast::DropStmt) -> Result<String> {
         for node in &s.objects {
+            work::visit();
             let Some(NodeEnum::List(list)) = &node.node else { return Err(PgError::internal("a policy's name")) };
             let names = strings(&list.items);
             let name = names.last().copied().unwrap_or_default();
@@ -205,7 +208,9 @@ impl Ddl<'_> {
     pub(super) fn policies_of_column(&self, table: &Relation, attnum: i16) -> Result<Vec<String>> {
         let mut users = Vec::new();
         for policy in &table.security.policies {
+            work::visit();
             for text in [&policy.using, &policy.check].into_iter().flatten() {
+                work::visit();
                 let expr = self.analyze_stored(|e| analyze::analyze_policy_text(e, text, table))?;
                 let uses = deparse::columns_used(&expr)
                     .into_iter()

@@ -5,6 +5,7 @@ use super::{naming, strings, Ddl};
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 /// The options as they were written.
@@ -38,6 +39,7 @@ fn read_options(nodes: &[ast::Node]) -> Result<Options<'_>> {
     }
     let mut out = Options::default();
     for option in def_elems(nodes) {
+        work::visit();
         match option.defname.as_str() {
             "subtype" => once(&mut out.subtype, option, option)?,
             "subtype_opclass" => once(&mut out.opclass, name_value(option)?, option)?,
@@ -70,6 +72,7 @@ fn multirange_name(range: &str) -> String {
     };
     let mut end = name.len().min(naming::MAX_NAME);
     while !name.is_char_boundary(end) {
+        work::visit();
         end -= 1;
     }
     name[..end].to_string()
@@ -113,7 +116,7 @@ impl Ddl<'_> {
             Some(parts) => self.new_type_name(parts)?,
             None => {
                 let multirange = multirange_name(&name);
-                if self.catalog.type_in(schema, &multirange).is_some() {
+                if self.catalog.type_name_taken(schema, &multirange) {
                     return Err(PgError::new(
                         SqlState::DUPLICATE_OBJECT,
                         format!("type \"{multirange}\" already exists"),
@@ -131,7 +134,10 @@ impl Ddl<'_> {
                 SqlState::UNIQUE_VIOLATION,
                 "duplicate key value violates unique constraint \"pg_type_typname_nsp_index\"",
             )
-            .detail(format!("Key (typname, typnamespace)=({multirange_name}, {schema}) already exists.")));
+            .detail(format!("Key (typname, typnamespace)=({multirange_name}, {schema}) already exists."))
+            .schema("pg_catalog")
+            .table("pg_type")
+            .constraint("pg_type_typname_nsp_index"));
         }
         let owner = self.environment.user;
         let acl = self.default_acl(pgsqlite_sql::acl::AclObject::Type, schema);
@@ -152,12 +158,22 @@ impl Ddl<'_> {
             multirange_constructors: [self.new_oid(false)?, self.new_oid(false)?, self.new_oid(false)?],
             cast: self.new_oid(false)?,
         };
-        let made = UserType { oid: range, array_oid, schema, name, owner, kind: UserTypeKind::Range(definition), acl };
+        let made = UserType {
+            oid: range,
+            array_oid,
+            array_name: None,
+            schema,
+            name,
+            owner,
+            kind: UserTypeKind::Range(definition),
+            acl,
+        };
         self.check_constructors(&made)?;
         self.put_type(made)?;
         self.put_type(UserType {
             oid: multirange,
             array_oid: multirange_array,
+            array_name: None,
             schema: multirange_schema,
             name: multirange_name,
             owner,
@@ -281,8 +297,9 @@ impl Ddl<'_> {
     /// 42723 if a function of the user is in a constructor's place.
     fn check_constructors(&self, range: &UserType) -> Result<()> {
         for made in pgsqlite_sql::routine::range_constructors(range) {
-            let taken = self.catalog.routine_in(range.schema, made.name, &made.args).is_some()
-                || self.constructor_in(range.schema, made.name, &made.args);
+            work::visit();
+            let taken = self.catalog.routine_in(range.schema, &made.name, &made.args).is_some()
+                || self.constructor_in(range.schema, &made.name, &made.args);
             if taken {
                 return Err(PgError::new(
                     SqlState::DUPLICATE_FUNCTION,

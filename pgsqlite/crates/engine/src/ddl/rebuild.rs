@@ -3,6 +3,7 @@
 use super::{naming, sqlite_quote, Ddl};
 use crate::store::sqlite_error;
 use pgsqlite_sql::catalog::*;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::collections::HashMap;
 
@@ -35,9 +36,11 @@ impl Ddl<'_> {
             "SELECT type, name, sql FROM {database}.{schema_table} WHERE type = 'trigger' AND tbl_name = ?1"
         ))?;
         for (_, index, _) in &explicit {
+            work::visit();
             self.sqlite(&format!("DROP INDEX {database}.{}", sqlite_quote(index)))?;
         }
         for (_, trigger, _) in &triggers {
+            work::visit();
             self.sqlite(&format!("DROP TRIGGER {database}.{}", sqlite_quote(trigger)))?;
         }
         let others = read(format!(
@@ -73,21 +76,24 @@ impl Ddl<'_> {
         let indexes: Vec<Relation> = self.catalog.indexes_of(new.oid).map(|(r, _)| (**r).clone()).collect();
         if to_itself {
             for index in &indexes {
+                work::visit();
                 self.make_sqlite_index(index, new)?;
             }
         }
         self.conn.execute_batch(&copy).map_err(|e| self.copy_error(new, e))?;
         // Put back the texts in which SQLite followed the rename.
         self.sqlite("PRAGMA writable_schema = ON")?;
-        let restored = (|| -> rusqlite::Result<()> {
+        // (a request must not come between this and the RESET)
+        let restored = work::sheltered(|| -> rusqlite::Result<()> {
             let mut statement = self.conn.prepare(&format!(
                 "UPDATE {database}.{schema_table} SET sql = ?3 WHERE type = ?1 AND name = ?2 AND sql <> ?3"
             ))?;
             for (kind, name, sql) in &others {
+                work::visit();
                 statement.execute([kind, name, sql])?;
             }
             Ok(())
-        })();
+        });
         self.sqlite("PRAGMA writable_schema = RESET")?;
         restored.map_err(sqlite_error)?;
         self.sqlite(&format!("DROP TABLE {database}.{}", sqlite_quote(&aside)))?;
@@ -95,10 +101,12 @@ impl Ddl<'_> {
         let ours: Vec<&str> = indexes.iter().map(|i| i.sqlite_name.as_str()).collect();
         if !to_itself {
             for index in &indexes {
+                work::visit();
                 self.make_sqlite_index(index, new)?;
             }
         }
         for (_, index, sql) in &explicit {
+            work::visit();
             // another program's, whose text only SQLite carries out
             if indexes.iter().any(|i| i.sqlite_name == *index && of_sqlite(i)) {
                 self.sqlite(sql)?;
@@ -115,6 +123,7 @@ impl Ddl<'_> {
         }
         // (those of inverted indexes were made with them)
         for (_, _, sql) in triggers.iter().filter(|(_, name, _)| !super::inverted::is_ours(name)) {
+            work::visit();
             self.sqlite(sql)?;
         }
         Ok(())
@@ -197,6 +206,7 @@ impl Ddl<'_> {
     /// Drops a column of a table that stays, with its indexes, constraints and owned sequence.
     pub(super) fn remove_column(&mut self, table: Oid, attnum: i16) -> Result<()> {
         for constraint in self.constraints_of_column(self.required(table)?, attnum) {
+            work::visit();
             self.remove_constraint(table, constraint)?;
         }
         let old = (**self.required(table)?).clone();
@@ -209,8 +219,10 @@ impl Ddl<'_> {
         }
         let mut indexes = Vec::new();
         for (index, definition) in self.catalog.indexes_of(table) {
+            work::visit();
             let mut uses = definition.include.contains(&attnum);
             for key in &definition.columns {
+                work::visit();
                 uses |= match &key.key {
                     KeyPart::Column(a) => *a == attnum,
                     KeyPart::Expression(text) => self.expression_columns(text, &old)?.contains(&attnum),
@@ -224,8 +236,10 @@ impl Ddl<'_> {
             }
         }
         for (oid, sqlite_name) in indexes {
+            work::visit();
             self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&sqlite_name)))?;
             self.drop_nulls_index(oid)?;
+            self.drop_terms(oid)?;
             self.catalog.remove_relation(oid);
             crate::store::write::delete_object(self.conn, oid)?;
         }
@@ -237,11 +251,13 @@ impl Ddl<'_> {
             .map(|r| r.oid)
             .collect();
         for sequence in owned {
+            work::visit();
             self.catalog.remove_relation(sequence);
             crate::store::write::delete_object(self.conn, sequence)?;
         }
         let mut new = old.clone();
         for c in new.columns.iter_mut().filter(|c| c.attnum == attnum) {
+            work::visit();
             c.dropped = true;
             c.acl = None;
             c.default = None;

@@ -12,6 +12,7 @@ use pgsqlite_sql::analyze::{self, Environment};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Style};
 use pgsqlite_sql::parse::ast;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
@@ -25,6 +26,7 @@ impl Ddl<'_> {
         let policies = Environment { catalog: &unexpanded, ..environment };
         let mut changed: Vec<Relation> = Vec::new();
         for relation in self.catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
+            work::visit();
             let Some(before) = old.relation(relation.oid) else { continue };
             let print = |text: &str, over: Option<&Relation>| -> Result<String> {
                 let expr = analyze::analyze_expression(&environment, text, over, None)?;
@@ -33,6 +35,7 @@ impl Ddl<'_> {
             let mut new = (**relation).clone();
             // What the change itself added is written as it is to be, and names what the catalog did not have before.
             for column in new.columns.iter_mut().filter(|c| before.column_by_attnum(c.attnum).is_some()) {
+                work::visit();
                 if let Some(text) = &mut column.default {
                     *text = print(text, None)?;
                 }
@@ -41,12 +44,15 @@ impl Ddl<'_> {
                 }
             }
             for part in new.inheritance.key.iter_mut().flat_map(|k| &mut k.columns) {
+                work::visit();
                 if let KeyPart::Expression(text) = &mut part.part {
                     *text = print(text, Some(before))?;
                 }
             }
             for policy in &mut new.security.policies {
+                work::visit();
                 for text in [&mut policy.using, &mut policy.check].into_iter().flatten() {
+                    work::visit();
                     let expr = analyze::analyze_policy_text(&policies, text, before)?;
                     *text = deparse::policy(Names::stored(&self.catalog), Style::Full, &expr, before)?;
                 }
@@ -54,18 +60,22 @@ impl Ddl<'_> {
             if !new.rules.is_empty() {
                 let names = Names::stored(&self.catalog);
                 for (rule, (_, tree)) in new.rules.iter_mut().zip(self.rule_trees(&unexpanded, before)?) {
+                    work::visit();
                     rule.condition = deparse::modify::rule_condition(names, Style::Full, &tree)?;
                     let texts = deparse::modify::rule_commands(names, Style::Full, &tree)?;
                     rule.actions = texts.into_iter().map(|text| text.trim().to_string()).collect();
                 }
             }
             for constraint in new.constraints.iter_mut().filter(|c| before.constraints.iter().any(|b| b.oid == c.oid)) {
+                work::visit();
                 if let ConstraintKind::Check { expression, .. } = &mut constraint.kind {
                     *expression = print(expression, Some(before))?;
                 }
             }
             for object in &mut new.statistics {
+                work::visit();
                 for text in &mut object.expressions {
+                    work::visit();
                     *text = print(text, Some(before))?;
                 }
             }
@@ -73,6 +83,7 @@ impl Ddl<'_> {
                 RelationKind::Index(index) => {
                     let table = old.relation(index.table).map(|t| &**t);
                     for key in &mut index.columns {
+                        work::visit();
                         if let KeyPart::Expression(text) = &mut key.key {
                             *text = print(text, table)?;
                         }
@@ -85,6 +96,7 @@ impl Ddl<'_> {
                     let mut query = self.stored_view_in(old, definition, true)?;
                     // The view's own columns keep their names.
                     for (column, own) in query.columns.iter_mut().zip(relation.live_columns()) {
+                        work::visit();
                         column.name.clone_from(&own.name);
                     }
                     *definition = deparse::query(Names::stored(&self.catalog), Style::Full, &query)?;
@@ -96,6 +108,7 @@ impl Ddl<'_> {
             }
         }
         for relation in changed {
+            work::visit();
             self.put_relation(relation)?;
         }
         Ok(())
@@ -162,6 +175,7 @@ impl Ddl<'_> {
                 }
                 self.check_inherited_names(statement, &relation)?;
                 for table in self.catalog.with_descendants(relation.oid) {
+                    work::visit();
                     let table = self.required(table)?.clone();
                     self.rename_column(&table, &statement.subname, new_name)?;
                 }
@@ -191,6 +205,7 @@ impl Ddl<'_> {
                 }
                 self.put_relation(new)?;
                 for child in self.catalog.with_descendants(relation.oid).into_iter().skip(1) {
+                    work::visit();
                     let mut child = (**self.required(child)?).clone();
                     let own = child.constraints.iter().position(|c| c.name == statement.subname && c.is_check());
                     if let Some(at) = own.filter(|at| child.constraints[*at].inherited.count > 0) {
@@ -241,7 +256,7 @@ impl Ddl<'_> {
                     _ => return Err(PgError::internal("a type without a name")),
                 };
                 let user_type = self.find_owned_type(&parts)?;
-                if self.catalog.type_in(user_type.schema, new_name).is_some() {
+                if self.catalog.type_name_taken(user_type.schema, new_name) {
                     return Err(PgError::new(
                         SqlState::DUPLICATE_OBJECT,
                         format!("type \"{new_name}\" already exists"),
@@ -428,6 +443,7 @@ impl Ddl<'_> {
             .map(|(r, _)| (**r).clone())
             .collect();
         for index in indexes {
+            work::visit();
             let number = index.sqlite_name[automatic.len()..].to_string();
             self.put_relation(Relation { sqlite_name: format!("sqlite_autoindex_{wanted}_{number}"), ..index })?;
         }
@@ -495,6 +511,7 @@ impl Ddl<'_> {
                         .map(|r| (**r).clone())
                         .collect();
                     for part in with {
+                        work::visit();
                         self.check_schema_free(schema, &part.name)?;
                         self.put_relation(Relation { schema, ..part })?;
                     }
@@ -519,7 +536,7 @@ impl Ddl<'_> {
                 };
                 let user_type = self.find_owned_type(&parts)?;
                 self.check_create(schema)?;
-                if user_type.schema != schema && self.catalog.type_in(schema, &user_type.name).is_some() {
+                if user_type.schema != schema && self.catalog.type_name_taken(schema, &user_type.name) {
                     return Err(PgError::new(
                         SqlState::DUPLICATE_OBJECT,
                         format!(
@@ -652,6 +669,12 @@ impl Ddl<'_> {
                 self.put_properties(DatabaseProperties { owner, ..properties })?;
                 Ok("ALTER DATABASE".into())
             }
+            T::ObjectDatabase if self.configure_other_database(parts[0], [spec].into_iter())? => {
+                Ok("ALTER DATABASE".into())
+            }
+            T::ObjectDatabase => {
+                Err(PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{}\" does not exist", parts[0])))
+            }
             other => {
                 let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
                 Err(PgError::not_supported(format!("ALTER {word} … OWNER TO")))
@@ -688,8 +711,10 @@ impl Ddl<'_> {
             .map(|r| (**r).clone())
             .collect();
         for mut part in std::iter::once(relation).chain(parts) {
+            work::visit();
             super::grant::change_grantor(&mut part.acl, part.owner, owner);
             for column in &mut part.columns {
+                work::visit();
                 super::grant::change_grantor(&mut column.acl, part.owner, owner);
             }
             self.put_relation(Relation { owner, ..part })?;
@@ -715,7 +740,11 @@ impl Ddl<'_> {
             Some(NodeEnum::List(list)) => strings(&list.items),
             Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
             Some(NodeEnum::TypeName(t)) => strings(&t.names),
-            _ => return Err(PgError::not_supported("COMMENT ON this object")),
+            _ => {
+                let word = kind.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
+                let word = if kind == T::ObjectLargeobject { "LARGE OBJECT".to_string() } else { word };
+                return Err(PgError::not_supported(format!("COMMENT ON {word}")));
+            }
         };
         let find = |parts: &[&str]| -> Result<std::sync::Arc<Relation>> {
             let (schema, name) = self.qualified(parts)?;

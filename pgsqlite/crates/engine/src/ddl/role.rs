@@ -6,6 +6,7 @@ use crate::store;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ impl Ddl<'_> {
             Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}")))
         };
         for option in def_elems(nodes) {
+            work::visit();
             if seen.contains(&option.defname.as_str()) {
                 return Err(
                     PgError::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options").at(option.location)
@@ -92,6 +94,7 @@ impl Ddl<'_> {
                 // IN ROLE; ROLE; ADMIN
                 "addroleto" | "rolemembers" | "adminmembers" => {
                     for spec in role_specs(option) {
+                        work::visit();
                         let other = self.role(spec)?.oid;
                         memberships.push(match option.defname.as_str() {
                             "addroleto" => (other, 0, false),
@@ -150,6 +153,7 @@ impl Ddl<'_> {
         let memberships = self.role_options(&mut role, &statement.options)?;
         self.put_role(role)?;
         for (granted, member, admin) in memberships {
+            work::visit();
             let own = |o: Oid| if o == 0 { oid } else { o };
             self.change_membership(own(granted), own(member), true, admin)?;
         }
@@ -191,6 +195,7 @@ impl Ddl<'_> {
         let memberships = self.role_options(&mut role, &statement.options)?;
         if group {
             for (_, member, _) in memberships {
+                work::visit();
                 self.change_membership(oid, member, statement.action >= 0, false)?;
             }
             return Ok("ALTER ROLE".into());
@@ -252,6 +257,7 @@ impl Ddl<'_> {
     pub(super) fn drop_role(&mut self, statement: &ast::DropRoleStmt) -> Result<String> {
         self.check_create_role("drop role")?;
         for node in &statement.roles {
+            work::visit();
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
                 return Err(PgError::internal("DROP ROLE of something that is no role"));
             };
@@ -297,6 +303,7 @@ impl Ddl<'_> {
                 .map(|r| (**r).clone())
                 .collect();
             for mut member in members {
+                work::visit();
                 member.memberships.retain(|m| m.role != role.oid);
                 self.put_role(member)?;
             }
@@ -322,6 +329,7 @@ impl Ddl<'_> {
         let mut template = None;
         let mut owner = self.environment.user;
         for option in def_elems(&statement.options) {
+            work::visit();
             let text = string(option).unwrap_or("");
             let value = text.to_ascii_lowercase();
             match (option.defname.as_str(), value.as_str()) {
@@ -365,6 +373,7 @@ impl Ddl<'_> {
             return Err(PgError::new(SqlState::UNDEFINED_DATABASE, message));
         }
         if statement.dbname == self.catalog.database {
+            self.check_owned("database", &statement.dbname, self.catalog.properties.owner)?;
             return Err(PgError::new(SqlState::OBJECT_IN_USE, "cannot drop the currently open database"));
         }
         // who owns another file's database is written in that file: only superusers may drop it
@@ -393,6 +402,7 @@ impl Ddl<'_> {
         self.check_this_database(&statement.dbname)?;
         self.check_owned("database", &statement.dbname, self.catalog.properties.owner)?;
         for option in def_elems(&statement.options) {
+            work::visit();
             match option.defname.as_str() {
                 "connection_limit" if integer(option)? == -1 => {}
                 "allow_connections" if boolean(option)? => {}
@@ -403,19 +413,44 @@ impl Ddl<'_> {
         Ok("ALTER DATABASE".into())
     }
 
-    /// ALTER DATABASE … SET and RESET: defaults of all sessions.
-    pub(super) fn alter_database_set(&mut self, statement: &ast::AlterDatabaseSetStmt) -> Result<String> {
-        let set = statement.setstmt.as_ref().ok_or_else(|| PgError::internal("ALTER DATABASE without SET"))?;
-        let name = statement.dbname.as_str();
+    /// The folder's databases, if `name` is another one than this. 42501 for who does not own it.
+    fn other_database(&self, name: &str) -> Result<Option<&dyn super::DatabaseAdmin>> {
         let other =
             self.session.databases.filter(|d| !self.catalog.is_database(name) && d.list().iter().any(|n| n == name));
         if let Some(databases) = other {
             // (an owner that only the other file knows is nobody here)
             let owner = databases.look(name)?.owner_in(&self.catalog).unwrap_or_default();
             self.check_owned("database", name, owner)?;
+        }
+        Ok(other)
+    }
+
+    /// Runs the statement in another database, if `name` is one: there its roles are looked up by their names. `roles`: those that it names.
+    /// Gives whether it did. 0A000 for a role that means another one there.
+    pub(super) fn configure_other_database<'s>(
+        &self,
+        name: &str,
+        roles: impl Iterator<Item = &'s ast::RoleSpec>,
+    ) -> Result<bool> {
+        let Some(databases) = self.other_database(name)? else { return Ok(false) };
+        for role in roles {
+            work::visit();
+            if !matches!(role.roletype(), ast::RoleSpecType::RolespecCstring | ast::RoleSpecType::RolespecPublic) {
+                return Err(PgError::not_supported("the current user in a statement about another database"));
+            }
+        }
+        databases.configure(name, &self.text)?;
+        Ok(true)
+    }
+
+    /// ALTER DATABASE … SET and RESET: defaults of all sessions.
+    pub(super) fn alter_database_set(&mut self, statement: &ast::AlterDatabaseSetStmt) -> Result<String> {
+        let set = statement.setstmt.as_ref().ok_or_else(|| PgError::internal("ALTER DATABASE without SET"))?;
+        let name = statement.dbname.as_str();
+        if self.other_database(name)?.is_some() {
             // the value is checked by the rights of this role; there the statement runs with all rights
             self.change_settings(&mut Vec::new(), set)?;
-            databases.configure(name, &self.text)?;
+            self.configure_other_database(name, std::iter::empty())?;
             return Ok("ALTER DATABASE".into());
         }
         self.check_this_database(name)?;
@@ -457,6 +492,7 @@ impl Ddl<'_> {
         }
         let mut schema_name = String::new();
         for node in &statement.options {
+            work::visit();
             let Some(NodeEnum::DefElem(option)) = &node.node else { continue };
             let text = match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
                 Some(NodeEnum::String(s)) => s.sval.clone(),
@@ -519,11 +555,13 @@ impl Ddl<'_> {
         }
         let mut found = Vec::new();
         for node in &statement.objects {
+            work::visit();
             let Some(NodeEnum::String(name)) = &node.node else { return Ok(None) };
             let Some(extension) = self.catalog.extensions.get(&name.sval) else { return Ok(None) };
             found.push(extension.clone());
         }
         for extension in found {
+            work::visit();
             if !acl::owns(&self.catalog, self.environment.user, extension.owner) {
                 return Err(PgError::new(
                     SqlState::INSUFFICIENT_PRIVILEGE,
@@ -549,18 +587,19 @@ impl Ddl<'_> {
         use pgsqlite_sql::builtins::{catalog as builtin, extensions};
         let of = |oid: Oid| extensions::of(oid) == Some(extension);
         let type_of = |oid: Oid| pgsqlite_types::catalog::by_oid(oid).is_some_and(|t| t.extension == Some(extension));
-        let functions: Vec<&str> = builtin::all_procs().iter().filter(|p| of(p.oid)).map(|p| p.name).collect();
+        let functions: Vec<&str> = builtin::all_procs().iter().filter(|p| of(p.oid)).map(|p| p.name.as_str()).collect();
         // (who uses an operator of the extension's own types has a value of such a type, too)
         let operators: Vec<&str> = builtin::all_operators()
             .iter()
             .filter(|o| of(o.oid) && !type_of(o.left) && !type_of(o.right))
-            .map(|o| o.name)
+            .map(|o| o.name.as_str())
             .collect();
         let types: Vec<&str> =
             pgsqlite_types::catalog::all().iter().filter(|t| t.extension == Some(extension)).map(|t| t.name).collect();
         let mut definitions: Vec<String> = Vec::new();
         let failed = |e: serde_json::Error| PgError::internal(format!("catalog object as JSON: {e}"));
         for relation in self.catalog.relations.values() {
+            work::visit();
             if let RelationKind::Index(index) = &relation.kind {
                 if index.columns.iter().any(|c| of(c.opclass)) {
                     return Ok(true);
@@ -572,6 +611,7 @@ impl Ddl<'_> {
             definitions.push(serde_json::to_string(&**relation).map_err(failed)?);
         }
         for user_type in self.catalog.types.values() {
+            work::visit();
             let used = match &user_type.kind {
                 UserTypeKind::Domain { base, .. } => type_of(*base),
                 UserTypeKind::Composite { fields } => fields.iter().any(|(_, ty, _)| type_of(*ty)),
@@ -584,6 +624,7 @@ impl Ddl<'_> {
             definitions.push(serde_json::to_string(&**user_type).map_err(failed)?);
         }
         for routine in self.catalog.routines.values() {
+            work::visit();
             let function = &routine.function;
             if type_of(function.returns) || function.arguments.iter().any(|a| type_of(a.type_oid)) {
                 return Ok(true);
@@ -697,6 +738,7 @@ fn scram_keys(password: &str, salt: &[u8], iterations: u32) -> ([u8; 32], [u8; 3
     let mut block = hmac(password.as_bytes(), &[salt, &1u32.to_be_bytes()]);
     let mut salted = block;
     for _ in 1..iterations {
+        work::visit();
         block = hmac(password.as_bytes(), &[&block]);
         salted.iter_mut().zip(block).for_each(|(s, b)| *s ^= b);
     }

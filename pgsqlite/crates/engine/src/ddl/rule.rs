@@ -11,6 +11,7 @@ use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::routine::Event;
 use pgsqlite_sql::rule::Rule;
 use pgsqlite_sql::typed::{Product, Query, QueryBody};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 /// The name of the rule that a view is.
@@ -107,6 +108,7 @@ impl Ddl<'_> {
     fn check_returning(&self, tree: &RuleTree, relation: &Relation, instead: bool) -> Result<()> {
         let mut seen = false;
         for command in &tree.commands {
+            work::visit();
             let Product::Modify(modify) = command else { continue };
             if modify.returning.is_empty() {
                 continue;
@@ -136,6 +138,7 @@ impl Ddl<'_> {
         };
         let names = Names::new(&self.catalog, self.environment.search_path);
         for (i, (name, ty, typmod)) in outputs.iter().enumerate() {
+            work::visit();
             let Some(column) = relation.columns.get(i) else {
                 return Err(invalid(format!("{list} has too many entries")));
             };
@@ -177,7 +180,8 @@ impl Ddl<'_> {
         if s.where_clause.is_some() {
             return Err(unsupported("event qualifications are not implemented for rules on SELECT"));
         }
-        let query = self.analyze_view_query(&self.catalog, select, self.environment.search_path)?;
+        let query =
+            self.analyze_view_query(&self.catalog, select, self.environment.search_path, analyze::Rights::AskedAtUse)?;
         let outputs: Vec<(String, Oid, i32)> = query.columns.iter().map(|c| (c.name.clone(), c.ty, c.typmod)).collect();
         self.check_rule_result(&outputs, relation, true)?;
         let is_view = matches!(relation.kind, RelationKind::View { .. });
@@ -283,6 +287,7 @@ impl Ddl<'_> {
         }
         let mut targets = Vec::new();
         for node in &statement.objects {
+            work::visit();
             let Some((relation, name)) = self.part_of_relation(node)? else { return Ok(None) };
             let of_view = matches!(relation.kind, RelationKind::View { .. } | RelationKind::MaterializedView { .. });
             if name == VIEW_RULE && of_view {
@@ -369,6 +374,7 @@ fn plural(kind: &RelationKind) -> &'static str {
 /// What PostgreSQL does not take as a rule's commands.
 fn check_commands(tree: &RuleTree) -> Result<()> {
     for command in &tree.commands {
+        work::visit();
         match command {
             Product::Notify { .. } if tree.condition.is_some() => {
                 return Err(invalid(

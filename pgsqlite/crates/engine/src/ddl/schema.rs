@@ -6,6 +6,7 @@ use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::*;
 pub use pgsqlite_sql::deparse::CLASS_RELATION;
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -85,6 +86,7 @@ impl Ddl<'_> {
     fn create_elements(&mut self, schema: Oid, name: &str, owner: Oid, elements: &[ast::Node]) -> Result<()> {
         let mut commands = Vec::with_capacity(elements.len());
         for element in elements {
+            work::visit();
             let mut node = element.node.clone().ok_or_else(|| PgError::internal("an empty schema element"))?;
             let (stage, relation) = match &mut node {
                 NodeEnum::CreateSeqStmt(s) => (0, s.sequence.as_mut()),

@@ -4,6 +4,7 @@ use super::options::{boolean, def_elems, integer, names, type_name};
 use super::Ddl;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 /// How long a sequence lasts.
@@ -48,6 +49,7 @@ impl SequenceOptions {
     pub(super) fn read(ddl: &Ddl, nodes: &[ast::Node]) -> Result<SequenceOptions> {
         let mut out = SequenceOptions::default();
         for option in def_elems(nodes) {
+            work::visit();
             let again = || PgError::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options").at(option.location);
             macro_rules! once {
                 ($field:ident, $value:expr) => {{
@@ -191,6 +193,7 @@ fn sequence_relation(sequence: Sequence) -> Relation {
         triggers: Vec::new(),
         statistics: Vec::new(),
         rules: Vec::new(),
+        array_name: None,
     }
 }
 

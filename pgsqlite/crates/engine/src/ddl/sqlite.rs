@@ -6,6 +6,7 @@ use super::{naming::sqlite_quote, Ddl};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::lower::NO_COLUMN;
 use pgsqlite_types::codec::TypeCodec;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result};
 
 /// SQLite's storage class of a type's values: `INTEGER`, `REAL`, `TEXT` or `BLOB`.
@@ -88,6 +89,7 @@ impl Ddl<'_> {
     pub(super) fn table_sql(&self, relation: &Relation, sqlite_name: &str) -> Result<String> {
         let mut items: Vec<String> = Vec::new();
         for column in relation.live_columns() {
+            work::visit();
             items.push(self.column_sql(relation, column)?);
         }
         if items.is_empty() {
@@ -102,6 +104,7 @@ impl Ddl<'_> {
             Ok(names.join(", "))
         };
         for c in &relation.constraints {
+            work::visit();
             match &c.kind {
                 ConstraintKind::PrimaryKey if relation.rowid_column.is_none() && self.key_is_inline(c) => {
                     // PRIMARY KEY of a single INTEGER column would be the rowid, which SQLite fills where it is NULL

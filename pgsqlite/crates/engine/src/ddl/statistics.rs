@@ -5,21 +5,34 @@ use super::{sqlite_quote, Ddl};
 use crate::store::sqlite_error;
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_sql::parse::{ast, NodeEnum};
-use pgsqlite_types::{oid, Oid, PgError, Result};
+use pgsqlite_types::work;
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
     /// VACUUM and ANALYZE, after SQLite has done its part.
     pub(super) fn count_tables(&mut self, statement: &ast::VacuumStmt) -> Result<String> {
         let mut tables = Vec::new();
         for node in &statement.rels {
+            work::visit();
             let Some(NodeEnum::VacuumRelation(rel)) = &node.node else { return Err(PgError::internal("VACUUM")) };
             let name = rel.relation.as_ref().ok_or_else(|| PgError::internal("VACUUM without a table"))?;
-            tables.push(self.find(name)?.oid);
+            // (one that was dropped while the statement waited is passed over)
+            match self.find(name) {
+                Ok(table) => tables.push(table.oid),
+                Err(e) if e.code() == SqlState::UNDEFINED_TABLE => {}
+                Err(e) => return Err(e),
+            }
         }
         if statement.rels.is_empty() {
             tables.extend(self.catalog.relations.values().filter(|r| r.is_stored()).map(|r| r.oid));
         }
+        // (whoever owns the database may count what is in it)
+        let owns = |owner: Oid| pgsqlite_sql::acl::owns(&self.catalog, self.environment.user, owner);
+        if !owns(self.catalog.properties.owner) {
+            tables.retain(|&table| self.catalog.relation(table).is_some_and(|r| owns(r.owner)));
+        }
         for table in tables {
+            work::visit();
             self.count_rows(table, true)?;
         }
         Ok(if statement.is_vacuumcmd { "VACUUM" } else { "ANALYZE" }.into())
@@ -48,6 +61,7 @@ impl Ddl<'_> {
     pub(super) fn forget_rows(&mut self, table: Oid) -> Result<()> {
         let indexes: Vec<Oid> = self.catalog.indexes_of(table).map(|(i, _)| i.oid).collect();
         for oid in std::iter::once(table).chain(indexes) {
+            work::visit();
             if self.required(oid)?.tuples.is_some() {
                 self.put_tuples(oid, -1)?;
             }
@@ -73,6 +87,7 @@ impl Ddl<'_> {
             .map(|(r, index)| (r.oid, index.predicate.clone()))
             .collect();
         for (index, predicate) in indexes {
+            work::visit();
             let rows = if predicate.is_some() { self.rows_of(&relation, predicate)? } else { rows };
             self.put_tuples(index, rows)?;
         }

@@ -5,6 +5,7 @@ use super::options::def_elems;
 use super::{Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
+use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 /// What values a parameter takes.
@@ -95,6 +96,7 @@ impl Parameters {
         let mut out = old.to_vec();
         let mut seen: Vec<(&str, &str)> = Vec::new();
         for option in def_elems(nodes) {
+            work::visit();
             let (space, name) = (option.defnamespace.as_str(), option.defname.as_str());
             if reset && option.arg.is_some() {
                 return Err(PgError::new(SqlState::SYNTAX_ERROR, "RESET must not include values for parameters"));
@@ -281,6 +283,7 @@ impl Ddl<'_> {
             return Err(refused(format!("cannot use partial index \"{name}\" as replica identity")));
         }
         for key in &definition.columns {
+            work::visit();
             let KeyPart::Column(attnum) = key.key else { continue };
             if let Some(column) = table.column_by_attnum(attnum).filter(|c| !c.not_null) {
                 return Err(wrong(format!(

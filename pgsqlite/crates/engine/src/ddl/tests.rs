@@ -35,6 +35,7 @@ impl Db {
                 settings: &settings,
                 names: &names,
                 user: BOOTSTRAP_ROLE,
+                rights: pgsqlite_sql::analyze::Rights::AskedNow,
             };
             self.conn.execute_batch("SAVEPOINT ddl").map_err(sqlite_error)?;
             match execute(&self.conn, &self.catalog, &environment, &statement, &DdlSession::default()) {
@@ -349,7 +350,14 @@ fn definitions_print_as_postgresql_prints_them() {
     db.ok("CREATE VIEW v AS SELECT p.id, c.p_id FROM p LEFT JOIN c ON p.id IS NULL WHERE s IS NULL ORDER BY 1 DESC");
     let settings = Settings::default();
     let names = CatalogNames { catalog: &db.catalog, search_path: PATH };
-    let e = Environment { catalog: &db.catalog, search_path: PATH, settings: &settings, names: &names, user: 10 };
+    let e = Environment {
+        catalog: &db.catalog,
+        search_path: PATH,
+        settings: &settings,
+        names: &names,
+        user: 10,
+        rights: pgsqlite_sql::analyze::Rights::AskedNow,
+    };
     let constraint = |table: &str, at: usize, style| {
         let table = db.relation(table);
         constraint_definition(&e, &table, &table.constraints[at], style).unwrap()

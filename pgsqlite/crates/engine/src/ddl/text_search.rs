@@ -7,6 +7,7 @@ use crate::text_search::parser::KINDS;
 use pgsqlite_sql::builtins::text_search::{mappings, template_named, SIMPLE_TEMPLATE, SNOWBALL_TEMPLATE};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -59,6 +60,7 @@ impl Ddl<'_> {
         self.check_create(schema)?;
         let (mut parser, mut copied) = (None, None);
         for option in def_elems(&statement.definition) {
+            work::visit();
             match option.defname.as_str() {
                 "parser" => parser = Some(name_of(option)),
                 "copy" => copied = Some(name_of(option)),
@@ -120,6 +122,7 @@ impl Ddl<'_> {
         let mut configuration = self.own_configuration(&strings(&statement.cfgname))?;
         let mut tokens = Vec::new();
         for name in strings(&statement.tokentype) {
+            work::visit();
             let token = token_type(name)?;
             if !tokens.contains(&(token, name)) {
                 tokens.push((token, name));
@@ -127,6 +130,7 @@ impl Ddl<'_> {
         }
         let mut dictionaries = Vec::new();
         for node in &statement.dicts {
+            work::visit();
             let Some(NodeEnum::List(list)) = &node.node else {
                 return Err(PgError::internal("a dictionary without a name"));
             };
@@ -136,6 +140,7 @@ impl Ddl<'_> {
         match statement.kind() {
             K::AlterTsconfigDropMapping => {
                 for (token, name) in tokens {
+                    work::visit();
                     let before = list.len();
                     list.retain(|(t, _)| *t != token);
                     if list.len() < before {
@@ -153,6 +158,7 @@ impl Ddl<'_> {
                     return Err(PgError::internal("REPLACE of other than one dictionary"));
                 };
                 for (token, list) in list {
+                    work::visit();
                     if tokens.is_empty() || tokens.iter().any(|(t, _)| t == token) {
                         list.iter_mut().filter(|d| **d == old).for_each(|d| *d = new);
                     }
@@ -160,6 +166,7 @@ impl Ddl<'_> {
             }
             K::AlterTsconfigAddMapping | K::AlterTsconfigAlterMappingForToken => {
                 for (token, _) in tokens {
+                    work::visit();
                     if statement.r#override {
                         list.retain(|(t, _)| *t != token);
                     } else if list.iter().any(|(t, _)| *t == token) {
@@ -194,6 +201,7 @@ impl Ddl<'_> {
         let mut template = None;
         let mut given: Vec<&ast::DefElem> = Vec::new();
         for option in def_elems(&statement.definition) {
+            work::visit();
             match option.defname.as_str() {
                 "template" => template = Some(name_of(option)),
                 _ if arg(option).is_none() => {
@@ -220,6 +228,7 @@ impl Ddl<'_> {
             SIMPLE_TEMPLATE => {
                 once(&given, "accept", "Accept")?;
                 for option in &given {
+                    work::visit();
                     match option.defname.as_str() {
                         "accept" => {
                             boolean(option)?;
@@ -300,6 +309,7 @@ impl Ddl<'_> {
             _ => return Ok(None),
         };
         for node in &statement.objects {
+            work::visit();
             let Some(NodeEnum::List(list)) = &node.node else { return Err(PgError::internal("DROP without a name")) };
             let parts = strings(&list.items);
             let oid = match self.ts_object(kind, &parts) {
@@ -371,10 +381,12 @@ impl Ddl<'_> {
         let configurations: Vec<TsConfiguration> =
             self.catalog.ts_configurations.values().map(|c| (**c).clone()).collect();
         for configuration in configurations.into_iter().filter(|c| from.contains(&c.owner)) {
+            work::visit();
             self.put_ts_configuration(TsConfiguration { owner, ..configuration })?;
         }
         let dictionaries: Vec<TsDictionary> = self.catalog.ts_dictionaries.values().map(|d| (**d).clone()).collect();
         for dictionary in dictionaries.into_iter().filter(|d| from.contains(&d.owner)) {
+            work::visit();
             let dictionary = TsDictionary { owner, ..dictionary };
             crate::store::write::put_ts_dictionary(self.conn, &dictionary)?;
             self.catalog.ts_dictionaries.insert(dictionary.oid, Arc::new(dictionary));
@@ -387,6 +399,7 @@ impl Ddl<'_> {
     fn names_in_texts(&self, name: &str) -> Result<bool> {
         let failed = |e: serde_json::Error| PgError::internal(format!("catalog object as JSON: {e}"));
         for relation in self.catalog.relations.values() {
+            work::visit();
             let text = serde_json::to_string(&**relation).map_err(failed)?;
             if text.contains(&format!("'{name}'")) || text.contains(&format!(".{name}'")) {
                 return Ok(true);

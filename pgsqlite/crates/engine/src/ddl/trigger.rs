@@ -7,6 +7,7 @@ use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{condition_text, Style};
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::routine::{Event, Timing, Trigger};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 /// Bits of CreateTrigStmt.timing and events (PostgreSQL's trigger.h).
@@ -45,6 +46,7 @@ impl Ddl<'_> {
             (bit::UPDATE, Event::Update),
             (bit::TRUNCATE, Event::Truncate),
         ] {
+            work::visit();
             if s.events & flag != 0 {
                 events.push(event);
             }
@@ -125,6 +127,7 @@ impl Ddl<'_> {
         }
         let mut columns = Vec::new();
         for column in strings(&s.columns) {
+            work::visit();
             let found = relation.column(column).ok_or_else(|| {
                 PgError::new(
                     SqlState::UNDEFINED_COLUMN,
@@ -203,6 +206,7 @@ impl Ddl<'_> {
             let made = table.triggers.iter().find(|t| t.oid == trigger_oid).cloned();
             let made = made.ok_or_else(|| PgError::internal("a trigger that was not made"))?;
             for child in self.catalog.children(relation.oid).to_vec() {
+                work::visit();
                 self.trigger_of_partition(child, &table, &made)?;
             }
         }
@@ -219,6 +223,7 @@ impl Ddl<'_> {
     ) -> Result<(Option<String>, Option<String>)> {
         let (mut old, mut new) = (None, None);
         for node in &s.transition_rels {
+            work::visit();
             let Some(NodeEnum::TriggerTransition(t)) = &node.node else { continue };
             if !t.is_table {
                 return Err(PgError::new(
@@ -328,6 +333,7 @@ impl Ddl<'_> {
         let (text, from) = self.condition_source()?;
         let mut places = (-1, -1);
         for (start, end) in pgsqlite_sql::parse::words(&text)? {
+            work::visit();
             let word = text[start..end].to_ascii_lowercase();
             let place = (self.offset + from + start) as i32;
             if word == "old" && !old {
@@ -340,6 +346,7 @@ impl Ddl<'_> {
         }
         let lower = text.to_lowercase();
         for column in ["tableoid", "ctid", "xmin", "cmin", "xmax", "cmax"] {
+            work::visit();
             let names = |row: &str| lower.contains(&format!("{row}.{column}"));
             if names("new") && timing == Timing::Before {
                 return Err(PgError::new(
@@ -353,6 +360,7 @@ impl Ddl<'_> {
             }
         }
         for column in relation.live_columns().filter(|c| c.generated.is_some()) {
+            work::visit();
             if text.to_lowercase().contains(&format!("new.{}", column.name)) {
                 generated = Some(column.name.clone());
             }
@@ -394,6 +402,7 @@ impl Ddl<'_> {
         let words = pgsqlite_sql::parse::words(&text)?;
         let mut at = None;
         for (i, (start, end)) in words.iter().enumerate() {
+            work::visit();
             if text[*start..*end].eq_ignore_ascii_case("when")
                 && words.get(i + 1).is_some_and(|w| &text[w.0..w.1] == "(")
             {
@@ -404,6 +413,7 @@ impl Ddl<'_> {
         let open = at.ok_or_else(|| PgError::internal("WHEN that is not in the text"))?;
         let mut depth = 0;
         for (start, end) in &words[open..] {
+            work::visit();
             match &text[*start..*end] {
                 "(" => depth += 1,
                 ")" => depth -= 1,
@@ -423,6 +433,7 @@ impl Ddl<'_> {
         }
         let mut targets = Vec::new();
         for node in &statement.objects {
+            work::visit();
             let Some((relation, name)) = self.part_of_relation(node)? else { return Ok(None) };
             let Some(trigger) = relation.triggers.iter().find(|t| t.name == name) else { return Ok(None) };
             self.check_owner(&relation)?;

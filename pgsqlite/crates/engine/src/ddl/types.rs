@@ -1,9 +1,12 @@
 //! CREATE TYPE (enum, composite), CREATE DOMAIN, ALTER TYPE … VALUE.
 
+use super::composite::written;
 use super::{strings, Ddl};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
-use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use pgsqlite_types::array::Array;
+use pgsqlite_types::work;
+use pgsqlite_types::{oid, record, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
 impl Ddl<'_> {
@@ -11,7 +14,7 @@ impl Ddl<'_> {
     pub(super) fn new_type_name(&self, parts: &[&str]) -> Result<(Oid, String)> {
         let (schema, name) = self.qualified(parts)?;
         let schema = self.creation_schema(schema, -1)?;
-        if self.catalog.type_in(schema, name).is_some() {
+        if self.catalog.type_name_taken(schema, name) {
             return Err(PgError::new(SqlState::DUPLICATE_OBJECT, format!("type \"{name}\" already exists")));
         }
         self.check_creation(schema, name)?;
@@ -25,6 +28,7 @@ impl Ddl<'_> {
         let user_type = UserType {
             oid: self.new_oid(false)?,
             array_oid: self.new_oid(false)?,
+            array_name: None,
             schema,
             name,
             owner: self.environment.user,
@@ -38,6 +42,7 @@ impl Ddl<'_> {
         let (schema, name) = self.new_type_name(&strings(&statement.type_name))?;
         let mut labels: Vec<(String, Oid)> = Vec::new();
         for label in strings(&statement.vals) {
+            work::visit();
             check_label(label)?;
             if labels.iter().any(|l| l.0 == label) {
                 return Err(PgError::new(
@@ -150,35 +155,10 @@ impl Ddl<'_> {
         Ok(tag)
     }
 
-    /// Values are stored as labels: a renamed label is renamed in every table. Arrays, composites and texts of expressions
-    /// that hold it cannot be found so simply and are refused.
+    /// Values are stored as labels: a renamed label is renamed in every table. Texts of expressions that hold it are refused.
     fn rename_stored_label(&mut self, user_type: &UserType, old: &str, new: &str) -> Result<()> {
         let literal = pgsqlite_sql::deparse::quote_literal(old);
-        for relation in self.catalog.relations.values() {
-            for column in relation.live_columns() {
-                let simple = self.catalog.element_type(column.type_oid).unwrap_or(column.type_oid);
-                let within = self.catalog.base_type(simple) != user_type.oid
-                    && self.catalog.holds_values_of(column.type_oid, user_type.oid);
-                if relation.is_stored() && within {
-                    return Err(PgError::not_supported("renaming an enum label that a composite or range may hold"));
-                }
-                let holds = |text: &Option<String>| text.as_ref().is_some_and(|t| t.contains(&literal));
-                if holds(&column.default) || holds(&column.generated) {
-                    return Err(PgError::not_supported("renaming an enum label that an expression uses"));
-                }
-            }
-            let texts = relation.constraints.iter().filter_map(|c| match &c.kind {
-                ConstraintKind::Check { expression, .. } => Some(expression),
-                _ => None,
-            });
-            let definition = match &relation.kind {
-                RelationKind::View { definition, .. } if relation.oid >= oid::FIRST_USER_OID => Some(definition),
-                _ => None,
-            };
-            if texts.chain(definition).any(|t| t.contains(&literal)) {
-                return Err(PgError::not_supported("renaming an enum label that an expression uses"));
-            }
-        }
+        self.check_label_unused_in_texts(user_type, old, &literal)?;
         let updates: Vec<String> = self
             .catalog
             .relations
@@ -203,15 +183,65 @@ impl Ddl<'_> {
             self.sqlite("PRAGMA defer_foreign_keys = OFF")?;
         }
         updated.map_err(crate::store::sqlite_error)?;
-        self.rename_label_in_arrays(user_type, old, new)
+        self.rename_label_within(user_type, old, new)
+    }
+
+    /// 0A000 where the definition of a relation (its index conditions, triggers, policies, rules, bounds among them) or of a domain names a
+    /// label: it is stored as a text.
+    fn check_label_unused_in_texts(&self, user_type: &UserType, label: &str, literal: &str) -> Result<()> {
+        let escaped = |text: &str| Ok::<_, PgError>(written(text)?.trim_matches('"').to_string());
+        let (escaped_label, literal) = (escaped(label)?, escaped(literal)?);
+        // literals of arrays, composites and ranges have it inside
+        let mut around = vec![format!("{}[]", user_type.name)];
+        let holding = |t: &&Arc<UserType>| t.oid != user_type.oid && self.catalog.holds_values_of(t.oid, user_type.oid);
+        around.extend(self.catalog.types.values().filter(holding).map(|t| t.name.clone()));
+        let names = |text: &str| {
+            text.contains(&literal) || text.contains(&escaped_label) && around.iter().any(|name| casts_to(text, name))
+        };
+        for relation in self.catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
+            work::visit();
+            if self.bound_may_name(relation, user_type, label) || names(&written(&**relation)?) {
+                return Err(PgError::not_supported(format!(
+                    "renaming an enum label that \"{}\" may name in an expression",
+                    relation.name
+                )));
+            }
+        }
+        for other in self.catalog.types.values().filter(|t| t.oid != user_type.oid) {
+            work::visit();
+            if names(&written(&**other)?) {
+                return Err(PgError::not_supported(format!(
+                    "renaming an enum label that type \"{}\" may name in an expression",
+                    other.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a value in the bound of a partition is a value of the type, or holds one, and has the label in its text.
+    fn bound_may_name(&self, partition: &Relation, user_type: &UserType, label: &str) -> bool {
+        let parents = partition.inheritance.parents.iter().filter_map(|parent| self.catalog.relation(*parent));
+        let of_the_type = parents
+            .filter_map(|parent| parent.inheritance.key.as_ref())
+            .any(|key| key.columns.iter().any(|column| self.catalog.holds_values_of(column.type_oid, user_type.oid)));
+        of_the_type
+            && match &partition.inheritance.bound {
+                Some(PartitionBound::List(values)) => values.iter().flatten().any(|value| value.contains(label)),
+                Some(PartitionBound::Range { from, to }) => from
+                    .iter()
+                    .chain(to)
+                    .any(|value| matches!(value, RangeDatum::Value(value) if value.contains(label))),
+                Some(PartitionBound::Default | PartitionBound::Hash { .. }) | None => false,
+            }
     }
 
     /// After a label got another name: indexes over the type's values are made anew in the order that the collation has now.
     fn reorder_indexes(&self, user_type: &UserType) -> Result<()> {
         self.show_catalog();
         for relation in self.catalog.relations.values().filter(|r| r.is_stored()) {
-            let holds =
-                |c: &Column| c.type_oid == user_type.array_oid || self.catalog.base_type(c.type_oid) == user_type.oid;
+            work::visit();
+            let holds = |c: &Column| self.catalog.holds_values_of(c.type_oid, user_type.oid);
             if relation.live_columns().any(holds) {
                 self.sqlite(&format!("REINDEX {}", super::sqlite_table(relation)))?;
             }
@@ -219,37 +249,87 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Arrays are stored as JSON texts of their labels.
-    fn rename_label_in_arrays(&self, user_type: &UserType, old: &str, new: &str) -> Result<()> {
-        fn rename(value: &mut serde_json::Value, old: &str, new: &str) {
-            match value {
-                serde_json::Value::Array(items) => items.iter_mut().for_each(|i| rename(i, old, new)),
-                serde_json::Value::String(s) if s == old => *s = new.to_string(),
-                _ => {}
-            }
-        }
+    /// Renames the label in the values that have values of the type inside: arrays, composite values, and these in one another.
+    fn rename_label_within(&self, user_type: &UserType, old: &str, new: &str) -> Result<()> {
         for relation in self.catalog.relations.values().filter(|r| r.is_stored()) {
-            for column in relation.live_columns().filter(|c| c.type_oid == user_type.array_oid) {
+            work::visit();
+            let within = |c: &&Column| {
+                self.catalog.base_type(c.type_oid) != user_type.oid
+                    && self.catalog.holds_values_of(c.type_oid, user_type.oid)
+            };
+            for column in relation.live_columns().filter(within) {
+                work::visit();
                 let (table, name) = (super::sqlite_table(relation), super::sqlite_quote(&column.name));
                 let values: Vec<String> = self
                     .conn
-                    .prepare(&format!("SELECT DISTINCT {name} FROM {table} WHERE {name} IS NOT NULL"))
-                    .and_then(|mut s| s.query_map([], |r| r.get(0))?.collect())
-                    .map_err(crate::store::sqlite_error)?;
+                    .prepare(&format!(
+                        "SELECT DISTINCT CAST({name} AS BLOB) FROM {table} WHERE typeof({name}) = 'text'"
+                    ))
+                    .and_then(|mut s| {
+                        s.query_map([], |r| r.get::<_, Vec<u8>>(0))?.collect::<rusqlite::Result<Vec<_>>>()
+                    })
+                    .map_err(crate::store::sqlite_error)?
+                    .into_iter()
+                    .filter_map(|bytes| String::from_utf8(bytes).ok())
+                    .collect();
                 for value in values {
-                    let mut array: serde_json::Value = serde_json::from_str(&value)
-                        .map_err(|e| PgError::internal(format!("an array that is no JSON: {e}")))?;
-                    rename(&mut array, old, new);
-                    self.conn
-                        .execute(
-                            &format!("UPDATE {table} SET {name} = ?2 WHERE {name} = ?1"),
-                            [&value, &array.to_string()],
-                        )
-                        .map_err(crate::store::sqlite_error)?;
+                    work::visit();
+                    let Datum::Text(renamed) = self.with_label_renamed(
+                        column.type_oid,
+                        Datum::Text(value.clone()),
+                        (user_type.oid, old, new),
+                    )?
+                    else {
+                        continue;
+                    };
+                    if renamed != value {
+                        let sql =
+                            format!("UPDATE {table} SET {name} = ?2 WHERE CAST({name} AS BLOB) = CAST(?1 AS BLOB)");
+                        self.conn.execute(&sql, [&value, &renamed]).map_err(crate::store::sqlite_error)?;
+                    }
                 }
             }
         }
         Ok(())
+    }
+
+    /// A value of a type in storage form, with a label of an enum (its OID, the old name, the new one) renamed in it.
+    fn with_label_renamed(&self, ty: Oid, value: Datum, label: (Oid, &str, &str)) -> Result<Datum> {
+        let Datum::Text(text) = &value else { return Ok(value) };
+        let (of, old, new) = label;
+        let base = self.catalog.base_type(ty);
+        if base == of {
+            return Ok(if text == old { Datum::Text(new.into()) } else { value });
+        }
+        if !self.catalog.holds_values_of(base, of) {
+            return Ok(value);
+        }
+        let unreadable = || PgError::internal("a stored value that cannot be read");
+        // what would not come back as it is stored stays as it is
+        let unchanged = |again: String| match again == *text {
+            true => Ok(()),
+            false => Err(PgError::not_supported("renaming an enum label in a value that another program has stored")),
+        };
+        if let Some(element) = self.catalog.element_type(base) {
+            let codec = self.catalog.codec(element).ok_or_else(unreadable)?;
+            let mut array = Array::from_storage(text, &codec).ok_or_else(unreadable)?;
+            unchanged(array.to_storage())?;
+            for value in &mut array.elements {
+                work::visit();
+                *value = self.with_label_renamed(element, std::mem::replace(value, Datum::Null), label)?;
+            }
+            return Ok(Datum::Text(array.to_storage()));
+        }
+        if self.catalog.composite_fields(base).is_some() {
+            let mut fields = record::from_storage(text).ok_or_else(unreadable)?;
+            unchanged(record::to_storage(&fields))?;
+            for (ty, value) in &mut fields {
+                work::visit();
+                *value = self.with_label_renamed(*ty, std::mem::replace(value, Datum::Null), label)?;
+            }
+            return Ok(Datum::Text(record::to_storage(&fields)));
+        }
+        Err(PgError::not_supported("renaming an enum label that a range may hold"))
     }
 
     pub(super) fn create_composite(&mut self, statement: &ast::CompositeTypeStmt) -> Result<String> {
@@ -259,6 +339,7 @@ impl Ddl<'_> {
         let (schema, name) = self.new_type_name(&parts)?;
         let mut fields: Vec<(String, Oid, i32)> = Vec::new();
         for node in &statement.coldeflist {
+            work::visit();
             let Some(NodeEnum::ColumnDef(def)) = &node.node else {
                 return Err(PgError::internal("a field that is no ColumnDef"));
             };
@@ -301,6 +382,7 @@ impl Ddl<'_> {
         let (mut not_null, mut nullable, mut default) = (false, false, None);
         let mut checks: Vec<DomainConstraint> = Vec::new();
         for node in &statement.constraints {
+            work::visit();
             let Some(NodeEnum::Constraint(c)) = &node.node else {
                 return Err(PgError::internal("a domain constraint that is no Constraint"));
             };
@@ -391,6 +473,7 @@ pub fn value_row(domain: &str, schema: Oid, base: Oid, typmod: i32) -> Relation 
         triggers: Vec::new(),
         statistics: Vec::new(),
         rules: Vec::new(),
+        array_name: None,
     }
 }
 
@@ -400,4 +483,13 @@ fn check_label(label: &str) -> Result<()> {
             .detail("Labels must be 63 bytes or less."));
     }
     Ok(())
+}
+
+/// Whether an expression in a stored text has a constant of the type: `'…'::name`, perhaps with quotes or a schema.
+fn casts_to(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].trim_end_matches(['\\', '"']);
+        let after = text[at + name.len()..].chars().next();
+        (before.ends_with("::") || before.ends_with('.')) && !after.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
 }

@@ -2,24 +2,26 @@
 
 use super::{Ddl, NodeEnum};
 use crate::store::names::CatalogNames;
-use pgsqlite_sql::analyze::{self, Environment};
+use pgsqlite_sql::analyze::{self, Environment, Rights};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Reference, Style};
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::typed::Query;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
-    /// Analyzes a query so that the views in it stay references.
+    /// Analyzes a query so that the views in it stay references. `rights`: whether it is run, too.
     pub(super) fn analyze_view_query(
         &self,
         catalog: &Catalog,
         select: &ast::SelectStmt,
         search_path: &[Oid],
+        rights: Rights,
     ) -> Result<Query> {
         let catalog = deparse::definitions::unexpanded(catalog);
         let names = CatalogNames { catalog: &catalog, search_path };
-        let environment = Environment { catalog: &catalog, search_path, names: &names, ..self.environment };
+        let environment = Environment { catalog: &catalog, search_path, names: &names, rights, ..self.environment };
         analyze::analyze_query(&environment, select)?;
         // it may; what is stored has no policies in it, which count when the view is read
         analyze::analyze_query_to_print(&Environment { user: BOOTSTRAP_ROLE, ..environment }, select)
@@ -60,6 +62,7 @@ impl Ddl<'_> {
         let name = statement.view.as_ref().ok_or_else(|| PgError::internal("CREATE VIEW without a name"))?;
         let mut options = Vec::new();
         for option in super::options::def_elems(&statement.options) {
+            work::visit();
             set_view_option(&mut options, option, false)?;
         }
         let written = match statement.with_check_option() {
@@ -78,16 +81,19 @@ impl Ddl<'_> {
             Some(NodeEnum::SelectStmt(select)) if select.into_clause.is_none() => select,
             _ => return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "views must not contain SELECT INTO")),
         };
-        let mut query = self.analyze_view_query(&self.catalog, select, self.environment.search_path)?;
+        let mut query =
+            self.analyze_view_query(&self.catalog, select, self.environment.search_path, Rights::AskedAtUse)?;
         let aliases = super::strings(&statement.aliases);
         if aliases.len() > query.columns.len() {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "CREATE VIEW specifies more column names than columns"));
         }
         for (column, alias) in query.columns.iter_mut().zip(&aliases) {
+            work::visit();
             column.name = (*alias).to_string();
         }
         let mut columns: Vec<Column> = Vec::new();
         for (column, attnum) in query.columns.iter().zip(1i16..) {
+            work::visit();
             if columns.iter().any(|c| c.name == column.name) {
                 return Err(PgError::new(
                     SqlState::DUPLICATE_COLUMN,
@@ -136,6 +142,7 @@ impl Ddl<'_> {
             self.check_owner(&old)?;
             self.check_replaced_columns(&old.columns, &columns)?;
             for (column, before) in columns.iter_mut().zip(&old.columns) {
+                work::visit();
                 column.default.clone_from(&before.default);
             }
             let before = self.has_joins_in_texts().then(|| self.catalog.clone());
@@ -171,6 +178,7 @@ impl Ddl<'_> {
             triggers: Vec::new(),
             statistics: Vec::new(),
             rules: Vec::new(),
+            array_name: None,
         };
         self.put_relation(relation)?;
         Ok(tag)
@@ -178,7 +186,10 @@ impl Ddl<'_> {
 
     /// 0A000 if a check option means nothing for a view of this query.
     fn check_updatable(&self, select: &ast::SelectStmt, search_path: &[Oid]) -> Result<()> {
-        let query = analyze::analyze_query(&Environment { search_path, ..self.environment }, select)?;
+        let query = analyze::analyze_query(
+            &Environment { search_path, rights: Rights::AskedAtUse, ..self.environment },
+            select,
+        )?;
         match analyze::why_not_updatable(&query) {
             None => Ok(()),
             Some(reason) => Err(PgError::new(
@@ -196,9 +207,11 @@ impl Ddl<'_> {
         };
         let mut options = options.clone();
         for option in super::options::def_elems(list) {
+            work::visit();
             options.retain(|o| !o.starts_with(&format!("{}=", option.defname)));
         }
         for option in super::options::def_elems(list) {
+            work::visit();
             set_view_option(&mut options, option, reset)?;
         }
         if options.iter().any(|o| o.starts_with("check_option=")) {
@@ -218,6 +231,7 @@ impl Ddl<'_> {
             return Err(invalid("cannot drop columns from view".into()));
         }
         for (old, new) in old.iter().zip(new) {
+            work::visit();
             if old.name != new.name {
                 return Err(invalid(format!("cannot change name of view column \"{}\" to \"{}\"", old.name, new.name))
                     .hint("Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead."));
@@ -248,6 +262,7 @@ impl Ddl<'_> {
     pub(super) fn view_references(&self) -> Result<Vec<(Oid, Vec<Reference>)>> {
         let mut out = Vec::new();
         for view in self.catalog.relations.values() {
+            work::visit();
             if let (RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. }, true) =
                 (&view.kind, view.oid >= pgsqlite_types::oid::FIRST_USER_OID)
             {

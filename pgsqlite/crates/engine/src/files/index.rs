@@ -8,6 +8,7 @@ use super::FileId;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{fence, AtomicU64, Ordering};
@@ -32,6 +33,10 @@ pub(crate) struct Header {
     /// Frames of the log that hold commits.
     frames: u32,
     page: u32,
+    /// The checksum of the last of them.
+    checksum: [u32; 2],
+    /// What the log's present beginning is called; in each of its frames, too.
+    salt: [u8; 8],
 }
 
 impl Header {
@@ -41,6 +46,41 @@ impl Header {
             0 => 0,
             n => LOG_HEADER + u64::from(n) * (FRAME_HEADER + u64::from(self.page)),
         }
+    }
+
+    /// Where the last frame is that holds a commit; None: there is none.
+    fn last_frame(&self) -> Option<u64> {
+        (self.frames > 0).then(|| self.log_length() - FRAME_HEADER - u64::from(self.page))
+    }
+
+    /// Whether a log has this header: its beginning, and its last frame.
+    pub fn is_of(&self, log: &File) -> Result<bool> {
+        let Some(last) = self.last_frame() else { return Ok(true) };
+        let mut beginning = [0; LOG_HEADER as usize];
+        Ok(read_at(log, 0, &mut beginning)? && beginning[16..24] == self.salt && self.is_last_in(log, last)?)
+    }
+
+    /// Whether the last frame is still in a log that has grown since. (Of one that has begun anew, it is not.)
+    pub fn is_in(&self, log: &File, now: &Header) -> Result<bool> {
+        match self.last_frame() {
+            Some(last) if self.salt == now.salt => self.is_last_in(log, last),
+            _ => Ok(true),
+        }
+    }
+
+    fn is_last_in(&self, log: &File, at: u64) -> Result<bool> {
+        let mut frame = [0; FRAME_HEADER as usize];
+        let [high, low] = self.checksum.map(u32::to_be_bytes);
+        Ok(read_at(log, at, &mut frame)? && frame[8..16] == self.salt && frame[16..20] == high && frame[20..] == low)
+    }
+}
+
+/// Reads from a place of a file. False: it ends before.
+fn read_at(file: &File, at: u64, to: &mut [u8]) -> Result<bool> {
+    match file.read_exact_at(to, at) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == ErrorKind::UnexpectedEof => Ok(false),
+        Err(e) => Err(e),
     }
 }
 
@@ -101,12 +141,15 @@ impl Index {
                 };
                 let page = bytes(first[1]);
                 let page = u32::from(u16::from_ne_bytes([page[6], page[7]]));
+                let salt = bytes(first[4]);
                 return Some(Header {
                     mark: first[COPY - 1],
                     commits: number(first[1], 0),
                     frames: number(first[2], 0),
                     // the largest does not fit into its field
                     page: if page == 1 { 65_536 } else { page },
+                    checksum: [number(first[3], 0), number(first[3], 1)],
+                    salt,
                 });
             }
             std::hint::spin_loop();

@@ -73,6 +73,8 @@ pub struct Room {
     compared: AtomicU64,
     /// a [`Fate`]
     fate: AtomicU8,
+    /// what the index said when the log's content was looked at last ([`Room::check_content`])
+    checked: Mutex<Option<index::Header>>,
     /// descriptors of its files that others have opened
     kept: Mutex<Vec<File>>,
     _lock: PathLock,
@@ -119,6 +121,7 @@ impl Room {
             index: OnceLock::new(),
             compared: AtomicU64::new(0),
             fate: AtomicU8::new(Fate::Sound as u8),
+            checked: Mutex::default(),
             kept: Mutex::default(),
             _lock: lock,
         });

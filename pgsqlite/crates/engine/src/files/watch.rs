@@ -6,6 +6,7 @@
 
 use super::{FileId, Room};
 use pgsqlite_types::{PgError, Result, SqlState};
+use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -83,6 +84,36 @@ impl Room {
             Some(header) if length < header.log_length() => self.note(Fate::LogReplaced),
             _ => self.note(Fate::Sound),
         }
+    }
+
+    /// Whether the log still holds what its index says. Another program may have cut it, or begun it anew, while a commit was written: what
+    /// is lost then is found at its beginning (which a cut log that grows again has not), at its last frame, and at the frame that was the
+    /// last one when this was asked before. To be called after a sync, before what was synced is acknowledged. Errors: 58P01, fatal, from
+    /// now on; 58030.
+    pub(crate) fn check_content(&self, log: &File) -> Result<()> {
+        let Some(index) = self.index.get() else { return Ok(()) };
+        let mut checked = self.checked.lock();
+        let mut header = index.header();
+        // others may begin the log anew at this moment: then what was read says nothing
+        for _ in 0..100 {
+            let Some(now) = header else { return Ok(()) };
+            let sound = now
+                .is_of(log)
+                .and_then(|sound| Ok(sound && checked.map_or(Ok(true), |before| before.is_in(log, &now))?));
+            let sound = sound.map_err(|e| {
+                let message = format!("could not read file \"{}\": {e}", self.log.display());
+                PgError::new(SqlState::IO_ERROR, message).fatal()
+            })?;
+            if sound {
+                *checked = Some(now);
+                return Ok(());
+            }
+            header = index.header();
+            if header == Some(now) {
+                return self.note(Fate::LogReplaced);
+            }
+        }
+        Ok(())
     }
 
     /// Remembers what was found; the first that is not well stays.

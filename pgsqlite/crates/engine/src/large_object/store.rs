@@ -4,6 +4,7 @@
 
 use crate::store::{self, sqlite_error};
 use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use rusqlite::{params, Connection, OptionalExtension};
 
@@ -70,6 +71,7 @@ pub fn each_part(conn: &Connection, mut see: impl FnMut(Oid, u64, &[u8]) -> Resu
     let mut statement = conn.prepare(sql).map_err(sqlite_error)?;
     let mut rows = statement.query([]).map_err(sqlite_error)?;
     while let Some(row) = rows.next().map_err(sqlite_error)? {
+        work::visit();
         let object = row.get(0).map_err(sqlite_error)?;
         let chunk: i64 = row.get(1).map_err(sqlite_error)?;
         let data = row.get_ref(2).map_err(sqlite_error)?.as_blob();
@@ -147,6 +149,7 @@ pub fn read(conn: &Connection, object: Oid, start: u64, length: u64) -> Result<V
         )?;
         let mut rows = statement.query(params![object, (start / CHUNK) as i64, ((end - 1) / CHUNK) as i64])?;
         while let Some(row) = rows.next()? {
+            work::visit();
             let from = row.get::<_, i64>(0)? as u64 * CHUNK;
             let data = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
             let (first, behind) = (start.max(from), end.min(from + data.len() as u64));
@@ -186,6 +189,7 @@ pub fn write(conn: &Connection, object: Oid, start: u64, bytes: &[u8]) -> Result
     let end = start + bytes.len() as u64;
     let mut at = start;
     while at < end {
+        work::visit();
         let (chunk, inside) = (at / CHUNK, (at % CHUNK) as usize);
         let length = ((CHUNK - inside as u64).min(end - at)) as usize;
         let part = &bytes[(at - start) as usize..][..length];

@@ -13,13 +13,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::oneshot;
 
-/// A lock that is held, and how often it was taken.
-#[derive(Debug, Clone, Copy)]
+/// A lock that is held.
+#[derive(Debug, Clone)]
 struct Held {
     session: u64,
     mode: Mode,
     transaction: bool,
-    count: u32,
+    /// The number of each grant, in order: it is taken as often.
+    grants: Vec<u64>,
 }
 
 struct Waiting {
@@ -59,17 +60,17 @@ impl Entry {
         out
     }
 
-    fn grant(&mut self, request: &Request) {
+    fn grant(&mut self, request: &Request, number: u64) {
         let same = |h: &&mut Held| {
             h.session == request.session && h.mode == request.mode && h.transaction == request.transaction
         };
         match self.held.iter_mut().find(same) {
-            Some(held) => held.count += 1,
+            Some(held) => held.grants.push(number),
             None => self.held.push(Held {
                 session: request.session,
                 mode: request.mode,
                 transaction: request.transaction,
-                count: 1,
+                grants: vec![number],
             }),
         }
     }
@@ -80,8 +81,8 @@ impl Entry {
             h.session == request.session && h.mode == request.mode && h.transaction == request.transaction
         });
         let Some(at) = at else { return false };
-        self.held[at].count -= 1;
-        if self.held[at].count == 0 {
+        self.held[at].grants.pop();
+        if self.held[at].grants.is_empty() {
             self.held.swap_remove(at);
         }
         true
@@ -97,7 +98,7 @@ impl Entry {
                 continue;
             }
             if let Some(waiting) = self.queue.remove(at) {
-                self.grant(&request);
+                self.grant(&request, waiting.number);
                 if waiting.granted.send(()).is_err() {
                     self.release(&request);
                 }
@@ -111,6 +112,7 @@ struct State {
     entries: HashMap<Target, Entry>,
     /// those of the entries that are relations
     relations: HashSet<Target>,
+    /// the number of the last request
     last: u64,
 }
 
@@ -198,6 +200,34 @@ impl LockTable {
         result
     }
 
+    fn next_number(&self) -> u64 {
+        let mut state = self.0.state.lock();
+        state.last += 1;
+        state.last
+    }
+
+    /// The number of the last request: what [`LockTable::release_since`] takes.
+    pub fn mark(&self) -> u64 {
+        self.0.state.lock().last
+    }
+
+    /// ROLLBACK TO: gives back what the session's transaction has taken since this mark was made.
+    pub fn release_since(&self, session: u64, mark: u64) {
+        let taken = |held: &Held| held.session == session && held.transaction && held.grants.iter().any(|&n| n > mark);
+        let targets: Vec<Target> = {
+            let state = self.0.state.lock();
+            state.entries.iter().filter(|(_, entry)| entry.held.iter().any(taken)).map(|(target, _)| *target).collect()
+        };
+        for target in targets {
+            self.change(target, |entry| {
+                for held in entry.held.iter_mut().filter(|held| taken(held)) {
+                    held.grants.retain(|&n| n <= mark);
+                }
+                entry.held.retain(|held| !held.grants.is_empty());
+            });
+        }
+    }
+
     /// Whether any relation is locked: only then the sessions have to look.
     pub fn has_relations(&self) -> bool {
         self.0.relations.load(Ordering::SeqCst) > 0
@@ -205,10 +235,11 @@ impl LockTable {
 
     /// Takes a lock if that needs no waiting; whether it was got.
     pub fn try_acquire(&self, request: Request) -> bool {
+        let number = self.next_number();
         self.change(request.target, |entry| {
             let free = entry.blockers(&request, entry.queue.len()).is_empty();
             if free {
-                entry.grant(&request);
+                entry.grant(&request, number);
             }
             free
         })
@@ -216,11 +247,12 @@ impl LockTable {
 
     /// A session holds a lock already, by what it has done.
     pub fn hold(&self, request: Request) {
+        let number = self.next_number();
         self.change(request.target, |entry| {
             let has =
                 entry.held.iter().any(|h| h.session == request.session && h.mode == request.mode && h.transaction);
             if !has {
-                entry.grant(&request);
+                entry.grant(&request, number);
             }
         });
     }
@@ -239,11 +271,7 @@ impl LockTable {
             return None;
         }
         let (granted, turn) = oneshot::channel();
-        let number = {
-            let mut state = self.0.state.lock();
-            state.last += 1;
-            state.last
-        };
+        let number = self.next_number();
         let waiting = Waiting { number, request, keeps_lease, since: crate::session::clock(), granted };
         self.change(request.target, |entry| entry.queue.push_back(waiting));
         Some(Turn { table: self.clone(), request, number, granted: turn, over: false })
@@ -266,15 +294,17 @@ impl LockTable {
         }
     }
 
-    /// The relations that other sessions than this one hold locked in a mode that conflicts with `mode`, or wait to lock so.
+    /// The relations that other sessions than this one hold locked in a mode that conflicts with `mode`, or wait to lock so before it.
     pub fn relations_against(&self, session: u64, mode: Mode) -> Vec<pgsqlite_types::Oid> {
         if !self.has_relations() {
             return vec![];
         }
         let state = self.0.state.lock();
+        // (who holds a relation does not wait for those who queue for it)
         let against = |entry: &Entry| {
             entry.held.iter().any(|h| h.session != session && h.mode.conflicts(mode))
-                || entry.queue.iter().any(|w| w.request.session != session && w.request.mode.conflicts(mode))
+                || !entry.holds(session)
+                    && entry.queue.iter().any(|w| w.request.session != session && w.request.mode.conflicts(mode))
         };
         let mut found: Vec<pgsqlite_types::Oid> = state
             .entries
@@ -354,6 +384,20 @@ mod tests {
         assert!(get(3, B, false, false));
         locks.release_all(3, false);
         assert!(locks.0.state.lock().entries.is_empty() && !locks.has_relations());
+    }
+
+    #[test]
+    fn what_was_taken_since_a_mark_is_given_back() {
+        let locks = LockTable::default();
+        let get = |s, t, shared, tx| locks.try_acquire(request(s, t, shared, tx));
+        assert!(get(1, A, true, true));
+        let mark = locks.mark();
+        assert!(get(1, A, true, true) && get(1, A, false, true) && get(1, B, false, false));
+        locks.release_since(1, mark);
+        // one of the shared ones is left, and what is the session's
+        assert!(get(2, A, true, true) && !get(2, A, false, true) && !get(2, B, true, true));
+        locks.release_since(1, 0);
+        assert!(get(2, A, false, true) && !get(2, B, true, true));
     }
 
     #[tokio::test]

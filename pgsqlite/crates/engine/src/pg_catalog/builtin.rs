@@ -3,10 +3,12 @@
 use super::{character, int, numbers, strings, text, Rows};
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::{Catalog, UserTypeKind, BOOTSTRAP_ROLE, PG_CATALOG};
+use pgsqlite_types::work;
 use pgsqlite_types::{Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 pub(super) fn procs(rows: &mut Rows, catalog: &Catalog) {
     for p in builtin::all_procs() {
+        work::visit();
         let Some(schema) = catalog.schema_of_builtin(p.oid) else { continue };
         let mut row = proc_row(p, schema);
         let details = builtin::proc_details(p.oid);
@@ -21,11 +23,12 @@ pub(super) fn procs(rows: &mut Rows, catalog: &Catalog) {
             ("probin", details.and_then(|d| d.library).into()),
             ("prosupport", int(details.map_or(0, |d| d.support))),
             ("proacl", super::views::acl_array(catalog, &pgsqlite_sql::acl::builtin_function_acl(catalog, p.oid))),
-            ("prosrc", text(p.src.unwrap_or(p.name))),
+            ("prosrc", text(p.src.unwrap_or(&p.name))),
         ]);
         rows.push(&row);
     }
     for (oid, p) in &catalog.range_constructors {
+        work::visit();
         let Some((range, definition)) = catalog.range_of_constructor(*oid) else { continue };
         let mut row = proc_row(p, definition.constructor_schema);
         row.extend([
@@ -34,11 +37,12 @@ pub(super) fn procs(rows: &mut Rows, catalog: &Catalog) {
             ("procost", Datum::Real(1.0)),
             ("prorows", Datum::Real(0.0)),
             ("proparallel", text("s")),
-            ("prosrc", text(p.src.unwrap_or(p.name))),
+            ("prosrc", text(p.src.unwrap_or(&p.name))),
         ]);
         rows.push(&row);
     }
     for r in catalog.routines.values() {
+        work::visit();
         let f = &r.function;
         let mut row = proc_row(&r.proc, f.schema);
         let inputs = f.input_types();
@@ -72,7 +76,7 @@ fn proc_row(p: &builtin::Proc, schema: Oid) -> Vec<(&'static str, Datum)> {
     let modes = p.arg_modes.as_ref().map(|m| strings(m.iter().map(|&b| (b as char).to_string())));
     vec![
         ("oid", int(p.oid)),
-        ("proname", text(p.name)),
+        ("proname", text(p.name.as_str())),
         ("pronamespace", int(schema)),
         ("provariadic", int(p.variadic)),
         ("prokind", character(p.kind)),
@@ -94,7 +98,9 @@ fn proc_row(p: &builtin::Proc, schema: Oid) -> Vec<(&'static str, Datum)> {
 pub(super) fn triggers(rows: &mut Rows, catalog: &Catalog) {
     use pgsqlite_sql::routine::{Event, Timing};
     for relation in catalog.relations.values() {
+        work::visit();
         for t in &relation.triggers {
+            work::visit();
             // bits of pg_trigger.tgtype
             let mut bits = i64::from(t.row);
             bits |= match t.timing {
@@ -103,6 +109,7 @@ pub(super) fn triggers(rows: &mut Rows, catalog: &Catalog) {
                 Timing::InsteadOf => 64,
             };
             for event in &t.events {
+                work::visit();
                 bits |= match event {
                     Event::Insert => 4,
                     Event::Delete => 8,
@@ -112,6 +119,7 @@ pub(super) fn triggers(rows: &mut Rows, catalog: &Catalog) {
             }
             let mut arguments = Vec::new();
             for argument in &t.arguments {
+                work::visit();
                 arguments.extend(argument.as_bytes());
                 arguments.push(0);
             }
@@ -142,9 +150,10 @@ pub(super) fn operators(rows: &mut Rows, catalog: &Catalog) {
         builtin::all_operators().iter().filter_map(|o| Some((o, catalog.schema_of_builtin(o.oid)?, BOOTSTRAP_ROLE)));
     let of_user = catalog.operators.values().map(|o| (&o.row, o.definition.schema, o.definition.owner));
     for (o, schema, owner) in own.chain(of_user) {
+        work::visit();
         rows.push(&[
             ("oid", int(o.oid)),
-            ("oprname", text(o.name)),
+            ("oprname", text(o.name.as_str())),
             ("oprnamespace", int(schema)),
             ("oprowner", int(owner)),
             ("oprkind", text(if o.left == 0 { "l" } else { "b" })),
@@ -169,6 +178,7 @@ pub(super) fn casts(rows: &mut Rows, catalog: &Catalog) {
     all.sort_unstable_by_key(|c| (c.source, c.target));
     // pg_cast's OIDs are given by initdb, in no order that means anything.
     for (c, oid) in all.into_iter().zip(10_100i64..) {
+        work::visit();
         let (method, function) = match c.method {
             builtin::CastMethod::Function(f) => ("f", f),
             builtin::CastMethod::InOut => ("i", 0),
@@ -191,6 +201,7 @@ pub(super) fn casts(rows: &mut Rows, catalog: &Catalog) {
         ]);
     }
     for t in catalog.types.values() {
+        work::visit();
         if let UserTypeKind::Range(range) = &t.kind {
             let [_, of_range, _] = range.multirange_constructors;
             rows.push(&[
@@ -204,6 +215,7 @@ pub(super) fn casts(rows: &mut Rows, catalog: &Catalog) {
         }
     }
     for c in catalog.casts.values() {
+        work::visit();
         let method = match (c.function, c.inout) {
             (0, true) => "i",
             (0, false) => "b",
@@ -225,6 +237,7 @@ pub(super) fn aggregates(rows: &mut Rows, catalog: &Catalog) {
     let own = builtin::all_procs().iter().filter_map(|p| builtin::aggregate(p.oid)).filter(made);
     let of_user = catalog.routines.values().filter_map(|r| r.function.aggregate.as_deref());
     for a in own.chain(of_user) {
+        work::visit();
         let moving = a.moving.as_ref();
         let oid =
             |steps: Option<&builtin::AggregateSteps>, of: fn(&builtin::AggregateSteps) -> Oid| int(steps.map_or(0, of));
@@ -260,6 +273,7 @@ pub(super) fn aggregates(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn access_methods(rows: &mut Rows) {
     for &(oid, name, handler, kind) in builtin::access_methods() {
+        work::visit();
         rows.push(&[
             ("oid", int(oid)),
             ("amname", text(name)),
@@ -271,6 +285,7 @@ pub(super) fn access_methods(rows: &mut Rows) {
 
 pub(super) fn operator_classes(rows: &mut Rows, catalog: &Catalog) {
     for c in builtin::all_operator_classes() {
+        work::visit();
         let Some(schema) = catalog.schema_of_builtin(c.oid) else { continue };
         rows.push(&[
             ("oid", int(c.oid)),
@@ -288,6 +303,7 @@ pub(super) fn operator_classes(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn collations(rows: &mut Rows, catalog: &Catalog) {
     for c in builtin::all_collations() {
+        work::visit();
         rows.push(&[
             ("oid", int(c.oid)),
             ("collname", text(c.name)),
@@ -303,6 +319,7 @@ pub(super) fn collations(rows: &mut Rows, catalog: &Catalog) {
         ]);
     }
     for c in catalog.collations.values() {
+        work::visit();
         let icu = c.locale.is_some();
         rows.push(&[
             ("oid", int(c.oid)),
@@ -329,6 +346,7 @@ const VALIDATORS: [i64; 4] = [2246, 2247, 2248, 13562];
 
 pub(super) fn languages(rows: &mut Rows) {
     for ((oid, name, trusted), validator) in LANGUAGES.into_iter().zip(VALIDATORS) {
+        work::visit();
         rows.push(&[
             ("oid", Datum::Int(oid)),
             ("lanname", text(name)),
@@ -345,6 +363,7 @@ pub(super) fn languages(rows: &mut Rows) {
 pub(super) fn operator_families(rows: &mut Rows, catalog: &Catalog) {
     let extensions = include_str!("../../../sql/data/extension_opfamily.tsv").lines().skip(1);
     for line in include_str!("../../../sql/data/pg_opfamily.tsv").lines().skip(1).chain(extensions) {
+        work::visit();
         let f: Vec<&str> = line.split('\t').collect();
         let family = f[0].parse().unwrap_or(0);
         let Some(schema) = catalog.schema_of_builtin(family) else { continue };
@@ -362,6 +381,7 @@ pub(super) fn operator_families(rows: &mut Rows, catalog: &Catalog) {
 pub(super) fn family_operators(rows: &mut Rows, catalog: &Catalog) {
     rows.push_file(include_str!("../../../sql/data/pg_amop.tsv"));
     for line in include_str!("../../../sql/data/extension_amop.tsv").lines().skip(1) {
+        work::visit();
         let f: Vec<&str> = line.split('\t').collect();
         let number = |i: usize| Datum::Int(f.get(i).and_then(|v| v.parse().ok()).unwrap_or(0));
         if catalog.schema_of_builtin(f.get(1).and_then(|v| v.parse().ok()).unwrap_or(0)).is_none() {
@@ -383,6 +403,7 @@ pub(super) fn family_operators(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn tablespaces(rows: &mut Rows) {
     for (oid, name) in [(1663, "pg_default"), (1664, "pg_global")] {
+        work::visit();
         rows.push(&[("oid", int(oid)), ("spcname", text(name)), ("spcowner", int(BOOTSTRAP_ROLE))]);
     }
 }
@@ -464,18 +485,21 @@ pub(super) fn extensions(rows: &mut Rows, catalog: &Catalog) {
         ]);
     };
     for e in &EXTENSIONS {
+        work::visit();
         if let Some(oid) = e.oid {
             // (what is always there cannot be moved)
             one(oid, e.name, BOOTSTRAP_ROLE, PG_CATALOG, e.version, false);
         }
     }
     for e in catalog.extensions.values() {
+        work::visit();
         one(e.oid, &e.name, e.owner, e.schema, &e.version, true);
     }
 }
 
 pub(super) fn available_extensions(rows: &mut Rows, catalog: &Catalog) {
     for extension in &EXTENSIONS {
+        work::visit();
         let installed = is_installed(catalog, extension);
         rows.push(&[
             ("name", text(extension.name)),
@@ -488,6 +512,7 @@ pub(super) fn available_extensions(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn available_extension_versions(rows: &mut Rows, catalog: &Catalog) {
     for extension in &EXTENSIONS {
+        work::visit();
         rows.push(&[
             ("name", text(extension.name)),
             ("version", text(extension.version)),

@@ -4,6 +4,7 @@ use super::{int, text, Rows};
 use crate::store::other::Other;
 use crate::udf::session_cell::SessionState;
 use pgsqlite_sql::catalog::{Catalog, Role, BOOTSTRAP_ROLE};
+use pgsqlite_types::work;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 
 type Row = Vec<(&'static str, Datum)>;
@@ -26,6 +27,7 @@ fn attributes(role: &Role) -> Row {
 
 pub(super) fn authids(rows: &mut Rows, catalog: &Catalog) {
     for role in catalog.roles.values() {
+        work::visit();
         let mut row = attributes(role);
         row.push(("rolpassword", role.password.clone().into()));
         rows.push(&row);
@@ -34,6 +36,7 @@ pub(super) fn authids(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn roles(rows: &mut Rows, catalog: &Catalog) {
     for role in catalog.roles.values() {
+        work::visit();
         let mut row = attributes(role);
         row.push(("rolpassword", text("********")));
         row.push(("rolconfig", super::views::settings_array(&role.settings)));
@@ -43,6 +46,7 @@ pub(super) fn roles(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn users(rows: &mut Rows, catalog: &Catalog) {
     for role in catalog.roles.values().filter(|r| r.login) {
+        work::visit();
         rows.push(&[
             ("usename", text(&*role.name)),
             ("usesysid", int(role.oid)),
@@ -60,6 +64,7 @@ pub(super) fn users(rows: &mut Rows, catalog: &Catalog) {
 /// pg_shadow: as pg_user, with the verifiers.
 pub(super) fn shadow(rows: &mut Rows, catalog: &Catalog) {
     for role in catalog.roles.values().filter(|r| r.login) {
+        work::visit();
         rows.push(&[
             ("usename", text(&*role.name)),
             ("usesysid", int(role.oid)),
@@ -97,6 +102,7 @@ pub(super) fn databases(rows: &mut Rows, state: &SessionState) {
     };
     let acl = |of: &Catalog| super::views::acl_array(of, &of.properties.acl);
     for database in known_databases(state) {
+        work::visit();
         if database.number == OWN {
             push(database.number, &database.shown, catalog.properties.owner, acl(catalog));
             continue;
@@ -171,6 +177,7 @@ pub(crate) fn known_databases(state: &SessionState) -> Vec<KnownDatabase> {
 pub(super) fn settings(rows: &mut Rows, state: &SessionState) {
     let optional = |field: &str| if field == "\\N" { Datum::Null } else { text(field) };
     for line in include_str!("../../../sql/data/pg_settings.tsv").lines().skip(1) {
+        work::visit();
         let f: Vec<&str> = line.split('\t').collect();
         if !crate::session::guc::may_examine(&state.catalog, state.user_oid, f[0]) {
             continue;

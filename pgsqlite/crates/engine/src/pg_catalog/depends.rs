@@ -13,6 +13,7 @@ use pgsqlite_sql::deparse::{
     definitions, expression_references, names, policy_references, query_references, Reference,
 };
 use pgsqlite_types::catalog as pg_type;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, Oid};
 
 /// `n`: normal, `a`: goes with the other object, `i`: is a part of it
@@ -42,6 +43,7 @@ impl Edges<'_> {
         let by_column =
             |r: &Reference| references.iter().any(|o| (o.class, o.object) == (r.class, r.object) && o.sub > 0);
         for r in references.iter().filter(|r| r.sub > 0 || !by_column(r)) {
+            work::visit();
             self.push(from, (r.class, i64::from(r.object), r.sub as i16), "n");
         }
     }
@@ -61,19 +63,24 @@ impl Edges<'_> {
 /// An extension needs its schema; its functions and operators are parts of it.
 fn extensions(edges: &mut Edges, catalog: &Catalog) {
     for extension in catalog.extensions.values() {
+        work::visit();
         let whole = (EXTENSION, i64::from(extension.oid), 0);
         edges.schema(whole, extension.schema);
         let of = |oid: Oid| builtin_extensions::of(oid) == Some(extension.name.as_str());
         for p in builtin::all_procs().iter().filter(|p| of(p.oid)) {
+            work::visit();
             edges.push((PROC, i64::from(p.oid), 0), whole, "e");
         }
         for t in pg_type::all().iter().filter(|t| t.extension == Some(extension.name.as_str()) && t.category != b'A') {
+            work::visit();
             edges.push((TYPE, i64::from(t.oid), 0), whole, "e");
         }
         for o in builtin::all_operators().iter().filter(|o| of(o.oid)) {
+            work::visit();
             edges.push((OPERATOR, i64::from(o.oid), 0), whole, "e");
         }
         for c in builtin::all_operator_classes().iter().filter(|c| of(c.oid)) {
+            work::visit();
             edges.push((OPERATOR_CLASS, i64::from(c.oid), 0), whole, "e");
             edges.push((OPERATOR_FAMILY, i64::from(c.family), 0), whole, "e");
         }
@@ -95,10 +102,12 @@ pub(super) fn depends(rows: &mut Rows, state: &SessionState) {
     with_environment(state, |environment| {
         let stored = Environment { search_path: names::STORED_PATH, ..*environment };
         for relation in catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
+            work::visit();
             of_relation(&mut edges, &stored, catalog, relation);
         }
         of_policies(&mut edges, &stored, catalog);
         for user in catalog.types.values() {
+            work::visit();
             of_user_type(&mut edges, &stored, user);
         }
     });
@@ -113,10 +122,13 @@ fn of_policies(edges: &mut Edges, environment: &Environment, catalog: &Catalog) 
     let unexpanded = definitions::unexpanded(catalog);
     let environment = Environment { catalog: &unexpanded, ..*environment };
     for table in catalog.relations.values() {
+        work::visit();
         for policy in &table.security.policies {
+            work::visit();
             let own: Node = (POLICY, i64::from(policy.oid), 0);
             edges.push(own, (CLASS, i64::from(table.oid), 0), "a");
             for condition in policy.using.iter().chain(&policy.check) {
+                work::visit();
                 match analyze_policy_text(&environment, condition, table) {
                     Ok(expr) => edges.push_all(own, policy_references(&expr, table)),
                     Err(e) => tracing::debug!(%e, "the policy {} of {}", policy.name, table.name),
@@ -154,6 +166,7 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
                     let members = index.columns.iter().map(|k| (OPERATOR_CLASS, k.opclass));
                     let members = members.chain(index.exclusion.iter().map(|o| (OPERATOR, *o)));
                     for (class, member) in members.filter(|(_, m)| builtin_extensions::of(*m).is_some()) {
+                        work::visit();
                         edges.push((CONSTRAINT, i64::from(c.oid), 0), (class, i64::from(member), 0), "n");
                     }
                 }
@@ -181,6 +194,7 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
     }
     // (the parts of a partitioned table go with it)
     for parent in &relation.inheritance.parents {
+        work::visit();
         let part = relation.is_partition() || matches!(relation.kind, RelationKind::Index(_));
         let kind = match (&relation.kind, part) {
             (RelationKind::Index(_), _) => "P",
@@ -196,12 +210,14 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
         edges.push((TYPE, i64::from(relation.row_type), 0), own, "i");
     }
     for column in relation.live_columns() {
+        work::visit();
         let place: Node = (CLASS, table, column.attnum);
         if let Some(expression) = column.shown_default() {
             let default: Node = (ATTRDEF, derived_oid(relation.oid, column.attnum), 0);
             edges.push(default, place, if column.is_generated() { "i" } else { "a" });
             let (columns, references) = named(environment, expression, relation);
             for attnum in columns {
+                work::visit();
                 edges.push(default, (CLASS, table, attnum), "n");
             }
             edges.push_all(default, references);
@@ -209,31 +225,38 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
         edges.of_type(place, column.type_oid);
     }
     for object in &relation.statistics {
+        work::visit();
         let statistics: Node = (STATISTICS, i64::from(object.oid), 0);
         edges.schema(statistics, object.schema);
         for &attnum in &object.columns {
+            work::visit();
             edges.push(statistics, (CLASS, table, attnum), "a");
         }
         for text in &object.expressions {
+            work::visit();
             let (columns, references) = named(environment, text, relation);
             for attnum in columns {
+                work::visit();
                 edges.push(statistics, (CLASS, table, attnum), "a");
             }
             edges.push_all(statistics, references);
         }
     }
     for c in &relation.constraints {
+        work::visit();
         let constraint: Node = (CONSTRAINT, i64::from(c.oid), 0);
         if c.inherited.parent != 0 {
             edges.push(constraint, (CONSTRAINT, i64::from(c.inherited.parent), 0), "P");
             edges.push(constraint, own, "S");
         }
         for &attnum in c.columns.iter().filter(|a| **a != 0) {
+            work::visit();
             edges.push(constraint, (CLASS, table, attnum), "a");
         }
         match &c.kind {
             ConstraintKind::ForeignKey { references, columns, .. } => {
                 for &attnum in columns {
+                    work::visit();
                     edges.push(constraint, (CLASS, i64::from(*references), attnum), "n");
                 }
                 edges.push(constraint, (CLASS, i64::from(c.index), 0), "n");
@@ -241,6 +264,7 @@ fn of_relation(edges: &mut Edges, environment: &Environment, catalog: &Catalog, 
             ConstraintKind::Check { expression, .. } => {
                 let (columns, references) = named(environment, expression, relation);
                 for attnum in columns.into_iter().filter(|a| !c.columns.contains(a)) {
+                    work::visit();
                     edges.push(constraint, (CLASS, table, attnum), "n");
                 }
                 edges.push_all(constraint, references);
@@ -256,12 +280,14 @@ fn of_index(edges: &mut Edges, environment: &Environment, catalog: &Catalog, rel
     let mut columns: Vec<i16> = index.include.clone();
     let mut texts: Vec<&str> = index.predicate.iter().map(String::as_str).collect();
     for key in &index.columns {
+        work::visit();
         match &key.key {
             KeyPart::Column(attnum) => columns.push(*attnum),
             KeyPart::Expression(text) => texts.push(text),
         }
     }
     for text in texts {
+        work::visit();
         let (used, references) = named(environment, text, table);
         columns.extend(used);
         edges.push_all(own, references);
@@ -273,6 +299,7 @@ fn of_index(edges: &mut Edges, environment: &Environment, catalog: &Catalog, rel
         columns.insert(0, 0);
     }
     for attnum in columns {
+        work::visit();
         edges.push(own, (CLASS, i64::from(index.table), attnum), "a");
     }
 }
@@ -285,6 +312,7 @@ fn of_user_type(edges: &mut Edges, environment: &Environment, user: &UserType) {
         UserTypeKind::Domain { base, checks, .. } => {
             edges.of_type(own, *base);
             for check in checks {
+                work::visit();
                 let constraint: Node = (CONSTRAINT, i64::from(check.oid), 0);
                 edges.push(constraint, own, "a");
                 if let Ok(expr) = analyze_domain_check(environment, &check.expression, *base) {
@@ -296,12 +324,14 @@ fn of_user_type(edges: &mut Edges, environment: &Environment, user: &UserType) {
             let class = composite_class(user.oid);
             edges.push((CLASS, class, 0), own, "i");
             for (field, attnum) in fields.iter().zip(1i16..) {
+                work::visit();
                 edges.of_type((CLASS, class, attnum), field.1);
             }
         }
         UserTypeKind::Range(range) => {
             edges.of_type(own, range.subtype);
             for (constructor, _) in range.constructors() {
+                work::visit();
                 edges.push((PROC, i64::from(constructor), 0), own, "i");
             }
         }

@@ -9,6 +9,7 @@ use pgsqlite_sql::analyze::Updatable;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{definitions, Names, Style};
 use pgsqlite_sql::routine::Event;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, typmod, Datum, Oid};
 
 type Make = fn(&mut Rows, &SessionState);
@@ -99,6 +100,7 @@ fn updatable(state: &SessionState, relation: &Relation, column: Option<i16>) -> 
 
 fn tables(rows: &mut Rows, state: &SessionState) {
     for r in shown(state) {
+        work::visit();
         rows.push(&[
             ("table_catalog", database(state)),
             ("table_schema", schema(state, r.schema)),
@@ -121,6 +123,7 @@ fn tables(rows: &mut Rows, state: &SessionState) {
 
 fn schemata(rows: &mut Rows, state: &SessionState) {
     for s in state.catalog.schemas.values().filter(|s| s.oid != PG_TEMP) {
+        work::visit();
         rows.push(&[
             ("catalog_name", database(state)),
             ("schema_name", text(&*s.name)),
@@ -237,9 +240,11 @@ fn collated(row: &mut Row, state: &SessionState, collation: Oid) {
 fn columns(rows: &mut Rows, state: &SessionState) {
     let catalog = &*state.catalog;
     for r in shown(state) {
+        work::visit();
         let stored = !is_view(r);
         let owned = is_owner(state, r);
         for c in r.live_columns() {
+            work::visit();
             let privileges = || acl::column_privileges(catalog, state.user_oid, r, c);
             if !owned && privileges() & acl::OF_COLUMNS == 0 {
                 continue;
@@ -310,6 +315,7 @@ fn columns(rows: &mut Rows, state: &SessionState) {
 fn domains(rows: &mut Rows, state: &SessionState) {
     let catalog = &*state.catalog;
     for t in catalog.types.values() {
+        work::visit();
         let UserTypeKind::Domain { base, typmod, default, .. } = &t.kind else { continue };
         let mut row: Row = vec![
             ("domain_catalog", database(state)),
@@ -326,8 +332,10 @@ fn domains(rows: &mut Rows, state: &SessionState) {
 
 fn domain_constraints(rows: &mut Rows, state: &SessionState) {
     for t in state.catalog.types.values() {
+        work::visit();
         let UserTypeKind::Domain { checks, .. } = &t.kind else { continue };
         for check in checks {
+            work::visit();
             rows.push(&[
                 ("constraint_catalog", database(state)),
                 ("constraint_schema", schema(state, t.schema)),
@@ -346,8 +354,10 @@ fn domain_constraints(rows: &mut Rows, state: &SessionState) {
 fn attributes(rows: &mut Rows, state: &SessionState) {
     let catalog = &*state.catalog;
     for t in catalog.types.values() {
+        work::visit();
         let UserTypeKind::Composite { fields } = &t.kind else { continue };
         for ((name, ty, modifier), position) in fields.iter().zip(1i64..) {
+            work::visit();
             let (base, modifier) = below_domain(catalog, *ty, *modifier);
             let mut row: Row = vec![
                 ("udt_catalog", database(state)),
@@ -384,15 +394,19 @@ fn element_types(rows: &mut Rows, state: &SessionState) {
         rows.push(&row);
     };
     for r in shown(state) {
+        work::visit();
         for c in r.live_columns() {
+            work::visit();
             // (PostgreSQL calls a view a TABLE here, too)
             push(r.schema, &r.name, "TABLE", c.attnum.to_string(), c.type_oid);
         }
     }
     for t in catalog.types.values() {
+        work::visit();
         match &t.kind {
             UserTypeKind::Composite { fields } => {
                 for ((_, ty, _), position) in fields.iter().zip(1..) {
+                    work::visit();
                     push(t.schema, &t.name, "USER-DEFINED TYPE", position.to_string(), *ty);
                 }
             }
@@ -404,6 +418,7 @@ fn element_types(rows: &mut Rows, state: &SessionState) {
 
 fn user_defined_types(rows: &mut Rows, state: &SessionState) {
     for t in state.catalog.types.values() {
+        work::visit();
         if let UserTypeKind::Composite { .. } = &t.kind {
             rows.push(&[
                 ("user_defined_type_catalog", database(state)),
@@ -420,6 +435,7 @@ fn user_defined_types(rows: &mut Rows, state: &SessionState) {
 
 fn views(rows: &mut Rows, state: &SessionState) {
     for r in shown(state).filter(|r| is_view(r)) {
+        work::visit();
         let works = updatable(state, r, None);
         rows.push(&[
             ("table_catalog", database(state)),
@@ -445,6 +461,7 @@ fn views(rows: &mut Rows, state: &SessionState) {
 
 fn sequences(rows: &mut Rows, state: &SessionState) {
     for r in state.catalog.relations.values() {
+        work::visit();
         let RelationKind::Sequence(s) = &r.kind else { continue };
         // The sequence of an identity column is not listed.
         if s.identity || !may_know(state, r, u32::MAX) {
@@ -472,6 +489,7 @@ fn sequences(rows: &mut Rows, state: &SessionState) {
 
 fn table_constraints(rows: &mut Rows, state: &SessionState) {
     for r in shown_with(state, MORE_THAN_SELECT) {
+        work::visit();
         let mut push = |name: String, kind: &str, deferrable: bool, deferred: bool, distinct: Datum| {
             rows.push(&[
                 ("constraint_catalog", database(state)),
@@ -488,6 +506,7 @@ fn table_constraints(rows: &mut Rows, state: &SessionState) {
             ]);
         };
         for c in &r.constraints {
+            work::visit();
             let (kind, distinct) = match c.kind {
                 ConstraintKind::PrimaryKey => ("PRIMARY KEY", Datum::Null),
                 ConstraintKind::Unique { nulls_not_distinct } => ("UNIQUE", yes(!nulls_not_distinct)),
@@ -500,6 +519,7 @@ fn table_constraints(rows: &mut Rows, state: &SessionState) {
         }
         if !is_view(r) {
             for c in r.live_columns().filter(|c| c.not_null) {
+                work::visit();
                 push(not_null_name(r, c), "CHECK", false, false, Datum::Null);
             }
         }
@@ -517,11 +537,14 @@ fn column_name(relation: &Relation, attnum: i16) -> Datum {
 
 fn key_column_usage(rows: &mut Rows, state: &SessionState) {
     for r in shown(state) {
+        work::visit();
         for c in &r.constraints {
+            work::visit();
             if c.is_check() {
                 continue;
             }
             for (i, &attnum) in c.columns.iter().enumerate() {
+                work::visit();
                 // The place of the referenced column in the key it references.
                 let position = match &c.kind {
                     ConstraintKind::ForeignKey { references, columns, .. } => state
@@ -554,7 +577,9 @@ fn key_column_usage(rows: &mut Rows, state: &SessionState) {
 
 fn constraint_column_usage(rows: &mut Rows, state: &SessionState) {
     for r in shown(state) {
+        work::visit();
         for c in &r.constraints {
+            work::visit();
             let (table, columns) = match &c.kind {
                 ConstraintKind::ForeignKey { references, columns, .. } => match state.catalog.relation(*references) {
                     Some(parent) => (&**parent, columns),
@@ -566,6 +591,7 @@ fn constraint_column_usage(rows: &mut Rows, state: &SessionState) {
                 continue;
             }
             for &attnum in columns {
+                work::visit();
                 rows.push(&[
                     ("table_catalog", database(state)),
                     ("table_schema", schema(state, table.schema)),
@@ -583,7 +609,9 @@ fn constraint_column_usage(rows: &mut Rows, state: &SessionState) {
 /// The tables of keys, and those that foreign keys reference.
 fn constraint_table_usage(rows: &mut Rows, state: &SessionState) {
     for r in shown(state) {
+        work::visit();
         for c in &r.constraints {
+            work::visit();
             let table = match &c.kind {
                 ConstraintKind::ForeignKey { references, .. } => match state.catalog.relation(*references) {
                     Some(parent) => &**parent,
@@ -619,7 +647,9 @@ fn rule(action: ForeignKeyAction) -> Datum {
 
 fn referential_constraints(rows: &mut Rows, state: &SessionState) {
     for r in shown_with(state, MORE_THAN_SELECT) {
+        work::visit();
         for c in &r.constraints {
+            work::visit();
             let ConstraintKind::ForeignKey { references, on_update, on_delete, match_full, .. } = &c.kind else {
                 continue;
             };
@@ -656,7 +686,9 @@ fn check_constraints(rows: &mut Rows, state: &SessionState) {
     // the standard's clause is what stands after CHECK
     let clause = |definition: String| definition.strip_prefix("CHECK ").map(str::to_string).unwrap_or(definition);
     for r in shown(state).filter(|r| is_owner(state, r)) {
+        work::visit();
         for c in &r.constraints {
+            work::visit();
             if let ConstraintKind::SqliteCheck { text: stored } | ConstraintKind::Check { expression: stored, .. } =
                 &c.kind
             {
@@ -666,13 +698,16 @@ fn check_constraints(rows: &mut Rows, state: &SessionState) {
         }
         if !is_view(r) {
             for c in r.live_columns().filter(|c| c.not_null) {
+                work::visit();
                 push(r.schema, not_null_name(r, c), format!("{} IS NOT NULL", c.name));
             }
         }
     }
     for t in state.catalog.types.values() {
+        work::visit();
         let UserTypeKind::Domain { checks, base, .. } = &t.kind else { continue };
         for check in checks {
+            work::visit();
             let printed = with_environment(state, |e| definitions::domain_constraint(e, check, *base, Style::Full));
             push(t.schema, check.name.clone(), printed.map_or_else(|_| format!("({})", check.expression), clause));
         }

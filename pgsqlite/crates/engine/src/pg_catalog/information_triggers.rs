@@ -7,6 +7,7 @@ use crate::udf::session_cell::SessionState;
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_sql::deparse::{trigger_condition, Style};
 use pgsqlite_sql::routine::{Event, Timing, Trigger};
+use pgsqlite_types::work;
 use pgsqlite_types::Datum;
 
 fn named(state: &SessionState, relation: &Relation, trigger: &Trigger) -> Row {
@@ -23,8 +24,11 @@ fn named(state: &SessionState, relation: &Relation, trigger: &Trigger) -> Row {
 /// A row per trigger and event; TRUNCATE is none in the standard's sense.
 pub(super) fn triggers(rows: &mut Rows, state: &SessionState) {
     for relation in state.catalog.relations.values().filter(|r| may_know(state, r, MORE_THAN_SELECT)) {
+        work::visit();
         for t in &relation.triggers {
+            work::visit();
             for event in t.events.iter().filter(|e| **e != Event::Truncate) {
+                work::visit();
                 let alike = |other: &&Trigger| {
                     other.events.contains(event)
                         && other.row == t.row
@@ -61,8 +65,11 @@ pub(super) fn triggers(rows: &mut Rows, state: &SessionState) {
 /// The columns of UPDATE OF.
 pub(super) fn update_columns(rows: &mut Rows, state: &SessionState) {
     for relation in state.catalog.relations.values().filter(|r| may_know(state, r, MORE_THAN_SELECT)) {
+        work::visit();
         for t in &relation.triggers {
+            work::visit();
             for column in t.columns.iter().filter_map(|a| relation.column_by_attnum(*a)) {
+                work::visit();
                 let mut row = named(state, relation, t);
                 row.push(("event_object_column", text(&*column.name)));
                 rows.push(&row);

@@ -9,6 +9,7 @@ use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Reference};
 use pgsqlite_sql::routine::Function;
+use pgsqlite_types::work;
 use pgsqlite_types::{Datum, Oid};
 
 type Make = fn(&mut Rows, &SessionState);
@@ -59,7 +60,9 @@ fn spread(catalog: &Catalog, items: &[AclItem], owner: Oid) -> Vec<(Datum, Datum
     };
     let mut out = Vec::new();
     for item in items {
+        work::visit();
         for (bit, (_, word)) in privilege::NAMES.iter().enumerate() {
+            work::visit();
             if item.privileges & (1 << bit) == 0 {
                 continue;
             }
@@ -77,8 +80,10 @@ fn list(object: AclObject, owner: Oid, stored: &Option<Vec<AclItem>>) -> Vec<Acl
 
 fn table_privileges(rows: &mut Rows, state: &SessionState) {
     for r in shown(state) {
+        work::visit();
         let items = list(AclObject::Table, r.owner, &r.acl);
         for (grantor, grantee, word, grantable) in spread(&state.catalog, &items, r.owner) {
+            work::visit();
             rows.push(&[
                 ("grantor", grantor),
                 ("grantee", grantee),
@@ -96,9 +101,11 @@ fn table_privileges(rows: &mut Rows, state: &SessionState) {
 /// A table's privileges hold for each of its columns.
 fn column_privileges(rows: &mut Rows, state: &SessionState) {
     for r in shown(state) {
+        work::visit();
         let of_table = list(AclObject::Table, r.owner, &r.acl);
         let mut column = |c: &Column, items: &[AclItem]| {
             for (grantor, grantee, word, grantable) in spread(&state.catalog, items, r.owner) {
+                work::visit();
                 if !matches!(word, "SELECT" | "INSERT" | "UPDATE" | "REFERENCES") {
                     continue;
                 }
@@ -115,6 +122,7 @@ fn column_privileges(rows: &mut Rows, state: &SessionState) {
             }
         };
         for c in r.live_columns() {
+            work::visit();
             column(c, &of_table);
             column(c, c.acl.as_deref().unwrap_or(&[]));
         }
@@ -140,13 +148,17 @@ fn usage_privileges(rows: &mut Rows, state: &SessionState) {
         ]);
     };
     for t in catalog.types.values().filter(|t| matches!(t.kind, UserTypeKind::Domain { .. })) {
+        work::visit();
         for entry in spread(catalog, &list(AclObject::Type, t.owner, &t.acl), t.owner) {
+            work::visit();
             push(t.schema, &t.name, "DOMAIN", entry);
         }
     }
     for r in catalog.relations.values().filter(|r| matches!(r.kind, RelationKind::Sequence(_))) {
+        work::visit();
         // (without a list of its own PostgreSQL takes a table's default here, which has no USAGE)
         for entry in spread(catalog, r.acl.as_deref().unwrap_or_default(), r.owner) {
+            work::visit();
             push(r.schema, &r.name, "SEQUENCE", entry);
         }
     }
@@ -157,6 +169,7 @@ fn udt_privileges(rows: &mut Rows, state: &SessionState) {
     let mut push = |type_schema: Oid, name: &str, owner: Oid, stored: &Option<Vec<AclItem>>| {
         let items = list(AclObject::Type, owner, stored);
         for (grantor, grantee, _, grantable) in spread(&state.catalog, &items, owner) {
+            work::visit();
             rows.push(&[
                 ("grantor", grantor),
                 ("grantee", grantee),
@@ -169,9 +182,11 @@ fn udt_privileges(rows: &mut Rows, state: &SessionState) {
         }
     };
     for t in state.catalog.types.values().filter(|t| matches!(t.kind, UserTypeKind::Composite { .. })) {
+        work::visit();
         push(t.schema, &t.name, t.owner, &t.acl);
     }
     for r in state.catalog.relations.values().filter(|r| r.row_type != 0) {
+        work::visit();
         push(r.schema, &r.name, r.owner, &None);
     }
 }
@@ -192,6 +207,7 @@ fn enabled(state: &SessionState, role: Oid) -> bool {
 
 fn applicable_roles(rows: &mut Rows, state: &SessionState) {
     for (member, granted, admin) in memberships(state).filter(|m| enabled(state, m.0.oid)) {
+        work::visit();
         rows.push(&[
             ("grantee", text(&*member.name)),
             ("role_name", text(&*granted.name)),
@@ -207,6 +223,7 @@ fn applicable_roles(rows: &mut Rows, state: &SessionState) {
 
 fn administrable_roles(rows: &mut Rows, state: &SessionState) {
     for (member, granted, _) in memberships(state).filter(|m| m.2 && enabled(state, m.0.oid)) {
+        work::visit();
         rows.push(&[
             ("grantee", text(&*member.name)),
             ("role_name", text(&*granted.name)),
@@ -217,6 +234,7 @@ fn administrable_roles(rows: &mut Rows, state: &SessionState) {
 
 fn enabled_roles(rows: &mut Rows, state: &SessionState) {
     for role in state.catalog.roles.values().filter(|r| enabled(state, r.oid)) {
+        work::visit();
         rows.push(&[("role_name", text(&*role.name))]);
     }
     // the owner of the database is a member of pg_database_owner
@@ -273,6 +291,7 @@ fn shown_functions(state: &SessionState) -> Vec<Shown<'_>> {
 
 fn routines(rows: &mut Rows, state: &SessionState) {
     for Shown { proc: p, schema: place, function } in shown_functions(state) {
+        work::visit();
         let language = match function {
             Some(f) => f.language.name(),
             None => match builtin::proc_details(p.oid).map(|d| d.language) {
@@ -293,7 +312,7 @@ fn routines(rows: &mut Rows, state: &SessionState) {
             ("specific_name", text(specific_name(p))),
             ("routine_catalog", database(state)),
             ("routine_schema", place),
-            ("routine_name", text(p.name)),
+            ("routine_name", text(p.name.as_str())),
             ("routine_body", text(if language == "sql" { "SQL" } else { "EXTERNAL" })),
             ("parameter_style", text("GENERAL")),
             ("is_deterministic", yes(p.volatility == b'i')),
@@ -323,10 +342,12 @@ fn routines(rows: &mut Rows, state: &SessionState) {
 
 fn parameters(rows: &mut Rows, state: &SessionState) {
     for Shown { proc: p, schema: place, function } in shown_functions(state) {
+        work::visit();
         let all = p.all_args.as_ref().unwrap_or(&p.args);
         for (i, &ty) in all.iter().enumerate() {
+            work::visit();
             let mode = p.arg_modes.as_ref().and_then(|m| m.get(i)).copied().unwrap_or(b'i');
-            let name = p.arg_names.as_ref().and_then(|n| n.get(i)).copied().filter(|n| !n.is_empty());
+            let name = p.arg_names.as_ref().and_then(|n| n.get(i)).map(|n| n.as_str()).filter(|n| !n.is_empty());
             let position = i as i64 + 1;
             let default = function.and_then(|f| f.arguments.get(i)).and_then(|a| a.default.clone());
             let mut row: Row = vec![
@@ -370,7 +391,9 @@ fn character_sets(rows: &mut Rows, state: &SessionState) {
 
 fn column_domain_usage(rows: &mut Rows, state: &SessionState) {
     for r in shown(state) {
+        work::visit();
         for c in r.live_columns() {
+            work::visit();
             let Some(t) = state.catalog.types.get(&c.type_oid) else { continue };
             if !matches!(t.kind, UserTypeKind::Domain { .. }) {
                 continue;
@@ -391,7 +414,9 @@ fn column_domain_usage(rows: &mut Rows, state: &SessionState) {
 /// The type of a column, or of its domain.
 fn column_udt_usage(rows: &mut Rows, state: &SessionState) {
     for r in shown(state) {
+        work::visit();
         for c in r.live_columns() {
+            work::visit();
             let base = match state.catalog.types.get(&c.type_oid).map(|t| &t.kind) {
                 Some(UserTypeKind::Domain { base, .. }) => *base,
                 _ => c.type_oid,
@@ -410,6 +435,7 @@ fn column_udt_usage(rows: &mut Rows, state: &SessionState) {
 
 fn domain_udt_usage(rows: &mut Rows, state: &SessionState) {
     for t in state.catalog.types.values() {
+        work::visit();
         let UserTypeKind::Domain { base, .. } = &t.kind else { continue };
         let mut row: Row = vec![
             ("domain_catalog", database(state)),
@@ -438,8 +464,10 @@ fn view_references(state: &SessionState) -> Vec<(&Relation, Vec<Reference>)> {
 
 fn view_table_usage(rows: &mut Rows, state: &SessionState) {
     for (view, references) in view_references(state) {
+        work::visit();
         let mut seen: Vec<Oid> = Vec::new();
         for r in references.iter().filter_map(|r| state.catalog.relation(r.object)) {
+            work::visit();
             if !matches!(super::relations::kind(r), b'r' | b'p' | b'v') || seen.contains(&r.oid) {
                 continue;
             }
@@ -458,7 +486,9 @@ fn view_table_usage(rows: &mut Rows, state: &SessionState) {
 
 fn view_column_usage(rows: &mut Rows, state: &SessionState) {
     for (view, references) in view_references(state) {
+        work::visit();
         for reference in references.iter().filter(|r| r.sub > 0) {
+            work::visit();
             let Some(r) = state.catalog.relation(reference.object) else { continue };
             let Some(column) = r.column_by_attnum(reference.sub as i16) else { continue };
             if !matches!(super::relations::kind(r), b'r' | b'p' | b'v') {

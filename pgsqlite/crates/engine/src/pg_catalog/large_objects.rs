@@ -2,6 +2,7 @@
 
 use super::{int, Rows};
 use crate::large_object::store;
+use pgsqlite_types::work;
 use pgsqlite_types::{Datum, PgError, Result};
 use rusqlite::Connection;
 
@@ -12,6 +13,7 @@ const MOST: u64 = 256 << 20;
 
 pub(super) fn metadata(rows: &mut Rows, connection: &Connection) -> Result<()> {
     for (object, owner) in store::all(connection)? {
+        work::visit();
         rows.push(&[("oid", int(object)), ("lomowner", int(owner))]);
     }
     Ok(())
@@ -26,6 +28,7 @@ pub(super) fn pages(rows: &mut Rows, connection: &Connection) -> Result<()> {
             return Err(PgError::not_supported("pg_largeobject over more than 256 MB of contents"));
         }
         for (i, page) in data.chunks(PAGE).enumerate() {
+            work::visit();
             let number = start as usize / PAGE + i;
             rows.push(&[("loid", int(object)), ("pageno", int(number as i64)), ("data", Datum::Blob(page.to_vec()))]);
         }

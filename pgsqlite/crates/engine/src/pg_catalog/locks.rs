@@ -12,6 +12,7 @@ use super::{int, text, Rows};
 use crate::statistics::activity::{Activity, Wait};
 use crate::udf::session_cell::{AdvisoryKey, LockHolder, ServerFunctions, SessionState};
 use pgsqlite_types::datetime::Timestamp;
+use pgsqlite_types::work;
 use pgsqlite_types::Datum;
 use std::sync::Arc;
 
@@ -90,6 +91,7 @@ pub(super) fn locks(rows: &mut Rows, state: &SessionState) {
         ]);
     }
     for holder in &all {
+        work::visit();
         push_holder(rows, holder, &all, &databases);
     }
 }
@@ -125,6 +127,7 @@ fn push_holder(rows: &mut Rows, holder: &Holder, all: &[Holder], databases: &[Kn
     }
     let database = databases.iter().find(|d| d.name == activity.database).map(|d| d.number);
     for &(relation, mode, waits_since) in &holder.locks.relations {
+        work::visit();
         let name = MODES.get(mode as usize).copied().unwrap_or_default();
         // weak ones are noted by the sessions themselves, as long as nobody has a strong one
         let strong = |h: &Holder| {
@@ -139,6 +142,7 @@ fn push_holder(rows: &mut Rows, holder: &Holder, all: &[Holder], databases: &[Kn
         push("relation", waits_since.is_none(), name, fast, &more);
     }
     for lock in &holder.locks.advisory {
+        work::visit();
         let (class, object, sub) = match lock.key {
             AdvisoryKey::One(key) => ((key >> 32) as u32, key as u32, 1),
             AdvisoryKey::Two(class, object) => (class as u32, object as u32, 2),

@@ -6,6 +6,7 @@
 mod builtin;
 pub(crate) mod cluster;
 mod depends;
+mod host;
 mod information_schema;
 mod information_triggers;
 mod information_usage;
@@ -24,9 +25,11 @@ pub(crate) use locks::blocking_pids;
 pub(crate) use relations::{composite_class, composite_type, is_whole_index, ruled, view_rule};
 pub(crate) use zones::{abbreviations, zones};
 
+use crate::session::Host;
 use crate::udf::session_cell::{SessionCell, SessionState};
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
 use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, Oid, Result};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -56,6 +59,7 @@ impl Table {
                 .or_insert_with(|| {
                     let mut index = Index::default();
                     for (row, i) in self.rows.iter().zip(0u32..) {
+                        work::visit();
                         match row.get(column) {
                             Some(Datum::Int(v)) => index.integers.entry(*v).or_default().push(i),
                             Some(Datum::Text(v)) => index.texts.entry(v.clone()).or_default().push(i),
@@ -116,8 +120,10 @@ impl Rows {
         let mut lines = file.lines().map(|line| line.split('\t').collect::<Vec<_>>());
         let names = lines.next().unwrap_or_default();
         for fields in lines {
+            work::visit();
             let mut row = self.empty.clone();
             for (name, field) in names.iter().zip(fields) {
+                work::visit();
                 let Some(&i) = self.columns.get(name) else {
                     debug_assert!(false, "no column {name}");
                     continue;
@@ -138,6 +144,7 @@ impl Rows {
         pgsqlite_types::work::pulse(64);
         let mut row = self.empty.clone();
         for (name, value) in values {
+            work::visit();
             match self.columns.get(name) {
                 Some(&i) => row[i] = value.clone(),
                 None => debug_assert!(false, "no column {name}"),
@@ -181,6 +188,8 @@ enum Maker {
     Path(fn(&mut Rows, &SessionState)),
     /// About the session.
     Session(fn(&mut Rows, &SessionState)),
+    /// About what the program that serves the database was started with.
+    Host(fn(&mut Rows, &dyn Host) -> Result<()>),
     /// About what only the file knows.
     File(fn(&mut Rows, &rusqlite::Connection) -> Result<()>),
     /// There can be no rows: what they describe does not exist here.
@@ -300,6 +309,8 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_stat_gssapi" => Session(statistics::gssapi),
         "pg_available_extensions" => Catalog(builtin::available_extensions),
         "pg_available_extension_versions" => Catalog(builtin::available_extension_versions),
+        "pg_hba_file_rules" => Maker::Host(host::rules),
+        "pg_ident_file_mappings" => Maker::Host(host::mappings),
         "pg_timezone_names" => Session(zones::timezone_names),
         "pg_timezone_abbrevs" => Session(zones::timezone_abbreviations),
         name if EMPTY.contains(&name) => Empty,
@@ -373,6 +384,11 @@ pub fn table(
             keep = Some(Some(Arc::downgrade(&state.catalog)));
         }
         Some(Maker::Session(make)) => make(&mut rows, &state),
+        Some(Maker::Host(make)) => {
+            if let Some(host) = state.server.as_ref().and_then(|server| server.host()) {
+                make(&mut rows, &*host)?;
+            }
+        }
         Some(Maker::File(make)) => make(&mut rows, connection)?,
         Some(Maker::Empty) | None => {}
     }

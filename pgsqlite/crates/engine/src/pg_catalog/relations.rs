@@ -4,6 +4,7 @@ use super::{character, int, numbers, strings, text, Rows};
 use crate::ddl::naming::default_collation;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::routine::Event;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, Oid};
 
 pub(super) const CLASS: Oid = 1259;
@@ -22,6 +23,7 @@ pub(super) fn derived_oid(relation: Oid, attnum: i16) -> i64 {
 
 pub(super) fn namespaces(rows: &mut Rows, catalog: &Catalog) {
     for schema in catalog.schemas.values() {
+        work::visit();
         if schema.oid == PG_TEMP && !catalog.relations.values().any(|r| r.temporary) {
             continue;
         }
@@ -41,6 +43,7 @@ pub(super) fn initial_privileges(rows: &mut Rows, catalog: &Catalog) {
         (PUBLIC, ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"]),
     ];
     for (schema, privileges) in schemas {
+        work::visit();
         rows.push(&[
             ("objoid", int(schema)),
             ("classoid", int(NAMESPACE)),
@@ -49,6 +52,7 @@ pub(super) fn initial_privileges(rows: &mut Rows, catalog: &Catalog) {
         ]);
     }
     for proc in pgsqlite_sql::builtins::catalog::all_procs() {
+        work::visit();
         let acl = pgsqlite_sql::acl::builtin_function_acl(catalog, proc.oid);
         if acl.is_some() {
             rows.push(&[
@@ -92,10 +96,12 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
     let mut indexed = std::collections::HashSet::new();
     let mut referenced = std::collections::HashSet::new();
     for relation in catalog.relations.values() {
+        work::visit();
         if let RelationKind::Index(index) = &relation.kind {
             indexed.insert(index.table);
         }
         for c in &relation.constraints {
+            work::visit();
             if let ConstraintKind::ForeignKey { references, .. } = c.kind {
                 referenced.insert(references);
                 referenced.insert(relation.oid);
@@ -103,6 +109,7 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
         }
     }
     for relation in catalog.relations.values() {
+        work::visit();
         let mut kind = kind(relation);
         let is_index_of = |test: fn(&Relation) -> bool| match &relation.kind {
             RelationKind::Index(index) => catalog.relation(index.table).is_some_and(|t| test(t)),
@@ -210,6 +217,7 @@ pub(crate) fn composite_class(user_type: Oid) -> i64 {
 
 fn composites(rows: &mut Rows, catalog: &Catalog) {
     for t in catalog.types.values() {
+        work::visit();
         let UserTypeKind::Composite { fields } = &t.kind else { continue };
         rows.push(&[
             ("oid", Datum::Int(composite_class(t.oid))),
@@ -293,10 +301,30 @@ fn collation_of(catalog: &Catalog, column: &Column) -> Oid {
     }
 }
 
+/// The columns that every table has: attnum, name, type.
+const SYSTEM_COLUMNS: [(i16, &str, Oid); 6] = [
+    (-1, "ctid", oid::TID),
+    (-2, "xmin", oid::XID),
+    (-3, "cmin", oid::CID),
+    (-4, "xmax", oid::XID),
+    (-5, "cmax", oid::CID),
+    (-6, "tableoid", oid::OID),
+];
+
 pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
     composite_attributes(rows, catalog);
     for relation in catalog.relations.values() {
+        work::visit();
+        if matches!(kind(relation), b'r' | b'p' | b'm' | b'S') {
+            for (attnum, name, ty) in SYSTEM_COLUMNS {
+                work::visit();
+                let keeping = ColumnKeeping { statistics: Some(0), ..Default::default() };
+                let column = Column::new(attnum, name.to_string(), ty, -1);
+                attribute(rows, catalog, i64::from(relation.oid), &Column { not_null: true, keeping, ..column });
+            }
+        }
         for column in &relation.columns {
+            work::visit();
             attribute(rows, catalog, i64::from(relation.oid), column);
         }
         let RelationKind::Index(index) = &relation.kind else { continue };
@@ -304,6 +332,7 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
         let mut attnum = 0i16;
         let names = crate::ddl::naming::index_column_names(table, index);
         for key in &index.columns {
+            work::visit();
             attnum += 1;
             let column = match &key.key {
                 KeyPart::Column(a) => match table.column_by_attnum(*a) {
@@ -332,6 +361,7 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
             attribute(rows, catalog, i64::from(relation.oid), &column);
         }
         for &included in &index.include {
+            work::visit();
             attnum += 1;
             if let Some(c) = table.column_by_attnum(included) {
                 let column = Column {
@@ -353,8 +383,10 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
 
 fn composite_attributes(rows: &mut Rows, catalog: &Catalog) {
     for t in catalog.types.values() {
+        work::visit();
         let UserTypeKind::Composite { fields } = &t.kind else { continue };
         for ((name, ty, typmod), attnum) in fields.iter().zip(1i16..) {
+            work::visit();
             attribute(rows, catalog, composite_class(t.oid), &Column::new(attnum, name.clone(), *ty, *typmod));
         }
     }
@@ -362,7 +394,9 @@ fn composite_attributes(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn defaults(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
+        work::visit();
         for column in relation.live_columns() {
+            work::visit();
             if let Some(text_of) = column.shown_default() {
                 rows.push(&[
                     ("oid", Datum::Int(derived_oid(relation.oid, column.attnum))),
@@ -390,7 +424,9 @@ fn kind_is_index(kind: u8) -> bool {
 
 pub(super) fn inherits(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
+        work::visit();
         for (parent, number) in relation.inheritance.parents.iter().zip(1i64..) {
+            work::visit();
             rows.push(&[
                 ("inhrelid", int(relation.oid)),
                 ("inhparent", int(*parent)),
@@ -417,6 +453,7 @@ fn key_parts<'a>(parts: impl Iterator<Item = &'a KeyPart>) -> (Vec<i16>, Datum) 
 
 pub(super) fn partitioned_tables(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
+        work::visit();
         let Some(key) = &relation.inheritance.key else { continue };
         let default = catalog
             .partitions(relation.oid)
@@ -439,6 +476,7 @@ pub(super) fn partitioned_tables(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
+        work::visit();
         let RelationKind::Index(index) = &relation.kind else { continue };
         if index.is_named_only() {
             continue;
@@ -482,7 +520,9 @@ fn action(action: ForeignKeyAction) -> &'static str {
 
 pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
+        work::visit();
         for c in &relation.constraints {
+            work::visit();
             let mut row = vec![
                 ("oid", int(c.oid)),
                 ("conname", text(&*c.name)),
@@ -548,6 +588,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
             rows.push(&row);
         }
         for trigger in relation.triggers.iter().filter(|t| t.constraint != 0) {
+            work::visit();
             rows.push(&[
                 ("oid", int(trigger.constraint)),
                 ("conname", text(&*trigger.name)),
@@ -566,8 +607,10 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
         }
     }
     for user in catalog.types.values() {
+        work::visit();
         let UserTypeKind::Domain { checks, .. } = &user.kind else { continue };
         for check in checks {
+            work::visit();
             rows.push(&[
                 ("oid", int(check.oid)),
                 ("conname", text(&*check.name)),
@@ -587,6 +630,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn sequences(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
+        work::visit();
         if let RelationKind::Sequence(s) = &relation.kind {
             rows.push(&[
                 ("seqrelid", int(relation.oid)),
@@ -607,6 +651,7 @@ const SHARED: [Oid; 3] = [1262, 1260, 1213];
 
 pub(super) fn descriptions(rows: &mut Rows, catalog: &Catalog) {
     for &(class, object, description) in pgsqlite_sql::builtins::catalog::descriptions() {
+        work::visit();
         if catalog.comments.contains_key(&(class, object, 0)) {
             continue;
         }
@@ -618,6 +663,7 @@ pub(super) fn descriptions(rows: &mut Rows, catalog: &Catalog) {
         ]);
     }
     for (&(class, object, sub), comment) in catalog.comments.iter().filter(|c| !SHARED.contains(&c.0 .0)) {
+        work::visit();
         rows.push(&[
             ("objoid", int(object)),
             ("classoid", int(class)),
@@ -629,12 +675,14 @@ pub(super) fn descriptions(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn shared_descriptions(rows: &mut Rows, catalog: &Catalog) {
     for (&(class, object, _), comment) in catalog.comments.iter().filter(|c| SHARED.contains(&c.0 .0)) {
+        work::visit();
         rows.push(&[("objoid", int(object)), ("classoid", int(class)), ("description", text(&**comment))]);
     }
 }
 
 pub(super) fn rewrites(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values().filter(|r| matches!(kind(r), b'v' | b'm')) {
+        work::visit();
         rows.push(&[
             ("oid", Datum::Int(derived_oid(relation.oid, 0))),
             ("rulename", text("_RETURN")),
@@ -645,7 +693,9 @@ pub(super) fn rewrites(rows: &mut Rows, catalog: &Catalog) {
         ]);
     }
     for relation in catalog.relations.values() {
+        work::visit();
         for rule in &relation.rules {
+            work::visit();
             let event = match rule.event {
                 Event::Update => "2",
                 Event::Insert => "3",
@@ -670,7 +720,9 @@ pub(crate) fn view_rule(view: Oid) -> Oid {
 
 pub(super) fn policies(rows: &mut Rows, catalog: &Catalog) {
     for relation in catalog.relations.values() {
+        work::visit();
         for policy in &relation.security.policies {
+            work::visit();
             let command = match policy.command {
                 PolicyCommand::All => b'*',
                 PolicyCommand::Select => b'r',
@@ -695,6 +747,7 @@ pub(super) fn policies(rows: &mut Rows, catalog: &Catalog) {
 /// pg_statistic_ext
 pub(super) fn extended_statistics(rows: &mut Rows, catalog: &Catalog) {
     for (table, object) in catalog.statistics() {
+        work::visit();
         rows.push(&[
             ("oid", int(object.oid)),
             ("stxrelid", int(table.oid)),
@@ -711,6 +764,7 @@ pub(super) fn extended_statistics(rows: &mut Rows, catalog: &Catalog) {
 
 pub(super) fn default_acls(rows: &mut Rows, catalog: &Catalog) {
     for entry in &catalog.properties.default_acls {
+        work::visit();
         rows.push(&[
             ("oid", int(entry.oid)),
             ("defaclrole", int(entry.role)),

@@ -3,6 +3,7 @@
 use super::{int, numbers, text, Rows};
 use crate::udf::session_cell::SessionState;
 use pgsqlite_types::datetime::Timestamp;
+use pgsqlite_types::work;
 use pgsqlite_types::Datum;
 
 fn time(microseconds: i64) -> Datum {
@@ -11,6 +12,7 @@ fn time(microseconds: i64) -> Datum {
 
 pub(super) fn cursors(rows: &mut Rows, state: &SessionState) {
     for cursor in &state.objects.cursors {
+        work::visit();
         rows.push(&[
             ("name", text(&*cursor.name)),
             ("statement", text(&*cursor.statement)),
@@ -25,6 +27,7 @@ pub(super) fn cursors(rows: &mut Rows, state: &SessionState) {
 /// Every plan is made for all parameter values: PostgreSQL's generic plans.
 pub(super) fn prepared_statements(rows: &mut Rows, state: &SessionState) {
     for prepared in &state.objects.prepared {
+        work::visit();
         rows.push(&[
             ("name", text(&*prepared.name)),
             ("statement", text(&*prepared.statement)),

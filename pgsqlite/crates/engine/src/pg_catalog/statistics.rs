@@ -9,6 +9,7 @@ use crate::statistics::Statistics;
 use crate::udf::session_cell::SessionState;
 use pgsqlite_sql::acl;
 use pgsqlite_types::datetime::Timestamp;
+use pgsqlite_types::work;
 use pgsqlite_types::{Datum, Oid};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
     let Some(statistics) = statistics(state) else { return };
     let numbers = known_databases(state);
     for session in statistics.sessions() {
+        work::visit();
         let database = numbers.iter().find(|d| d.name == session.database);
         let mut row = vec![
             ("datid", database.map(|d| d.number).into()),
@@ -58,15 +60,22 @@ pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
             rows.push(&row);
             continue;
         }
-        let wait = match live.state {
-            State::Active => session.wait().event(),
-            _ => Some(("Client", "ClientRead")),
-        };
         row.extend([
             ("client_addr", session.client.map(|a| a.ip().to_string()).into()),
             // as PostgreSQL has it for Unix sockets
             ("client_port", int(session.client.map_or(-1, |a| i64::from(a.port())))),
             ("backend_start", time(session.started)),
+        ]);
+        if live.hidden {
+            row.extend([("state", text("disabled")), ("query", text(""))]);
+            rows.push(&row);
+            continue;
+        }
+        let wait = match live.state {
+            State::Active => session.wait().event(),
+            _ => Some(("Client", "ClientRead")),
+        };
+        row.extend([
             ("xact_start", optional_time(live.transaction_start)),
             ("query_start", optional_time(live.query_start)),
             ("state_change", time(live.state_change)),
@@ -83,6 +92,7 @@ pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
 /// GSSAPI is not offered: no session uses it.
 pub(super) fn gssapi(rows: &mut Rows, state: &SessionState) {
     for session in statistics(state).iter().flat_map(|s| s.sessions()) {
+        work::visit();
         rows.push(&[("pid", int(session.pid)), ("gss_authenticated", false.into()), ("encrypted", false.into())]);
     }
 }
@@ -91,6 +101,7 @@ pub(super) fn stat_database(rows: &mut Rows, state: &SessionState) {
     let Some(statistics) = statistics(state) else { return };
     let sessions = statistics.sessions();
     for database in known_databases(state) {
+        work::visit();
         let counters = statistics.database(&database.name);
         let count = |c: &std::sync::atomic::AtomicU64| Datum::Int(c.load(Ordering::Relaxed) as i64);
         let ms = |c: &std::sync::atomic::AtomicU64| Datum::Real(c.load(Ordering::Relaxed) as f64 / 1000.0);
@@ -119,6 +130,7 @@ pub(super) fn stat_statements(rows: &mut Rows, state: &SessionState) {
     let Some(statistics) = statistics(state) else { return };
     let numbers = known_databases(state);
     for entry in statistics.statements.all() {
+        work::visit();
         let counts = entry.counts();
         let database = numbers.iter().find(|d| *d.name == *entry.database);
         let visible = may_see(state, entry.user);

@@ -3,11 +3,13 @@
 use super::{int, text, Rows};
 use pgsqlite_sql::builtins::text_search::UNACCENT_DICTIONARY;
 use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_types::work;
 use pgsqlite_types::Datum;
 
 pub(super) fn configurations(rows: &mut Rows, catalog: &Catalog) {
     rows.push_file(include_str!("../../../sql/data/pg_ts_config.tsv"));
     for c in catalog.ts_configurations.values() {
+        work::visit();
         rows.push(&[
             ("oid", int(c.oid)),
             ("cfgname", text(c.name.as_str())),
@@ -21,8 +23,11 @@ pub(super) fn configurations(rows: &mut Rows, catalog: &Catalog) {
 pub(super) fn mappings(rows: &mut Rows, catalog: &Catalog) {
     rows.push_file(include_str!("../../../sql/data/pg_ts_config_map.tsv"));
     for c in catalog.ts_configurations.values() {
+        work::visit();
         for (token, list) in &c.mappings {
+            work::visit();
             for (dictionary, number) in list.iter().zip(1i64..) {
+                work::visit();
                 rows.push(&[
                     ("mapcfg", int(c.oid)),
                     ("maptokentype", int(*token)),
@@ -48,6 +53,7 @@ pub(super) fn dictionaries(rows: &mut Rows, catalog: &Catalog) {
         ]);
     }
     for d in catalog.ts_dictionaries.values() {
+        work::visit();
         // (a number that was quoted is no value of any option, so this one was not)
         let shown = |value: &str| match value.parse::<i32>() {
             Ok(number) => number.to_string(),

@@ -3,6 +3,7 @@
 use super::{character, int, text, Rows};
 use crate::ddl::naming::default_collation;
 use pgsqlite_sql::catalog::*;
+use pgsqlite_types::work;
 use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid};
 
 /// Functions that every type of a kind shares (OIDs of pg_proc).
@@ -78,7 +79,7 @@ fn common(oid: Oid, name: &str, schema: Oid, owner: Oid, kind: u8, category: u8)
 }
 
 fn array_row(catalog: &Catalog, array: Oid, element: Oid, name: &str, schema: Oid, owner: Oid, align: u8) -> Row {
-    let mut row = common(array, &format!("_{name}"), schema, owner, b'b', b'A');
+    let mut row = common(array, name, schema, owner, b'b', b'A');
     functions(&mut row, io::ARRAY);
     row.extend([
         ("typlen", int(-1i64)),
@@ -117,6 +118,7 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
     let relation_of: std::collections::HashMap<Oid, Oid> =
         catalog.relations.values().filter(|r| r.row_type != 0).map(|r| (r.row_type, r.oid)).collect();
     for t in pg_type::all() {
+        work::visit();
         let Some(schema) = catalog.schema_of_builtin_type(t) else { continue };
         let mut row = common(t.oid, t.name, schema, BOOTSTRAP_ROLE, t.kind, t.category);
         functions(&mut row, [t.input, t.output, t.receive, t.send]);
@@ -134,18 +136,23 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
             ("typbasetype", int(t.base_type)),
             ("typcollation", int(t.collation)),
         ]);
-        if matches!(
-            t.oid,
-            oid::CARDINAL_NUMBER | oid::CHARACTER_DATA | oid::SQL_IDENTIFIER | oid::TIME_STAMP | oid::YES_OR_NO
-        ) {
-            row.push(("typnamespace", int(INFORMATION_SCHEMA)));
-            rows.push(&array_row(catalog, t.array, t.oid, t.name, INFORMATION_SCHEMA, BOOTSTRAP_ROLE, t.align));
+        if is_information_domain(t.oid) {
+            rows.push(&array_row(
+                catalog,
+                t.array,
+                t.oid,
+                &format!("_{}", t.name),
+                INFORMATION_SCHEMA,
+                BOOTSTRAP_ROLE,
+                t.align,
+            ));
         }
         row.extend(modifiers_and_analyze(t));
         rows.push(&row);
     }
     system_row_types(rows, catalog);
     for t in catalog.types.values() {
+        work::visit();
         let mut align = b'i';
         let mut row = match &t.kind {
             UserTypeKind::Enum { .. } => {
@@ -209,9 +216,10 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
         row.push(("typarray", int(t.array_oid)));
         row.push(("typacl", super::views::acl_array(catalog, &t.acl)));
         rows.push(&row);
-        rows.push(&array_row(catalog, t.array_oid, t.oid, &t.name, t.schema, t.owner, align));
+        rows.push(&array_row(catalog, t.array_oid, t.oid, &t.array_name(), t.schema, t.owner, align));
     }
     for r in catalog.relations.values().filter(|r| r.row_type != 0 && r.oid >= oid::FIRST_USER_OID) {
+        work::visit();
         let mut row = common(r.row_type, &r.name, r.schema, r.owner, b'c', b'C');
         functions(&mut row, io::RECORD);
         row.extend([
@@ -223,7 +231,7 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
         ]);
         rows.push(&row);
         if r.array_type != 0 {
-            rows.push(&array_row(catalog, r.array_type, r.row_type, &r.name, r.schema, r.owner, b'd'));
+            rows.push(&array_row(catalog, r.array_type, r.row_type, &r.array_name(), r.schema, r.owner, b'd'));
         }
     }
 }
@@ -232,6 +240,7 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
 fn system_row_types(rows: &mut Rows, catalog: &Catalog) {
     let known = |ty: Oid| pg_type::by_oid(ty).is_some();
     for r in catalog.relations.values().filter(|r| r.row_type != 0 && r.oid < oid::FIRST_USER_OID) {
+        work::visit();
         if known(r.row_type) {
             continue;
         }
@@ -247,15 +256,17 @@ fn system_row_types(rows: &mut Rows, catalog: &Catalog) {
         ]);
         rows.push(&row);
         if !known(array) {
-            rows.push(&array_row(catalog, array, r.row_type, &r.name, r.schema, r.owner, b'd'));
+            rows.push(&array_row(catalog, array, r.row_type, &r.array_name(), r.schema, r.owner, b'd'));
         }
     }
 }
 
 pub(super) fn enums(rows: &mut Rows, catalog: &Catalog) {
     for t in catalog.types.values() {
+        work::visit();
         if let UserTypeKind::Enum { labels, orders, .. } = &t.kind {
             for (i, (label, oid)) in labels.iter().enumerate() {
+                work::visit();
                 rows.push(&[
                     ("oid", int(*oid)),
                     ("enumtypid", int(t.oid)),
@@ -279,6 +290,7 @@ const RANGES: [[Oid; 6]; 6] = [
 
 pub(super) fn ranges(rows: &mut Rows, catalog: &Catalog) {
     for [range, subtype, multirange, opclass, canonical, difference] in RANGES {
+        work::visit();
         rows.push(&[
             ("rngtypid", int(range)),
             ("rngsubtype", int(subtype)),
@@ -289,6 +301,7 @@ pub(super) fn ranges(rows: &mut Rows, catalog: &Catalog) {
         ]);
     }
     for t in catalog.types.values() {
+        work::visit();
         if let UserTypeKind::Range(range) = &t.kind {
             rows.push(&[
                 ("rngtypid", int(t.oid)),

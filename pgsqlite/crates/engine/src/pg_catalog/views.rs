@@ -10,6 +10,7 @@ use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{definitions, Style};
+use pgsqlite_types::work;
 use pgsqlite_types::{Datum, Oid};
 
 /// The analyzer's environment of the session, with the rights to read every definition.
@@ -20,6 +21,7 @@ pub(super) fn with_environment<R>(state: &SessionState, run: impl FnOnce(&Enviro
         settings: &state.settings,
         names: &*state.names,
         user: BOOTSTRAP_ROLE,
+        rights: pgsqlite_sql::analyze::Rights::AskedNow,
     })
 }
 
@@ -44,6 +46,7 @@ fn owner(catalog: &Catalog, oid: Oid) -> Datum {
 pub(super) fn tables(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
     for relation in catalog.relations.values().filter(|r| matches!(kind(r), b'r' | b'p')) {
+        work::visit();
         rows.push(&[
             ("schemaname", text(catalog.schema_name(relation.schema))),
             ("tablename", text(&*relation.name)),
@@ -59,7 +62,9 @@ pub(super) fn tables(rows: &mut Rows, state: &SessionState) {
 pub(super) fn policies(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
     for relation in catalog.relations.values() {
+        work::visit();
         for policy in &relation.security.policies {
+            work::visit();
             let role = |oid: &Oid| match catalog.role_name(*oid) {
                 Some(name) => name.to_string(),
                 None => "public".to_string(),
@@ -93,7 +98,9 @@ pub(super) fn policies(rows: &mut Rows, state: &SessionState) {
 pub(super) fn rules(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
     for relation in catalog.relations.values() {
+        work::visit();
         for rule in &relation.rules {
+            work::visit();
             let definition =
                 with_environment(state, |e| definitions::rule_definition(e, relation.oid, rule, Style::Full));
             rows.push(&[
@@ -109,6 +116,7 @@ pub(super) fn rules(rows: &mut Rows, state: &SessionState) {
 pub(super) fn views(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
     for relation in catalog.relations.values().filter(|r| kind(r) == b'v') {
+        work::visit();
         rows.push(&[
             ("schemaname", text(catalog.schema_name(relation.schema))),
             ("viewname", text(&*relation.name)),
@@ -121,6 +129,7 @@ pub(super) fn views(rows: &mut Rows, state: &SessionState) {
 pub(super) fn materialized_views(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
     for relation in catalog.relations.values() {
+        work::visit();
         let RelationKind::MaterializedView { populated, .. } = &relation.kind else { continue };
         rows.push(&[
             ("schemaname", text(catalog.schema_name(relation.schema))),
@@ -136,6 +145,7 @@ pub(super) fn materialized_views(rows: &mut Rows, state: &SessionState) {
 pub(super) fn indexes(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
     for relation in catalog.relations.values() {
+        work::visit();
         let RelationKind::Index(index) = &relation.kind else { continue };
         if index.is_named_only() {
             continue;
@@ -154,6 +164,7 @@ pub(super) fn indexes(rows: &mut Rows, state: &SessionState) {
 pub(super) fn sequences(rows: &mut Rows, state: &SessionState) {
     let catalog = &state.catalog;
     for relation in catalog.relations.values() {
+        work::visit();
         let RelationKind::Sequence(s) = &relation.kind else { continue };
         let last = state.sequences.as_ref().and_then(|q| q.last_value(relation.oid).ok().flatten());
         rows.push(&[
@@ -204,6 +215,7 @@ fn table_statistics(rows: &mut Rows, catalog: &Catalog, scope: Scope) {
         .collect();
     let index_counters: Vec<&'static str> = rows.column_names().filter(|c| c.starts_with("idx_")).collect();
     for r in catalog.relations.values().filter(|r| matches!(kind(r), b'r' | b'm' | b'p') && scope.shows(r)) {
+        work::visit();
         let mut row = vec![
             ("relid", int(r.oid)),
             ("schemaname", text(catalog.schema_name(r.schema))),
@@ -230,6 +242,7 @@ pub(super) fn user_tables(rows: &mut Rows, catalog: &Catalog) {
 fn index_statistics(rows: &mut Rows, catalog: &Catalog, scope: Scope) {
     let counters: Vec<&'static str> = rows.column_names().filter(|c| c.starts_with("idx_")).collect();
     for r in catalog.relations.values() {
+        work::visit();
         let RelationKind::Index(index) = &r.kind else { continue };
         let Some(table) = catalog.relation(index.table).filter(|t| scope.shows(t)) else { continue };
         let mut row = vec![
@@ -257,7 +270,9 @@ pub(super) fn user_indexes(rows: &mut Rows, catalog: &Catalog) {
 /// pg_auth_members
 pub(super) fn auth_members(rows: &mut Rows, catalog: &Catalog) {
     for role in catalog.roles.values() {
+        work::visit();
         for m in &role.memberships {
+            work::visit();
             rows.push(&[
                 ("roleid", int(m.role)),
                 ("member", int(role.oid)),
@@ -286,6 +301,7 @@ pub(super) fn role_settings(rows: &mut Rows, catalog: &Catalog) {
         ]);
     }
     for role in catalog.roles.values().filter(|r| !r.settings.is_empty()) {
+        work::visit();
         rows.push(&[
             ("setdatabase", int(0)),
             ("setrole", int(role.oid)),
@@ -297,6 +313,7 @@ pub(super) fn role_settings(rows: &mut Rows, catalog: &Catalog) {
 /// pg_group: roles that cannot log in, with their members.
 pub(super) fn groups(rows: &mut Rows, catalog: &Catalog) {
     for role in catalog.roles.values().filter(|r| !r.login) {
+        work::visit();
         let members = catalog.roles.values().filter(|m| m.memberships.iter().any(|x| x.role == role.oid));
         rows.push(&[
             ("groname", text(&*role.name)),

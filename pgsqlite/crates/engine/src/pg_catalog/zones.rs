@@ -4,6 +4,7 @@ use super::{text, Rows};
 use crate::udf::session_cell::SessionState;
 use pgsqlite_types::datetime::zone::{self, Abbreviation};
 use pgsqlite_types::datetime::{Interval, Timestamp};
+use pgsqlite_types::work;
 
 /// An offset of so many seconds in storage form.
 fn offset(seconds: i32) -> String {
@@ -38,6 +39,7 @@ pub(crate) fn abbreviations() -> Vec<(String, String, bool)> {
 
 pub(super) fn timezone_names(rows: &mut Rows, _: &SessionState) {
     for (name, abbreviation, offset, dst) in zones() {
+        work::visit();
         rows.push(&[
             ("name", text(name)),
             ("abbrev", text(abbreviation)),
@@ -49,6 +51,7 @@ pub(super) fn timezone_names(rows: &mut Rows, _: &SessionState) {
 
 pub(super) fn timezone_abbreviations(rows: &mut Rows, _: &SessionState) {
     for (name, offset, dst) in abbreviations() {
+        work::visit();
         rows.push(&[("abbrev", text(name)), ("utc_offset", text(offset)), ("is_dst", dst.into())]);
     }
 }

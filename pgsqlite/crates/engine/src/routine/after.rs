@@ -10,6 +10,7 @@ use super::foreign_key::{self, Key, PendingKey};
 use super::trigger::{Changed, Fires, Firing};
 use super::Host;
 use pgsqlite_sql::routine::{Event, Timing, Trigger};
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -155,7 +156,7 @@ pub(super) fn statement(host: Host, fires: &Rc<Fires>) -> Result<()> {
 }
 
 pub(super) fn defer(host: Host, pending: Pending) {
-    host.routines().pending.borrow_mut().push(Rc::new(pending));
+    host.routines().pending.borrow_mut().push_back(Rc::new(pending));
 }
 
 /// Carries out what is deferred of the constraints that `due` names. Errors: what the triggers raise, 23503.
@@ -164,9 +165,13 @@ pub(crate) fn run_pending(host: Host, due: impl Fn(Oid) -> bool) -> Result<()> {
         // (triggers may defer more)
         let next = {
             let mut pending = host.routines().pending.borrow_mut();
-            let at = pending.iter().position(|p| due(p.constraint()));
-            at.map(|at| pending.remove(at))
+            let at = pending.iter().position(|p| {
+                work::pulse(1);
+                due(p.constraint())
+            });
+            at.and_then(|at| pending.remove(at))
         };
+        work::tick(8)?;
         match next.as_deref() {
             None => return Ok(()),
             Some(Pending::Key(key)) => foreign_key::check_pending(host, key)?,

@@ -44,7 +44,7 @@ use pgsqlite_sql::routine::{Function, Language};
 use pgsqlite_types::array::Array;
 use pgsqlite_types::{oid, record, Datum, Oid, PgError, Result, SqlState};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -54,6 +54,8 @@ const DEEPEST: usize = 200;
 const STACK: usize = 512 << 10;
 /// Compiled functions kept per connection.
 const KEPT: usize = 256;
+/// A prepared statement takes several times the bytes of its text: none of a longer text is kept.
+const LONGEST_KEPT: usize = 32 << 10;
 
 /// What functions may do to data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -110,9 +112,9 @@ pub struct Runtime {
     /// what a COPY FROM leaves to be done after its last row
     copying: RefCell<after::Level>,
     /// what waits for the end of the transaction
-    pub(crate) pending: RefCell<Vec<Rc<after::Pending>>>,
+    pub(crate) pending: RefCell<VecDeque<Rc<after::Pending>>>,
     /// the same as it was at each savepoint
-    waited: RefCell<Vec<Vec<Rc<after::Pending>>>>,
+    waited: RefCell<Vec<VecDeque<Rc<after::Pending>>>>,
     /// what SET CONSTRAINTS has said
     pub(crate) modes: RefCell<crate::session::constraints::Modes>,
     /// statements of foreign keys: by constraint, table and kind
@@ -203,6 +205,11 @@ impl Runtime {
         self.statements.borrow_mut().clear();
     }
 
+    /// Whether anything waits for the end of the transaction.
+    pub fn has_pending(&self) -> bool {
+        !self.pending.borrow().is_empty()
+    }
+
     /// A transaction begins: nothing waits for its end.
     pub fn begin(&self) {
         self.pending.borrow_mut().clear();
@@ -212,7 +219,7 @@ impl Runtime {
     /// The savepoint of this number is made.
     pub fn savepoint(&self, number: usize) {
         let mut waited = self.waited.borrow_mut();
-        waited.resize(number, Vec::new());
+        waited.resize(number, VecDeque::new());
         waited.push(self.pending.borrow().clone());
     }
 
@@ -323,7 +330,7 @@ impl Runtime {
         }
         let statements = pgsqlite_sql::parse::parse(&format!("SELECT {text}"))?;
         let node = &statements.first().ok_or_else(|| PgError::internal("a condition that is none"))?.node;
-        let planned = statement::Planned::new(host, node, names, || names.types())?;
+        let planned = statement::Planned::of_stored_text(host, node, names, || names.types())?;
         let made = Rc::new((planned, names.sources.borrow().clone()));
         self.conditions.borrow_mut().insert(trigger, made.clone());
         Ok(made)
@@ -355,6 +362,10 @@ impl<'a> Host<'a> {
             let message = std::ffi::CStr::from_ptr(ffi::sqlite3_errmsg(self.db)).to_string_lossy().into_owned();
             (ffi::sqlite3_extended_errcode(self.db), message)
         };
+        // SAFETY: a live connection.
+        if code == ffi::SQLITE_ABORT_ROLLBACK && unsafe { ffi::sqlite3_get_autocommit(self.db) } == 0 {
+            return crate::scratch::given_up();
+        }
         let state = self.cell.state();
         crate::error::from_sqlite(code, &message, Some(&state.catalog))
     }
@@ -385,6 +396,9 @@ impl<'a> Host<'a> {
 
     /// Gives a statement back that has been reset.
     pub fn keep_statement(&self, sql: &str, statement: RawStatement) {
+        if sql.len() > LONGEST_KEPT {
+            return;
+        }
         let mut kept = self.routines().statements.borrow_mut();
         if kept.len() >= KEPT && !kept.contains_key(sql) {
             kept.clear();
@@ -410,6 +424,7 @@ impl<'a> Host<'a> {
             settings: &state.settings,
             names: &*state.names,
             user: state.user_oid,
+            rights: pgsqlite_sql::analyze::Rights::AskedNow,
         })
     }
 

@@ -72,7 +72,7 @@ pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datu
     if !t.part_of_several {
         named.before_statement()?;
     }
-    if let Some(updates) = &updates {
+    if let (Some(updates), false) = (&updates, t.part_of_several) {
         updates.before_statement()?;
     }
     let sets = (named.transition_set()?, updates.as_ref().map_or(Ok(None), Firing::transition_set)?);
@@ -91,7 +91,7 @@ pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datu
         }
     }
     result?;
-    if let Some(updates) = &updates {
+    if let (Some(updates), false) = (&updates, t.part_of_several) {
         after::statement(host, &updates.fires)?;
     }
     if !t.part_of_several {

@@ -8,7 +8,7 @@ use pgsqlite_sql::analyze::variables::Variables;
 use pgsqlite_sql::analyze::{analyze_in_function, Environment, Statement};
 use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_sql::plan::{Plan, Step as PlanStep, StepOutput, Tag};
-use pgsqlite_sql::typed::{Expr, ExprKind, Modify, Query, QueryBody};
+use pgsqlite_sql::typed::{Cte, CteBody, Expr, ExprKind, Modify, Query, QueryBody};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::cell::RefCell;
@@ -60,7 +60,28 @@ impl Planned {
         variables: &dyn Variables,
         parameters: impl FnOnce() -> Vec<Oid>,
     ) -> Result<Planned> {
+        Planned::read(host, node, variables, parameters, false)
+    }
+
+    /// As [`Planned::new`], of a text that is stored: its names were looked up when it was stored.
+    pub fn of_stored_text(
+        host: Host,
+        node: &NodeEnum,
+        variables: &dyn Variables,
+        parameters: impl FnOnce() -> Vec<Oid>,
+    ) -> Result<Planned> {
+        Planned::read(host, node, variables, parameters, true)
+    }
+
+    fn read(
+        host: Host,
+        node: &NodeEnum,
+        variables: &dyn Variables,
+        parameters: impl FnOnce() -> Vec<Oid>,
+        stored: bool,
+    ) -> Result<Planned> {
         let (plan, shortcut, modify, reads) = host.with_environment(|environment| -> Result<_> {
+            let environment = &if stored { environment.for_stored_text() } else { *environment };
             let statement = analyze_in_function(environment, node, variables)?;
             let shortcut = shortcut(&statement);
             let plan = pgsqlite_sql::lower::lower(environment, &statement, parameters())?;
@@ -68,10 +89,7 @@ impl Planned {
                 Statement::Query(query) => pgsqlite_sql::lower::tables_read(query),
                 _ => vec![],
             };
-            let modify = match statement {
-                Statement::Modify(modify) if plan.query.triggered.is_none() => Some(Box::new(modify)),
-                _ => None,
-            };
+            let modify = told_of(statement, &plan);
             Ok((plan, shortcut, modify, reads))
         })?;
         Ok(Planned { modify, reads, ..Planned::of(host, plan, shortcut) })
@@ -83,10 +101,7 @@ impl Planned {
             let environment = Environment { user: pgsqlite_sql::catalog::BOOTSTRAP_ROLE, ..*environment };
             let statement = analyze_in_function(&environment, node, variables)?;
             let plan = pgsqlite_sql::lower::lower(&environment, &statement, parameters)?;
-            let modify = match statement {
-                Statement::Modify(modify) if plan.query.triggered.is_none() => Some(Box::new(modify)),
-                _ => None,
-            };
+            let modify = told_of(statement, &plan);
             Ok((plan, modify))
         })?;
         Ok(Planned { modify, ..Planned::of(host, plan, None) })
@@ -376,6 +391,24 @@ pub(crate) fn told_more(
     }
 }
 
+/// The modification whose rows the error of a failed statement tells of. Of a query with data-modifying WITH queries the first one, if no
+/// other part of it modifies anything.
+fn told_of(statement: Statement, plan: &Plan) -> Option<Box<Modify>> {
+    match statement {
+        Statement::Modify(modify) if plan.query.triggered.is_none() => Some(Box::new(modify)),
+        Statement::Query(mut query) => {
+            let is_part = |cte: &Cte| matches!(cte.body, CteBody::Modify(_));
+            let alone =
+                query.ctes.iter().filter(|cte| is_part(cte)).count() == 1 && query.ctes.first().is_some_and(is_part);
+            match alone.then(|| query.ctes.swap_remove(0).body)? {
+                CteBody::Modify(modify) => Some(modify),
+                CteBody::Query(_) => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 /// A value as an error's DETAIL shows it.
 pub(super) fn printed_value(host: Host, ty: Oid, value: &Datum) -> Result<String> {
     let (settings, names) = {
@@ -466,22 +499,10 @@ pub(crate) fn step_once(host: Host, statement: &mut RawStatement) -> Result<Step
     statement.step().map_err(|_| host.error())
 }
 
-/// Rows into a temporary table. It cannot be dropped while statements around read: it is emptied.
-fn materialize(host: Host, table: &str, columns: usize, rows: Vec<Vec<Datum>>) -> Result<()> {
-    host.routines().temporary.set(true);
-    let name = format!("temp.\"{}\"", table.replace('"', "\"\""));
-    let names: Vec<String> = (1..=columns).map(|i| format!("c{i}")).collect();
-    host.exec(&format!("CREATE TABLE IF NOT EXISTS {name} ({}); DELETE FROM {name}", names.join(", ")))?;
-    let places: Vec<String> = (1..=columns).map(|i| format!("?{i}")).collect();
-    let text = format!("INSERT INTO {name} VALUES ({})", places.join(", "));
-    let mut insert = match host.prepare(&text) {
-        Ok(insert) => insert,
-        Err(_) => {
-            // that of another statement, with other columns
-            host.exec(&format!("DROP TABLE {name}; CREATE TABLE {name} ({})", names.join(", ")))?;
-            host.prepare(&text)?
-        }
-    };
+/// Rows into a table of the statement's own.
+pub(crate) fn materialize(host: Host, table: &str, columns: usize, rows: Vec<Vec<Datum>>) -> Result<()> {
+    crate::scratch::empty_table(host, table, columns)?;
+    let mut insert = host.prepare(&crate::scratch::insert(table, columns))?;
     for row in rows {
         // SAFETY: the row lives until the statement is reset.
         unsafe { bind(host, &mut insert, &row)? };

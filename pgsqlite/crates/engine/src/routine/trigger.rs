@@ -91,7 +91,7 @@ pub(crate) fn run(
     Ok(count)
 }
 
-/// Runs a data modification as part of another one: what comes after its rows comes with what that has left to be done.
+/// Runs a data modification as part of another one. Its AFTER triggers and checks wait with those of the outer one.
 pub(super) fn run_inside_level(host: Host, planned: &Planned, parameters: &[Datum]) -> Result<()> {
     match &planned.plan.query.triggered {
         Some(t) => {
@@ -211,7 +211,7 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
     if !t.part_of_several {
         part.fired.before_statement()?;
     }
-    if let Some(updates) = &part.updates {
+    if let (Some(updates), false) = (&part.updates, t.part_of_several) {
         updates.before_statement()?;
     }
     let proposed = all_rows(host, &t.rows, parameters)?;
@@ -219,7 +219,7 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
     let result = part.rows(proposed, parameters, &mut run, None);
     part.give_back();
     result?;
-    if let Some(updates) = &part.updates {
+    if let (Some(updates), false) = (&part.updates, t.part_of_several) {
         after::statement(host, &updates.fires)?;
     }
     if !t.part_of_several {
@@ -626,15 +626,9 @@ impl<'t, 'h> Part<'t, 'h> {
         let mut row = row.into_iter();
         let key = row.next().unwrap_or_default();
         if let Datum::Int(rowid) = key {
-            if !self.touched.insert(rowid) {
-                return Err(PgError::new(
-                    SqlState::CARDINALITY_VIOLATION,
-                    "ON CONFLICT DO UPDATE command cannot affect row a second time",
-                )
-                .hint(
-                    "Ensure that no rows proposed for insertion within the same command have duplicate constrained \
-                     values.",
-                ));
+            // (by this part, or by another part of the statement)
+            if !self.touched.insert(rowid) || host.cell.rows.is_touched(self.relation.oid, rowid) {
+                return Err(crate::udf::rows::affected_twice());
             }
         }
         let old: Vec<Datum> = row.by_ref().take(width).collect();
@@ -816,7 +810,7 @@ impl<'h> Firing<'h> {
         Ok(())
     }
 
-    /// Runs with the tables of REFERENCING in sight: temporary tables that nobody else knows.
+    /// Runs with the tables of REFERENCING in sight: tables of the statement's own ([`crate::scratch`]).
     fn with_transition_tables(
         &self,
         trigger: &Trigger,
@@ -835,7 +829,7 @@ impl<'h> Firing<'h> {
         let before = host.catalog();
         let mut with = (*before).clone();
         let mut made = Vec::new();
-        host.routines().temporary.set(true);
+        crate::scratch::attach(host)?;
         for (is_new, name) in [(false, &trigger.old_table), (true, &trigger.new_table)] {
             let Some(name) = name else { continue };
             let depth = host.routines().depth.get();
@@ -874,7 +868,7 @@ impl<'h> Firing<'h> {
                 tuples: None,
                 ..(*self.relation).clone()
             };
-            let quoted = format!("temp.\"{sqlite_name}\"");
+            let quoted = pgsqlite_sql::lower::scratch_name(&sqlite_name);
             let declared: Vec<String> = relation
                 .columns
                 .iter()

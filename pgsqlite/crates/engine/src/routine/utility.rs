@@ -134,7 +134,14 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
     };
     let raw = RawStatement { node: node.clone(), text: "".into(), offset: 0 };
     let names = CatalogNames { catalog: &catalog, search_path: &path };
-    let environment = Environment { catalog: &catalog, search_path: &path, settings: &settings, names: &names, user };
+    let environment = Environment {
+        catalog: &catalog,
+        search_path: &path,
+        settings: &settings,
+        names: &names,
+        user,
+        rights: pgsqlite_sql::analyze::Rights::AskedNow,
+    };
     let connection = host.connection()?;
     if let Some(sequences) = &host.cell.state().sequences {
         sequences.settle(&connection)?;

@@ -39,6 +39,8 @@ pub struct EngineConfig {
     /// A session whose client is silent in a transaction that has the writer slot ends after this time, if others wait for the slot.
     /// None: never.
     pub idle_writer_timeout: Option<Duration>,
+    /// A transaction that reads while the log grows to so many bytes ends ([`super::log_limit`]). None: none does.
+    pub log_limit: Option<u64>,
     /// None: the server serves this one file, databases cannot be made.
     pub databases: Option<DatabasesHandle>,
     /// How many of the pool's connections are kept for superusers.
@@ -63,6 +65,7 @@ impl EngineConfig {
             pool_size: 100,
             pool_timeout: Duration::from_secs(30),
             idle_writer_timeout: None,
+            log_limit: None,
             databases: None,
             founder: None,
             reserved_connections: 0,
@@ -103,6 +106,53 @@ pub struct SessionOptions {
     pub client_addr: Option<std::net::SocketAddr>,
     /// What SHOW says of the server's own settings (`port`, `max_connections` …), as it was started.
     pub server_settings: Arc<[(&'static str, String)]>,
+    /// Who answers `pg_reload_conf()` and shows the rules of who may come in.
+    pub host: HostHandle,
+}
+
+/// The program that serves the database, as far as SQL may ask it.
+pub trait Host: Send + Sync {
+    /// Begins to read the configuration again. Returns at once.
+    fn reload(&self);
+    /// What the file with the rules of who may come in has now. Errors: 58P01 where it cannot be read.
+    fn hba_file_rules(&self) -> Result<Vec<HbaFileRule>>;
+    /// What the file with the maps of user names has now. Errors: 58P01 where it cannot be read.
+    fn ident_file_mappings(&self) -> Result<Vec<IdentFileMapping>>;
+}
+
+/// A row of pg_hba_file_rules.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct HbaFileRule {
+    /// None: the rule stands for a flag.
+    pub line: Option<i64>,
+    pub kind: Option<&'static str>,
+    pub databases: Option<Vec<String>>,
+    pub users: Option<Vec<String>>,
+    pub address: Option<String>,
+    pub netmask: Option<String>,
+    pub method: Option<&'static str>,
+    pub options: Option<Vec<String>>,
+    pub error: Option<String>,
+}
+
+/// A row of pg_ident_file_mappings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct IdentFileMapping {
+    pub line: i64,
+    pub map: Option<String>,
+    pub system_user: Option<String>,
+    pub role: Option<String>,
+    pub error: Option<String>,
+}
+
+/// The program that serves the database; in a Rust program that uses the engine as a library there may be none.
+#[derive(Clone, Default)]
+pub struct HostHandle(pub Option<Arc<dyn Host>>);
+
+impl std::fmt::Debug for HostHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("HostHandle").field(&self.0.is_some()).finish()
+    }
 }
 
 /// One column of a result: what RowDescription says.
@@ -159,11 +209,11 @@ pub trait RowSink: Send {
     fn holds_answers(&self) -> bool {
         false
     }
-    /// Where the next row will stand, if what is given from now on can be taken back until a row or the end of a call has asked to pause.
+    /// The position of the next row in the output, for [`RowSink::take_back`]. None: rows cannot be taken back.
     fn mark(&self) -> Option<usize> {
         None
     }
-    /// What was given since [`RowSink::mark`] gave this has not been given.
+    /// Removes the rows that were added since [`RowSink::mark`] returned `mark`.
     fn take_back(&mut self, _mark: usize) {}
     /// COPY … TO STDOUT begins with this many columns (`formats`: one per column).
     fn copy_out(&mut self, _formats: &[Format]) -> Result<()> {

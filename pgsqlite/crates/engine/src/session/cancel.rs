@@ -13,6 +13,8 @@ use std::sync::Arc;
 enum Reason {
     User,
     StatementTimeout,
+    OldSnapshot,
+    ClientLost,
 }
 
 #[derive(Default)]
@@ -33,10 +35,14 @@ struct State {
     ends_statement: AtomicBool,
     /// the number of a client's silence in which its session is to end; 0: of none
     silence: AtomicU64,
+    /// [`crate::vfs::OldestReader::began`] of the read transaction that is to end; 0: none
+    old_snapshot: AtomicU64,
     /// something for a session whose client is silent: termination, a notification
     wake: tokio::sync::Notify,
     /// a request came while a statement runs
     stop: tokio::sync::Notify,
+    /// the session is terminated while it sends rows
+    give_up: tokio::sync::Notify,
 }
 
 /// Cancels what a session is running; cheap to clone, usable from any thread.
@@ -51,6 +57,11 @@ impl CancelHandle {
 
     pub(super) fn time_out(&self) {
         self.request(Reason::StatementTimeout);
+    }
+
+    /// The client has gone away while its statement runs.
+    pub(super) fn lose_client(&self) {
+        self.request(Reason::ClientLost);
     }
 
     fn request(&self, reason: Reason) {
@@ -76,6 +87,14 @@ impl CancelHandle {
         }
         self.0.stop.notify_one();
         self.0.wake.notify_one();
+        self.0.give_up.notify_one();
+    }
+
+    /// Resolves when the session is terminated, what runs included.
+    pub async fn terminated(&self) {
+        while !self.0.ends_statement.load(Ordering::SeqCst) {
+            self.0.give_up.notified().await;
+        }
     }
 
     /// The session ends with 57P01 when it is between statements; what runs may finish.
@@ -93,6 +112,19 @@ impl CancelHandle {
 
     pub(super) fn ends_silence(&self, number: u64) -> bool {
         self.0.silence.load(Ordering::Acquire) == number
+    }
+
+    /// The read transaction that began so ([`crate::vfs::OldestReader::began`]) ends with 72000: with the running statement, or with
+    /// the session if its client is silent.
+    pub(super) fn end_snapshot(&self, began: u64) {
+        self.0.old_snapshot.store(began, Ordering::Release);
+        self.request(Reason::OldSnapshot);
+        self.0.wake.notify_one();
+    }
+
+    /// Whether the read transaction that began so is to end.
+    pub(super) fn ends_snapshot(&self, began: u64) -> bool {
+        began != 0 && self.0.old_snapshot.load(Ordering::Acquire) == began
     }
 
     pub fn is_terminated(&self) -> bool {
@@ -160,6 +192,8 @@ impl CancelHandle {
             Some(Reason::StatementTimeout) => {
                 PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
             }
+            Some(Reason::ClientLost) => connection_lost(),
+            Some(Reason::OldSnapshot) => super::log_limit::too_old(),
             None if self.is_terminated() => terminated(),
             _ => PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
         }
@@ -174,6 +208,11 @@ impl CancelHandle {
             self.0.stop.notified().await;
         }
     }
+}
+
+/// 08006
+pub(super) fn connection_lost() -> PgError {
+    PgError::new(SqlState::CONNECTION_FAILURE, "connection to client lost").fatal()
 }
 
 /// 57P01

@@ -8,7 +8,7 @@ use crate::files::ServerFile;
 use pgsqlite_sql::parse::{ast, RawStatement};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{PgError, Result, SqlState};
-use std::io::{BufWriter, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,13 +69,27 @@ impl Session {
     async fn copy_to_file(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
         self.begin_copy_to(c, raw)?;
         let mut sink = match super::work::apart(|| open_to_write(self.server_files(), &c.filename)) {
-            Ok(file) => FileSink { file: BufWriter::with_capacity(PIECE, file) },
+            Ok(file) => FileSink { file, lines: Vec::with_capacity(PIECE) },
             Err(e) => {
                 self.abandon_copy_to();
                 return Err(e);
             }
         };
-        self.give_copy(&mut sink).await
+        loop {
+            let given = self.give_copy(&mut sink).await?;
+            // a file outlives a loss of power, as a client does: its rows have been on disk before
+            let written = match self.settle_seen().await {
+                Ok(()) => super::work::apart(|| sink.write()),
+                Err(e) => Err(e),
+            };
+            if !matches!(given, Execution::Paused) {
+                return written.map(|()| given);
+            }
+            if let Err(e) = written {
+                self.abandon_copy_to();
+                return Err(e);
+            }
+        }
     }
 }
 
@@ -149,9 +163,19 @@ fn access_error(what: &str, e: &std::io::Error) -> PgError {
     PgError::new(code, format!("{what}: {reason}"))
 }
 
-/// Writes the lines of COPY TO into a file.
+/// Collects the lines of COPY TO for a file, and asks for a pause when there are enough to write them.
 struct FileSink {
-    file: BufWriter<ServerFile>,
+    file: ServerFile,
+    lines: Vec<u8>,
+}
+
+impl FileSink {
+    /// Writes the lines that were collected.
+    fn write(&mut self) -> Result<()> {
+        self.file.write_all(&self.lines).map_err(|e| access_error("could not write to COPY file", &e))?;
+        self.lines.clear();
+        Ok(())
+    }
 }
 
 impl RowSink for FileSink {
@@ -165,11 +189,11 @@ impl RowSink for FileSink {
         Ok(())
     }
     fn copy_data(&mut self, data: &[u8]) -> Result<Flow> {
-        self.file.write_all(data).map_err(|e| access_error("could not write to COPY file", &e))?;
-        Ok(Flow::Continue)
+        self.lines.extend_from_slice(data);
+        Ok(if self.lines.len() < PIECE { Flow::Continue } else { Flow::Pause })
     }
     fn copy_done(&mut self) -> Result<()> {
-        self.file.flush().map_err(|e| access_error("could not write to COPY file", &e))
+        Ok(())
     }
 }
 

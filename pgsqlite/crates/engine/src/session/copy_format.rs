@@ -4,6 +4,7 @@
 //! Out: [`put_line`] appends a row.
 
 use super::copy_options::CopyOptions;
+use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 fn bad(message: impl Into<String>) -> PgError {
@@ -19,7 +20,7 @@ pub(super) fn put_line<'a>(
     values: impl ExactSizeIterator<Item = Option<&'a [u8]>>,
     quoted: &[bool],
     out: &mut Vec<u8>,
-) {
+) -> Result<()> {
     let single = values.len() == 1;
     for (i, value) in values.enumerate() {
         if i > 0 {
@@ -27,14 +28,15 @@ pub(super) fn put_line<'a>(
         }
         match value {
             None => out.extend_from_slice(options.null.as_bytes()),
-            Some(text) if options.csv => put_csv(options, text, quoted.get(i) == Some(&true), single, out),
-            Some(text) => put_text(options, text, out),
+            Some(text) if options.csv => put_csv(options, text, quoted.get(i) == Some(&true), single, out)?,
+            Some(text) => put_text(options, text, out)?,
         }
     }
     out.push(b'\n');
+    Ok(())
 }
 
-fn put_text(options: &CopyOptions, text: &[u8], out: &mut Vec<u8>) {
+fn put_text(options: &CopyOptions, text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let special = |byte: &u8| matches!(byte, 8..=13 | b'\\') || *byte == options.delimiter;
     let mut rest = text;
     // most values have nothing to escape: what lies between is copied at once
@@ -51,26 +53,54 @@ fn put_text(options: &CopyOptions, text: &[u8], out: &mut Vec<u8>) {
         };
         out.extend_from_slice(&[b'\\', letter]);
         rest = &rest[at + 1..];
+        work::tick(1)?;
     }
     out.extend_from_slice(rest);
+    Ok(())
 }
 
-fn put_csv(options: &CopyOptions, text: &[u8], force: bool, single: bool, out: &mut Vec<u8>) {
+fn put_csv(options: &CopyOptions, text: &[u8], force: bool, single: bool, out: &mut Vec<u8>) -> Result<()> {
     let special = |b: &u8| *b == options.delimiter || *b == options.quote || *b == b'\n' || *b == b'\r';
     // what looks like NULL, or like the end of the data, is told from it by quotes
     let quoted = force || text == options.null.as_bytes() || single && text == b"\\." || text.iter().any(special);
     if !quoted {
         out.extend_from_slice(text);
-        return;
+        return Ok(());
     }
     out.push(options.quote);
-    for &byte in text {
+    let mut looks = Looks::default();
+    for (i, &byte) in text.iter().enumerate() {
+        looks.at(i)?;
         if byte == options.quote || byte == options.escape {
             out.push(options.escape);
         }
         out.push(byte);
     }
     out.push(options.quote);
+    Ok(())
+}
+
+/// Where in a long line or message requests are looked at next.
+struct Looks {
+    next: usize,
+}
+
+impl Default for Looks {
+    fn default() -> Looks {
+        Looks { next: work::PIECE }
+    }
+}
+
+impl Looks {
+    /// Called at each byte, so that it costs a comparison. Errors: those of requests.
+    #[inline]
+    fn at(&mut self, place: usize) -> Result<()> {
+        if place < self.next {
+            return Ok(());
+        }
+        self.next = place + work::PIECE;
+        work::tick(work::PIECE)
+    }
 }
 
 // --- in: lines ---------------------------------------------------------------------------------------------------------
@@ -192,7 +222,9 @@ impl Lines {
             self.begun = true;
             self.number += 1;
         }
+        let mut looks = Looks { next: self.scan + work::PIECE };
         while let Some(&byte) = self.buffer.get(self.scan) {
+            looks.at(self.scan)?;
             let following = self.buffer.get(self.scan + 1).copied();
             match byte {
                 b'\r' if !self.in_quote => {
@@ -349,16 +381,17 @@ impl Fields {
         if options.csv {
             self.split_csv(options, line)
         } else {
-            self.split_text(options, line);
-            Ok(())
+            self.split_text(options, line)
         }
     }
 
-    fn split_text(&mut self, options: &CopyOptions, line: &[u8]) {
+    fn split_text(&mut self, options: &CopyOptions, line: &[u8]) -> Result<()> {
         let mut i = 0;
+        let mut looks = Looks::default();
         loop {
             let (begin, out) = (i, self.bytes.len());
             while i < line.len() && line[i] != options.delimiter {
+                looks.at(i)?;
                 if line[i] != b'\\' || i + 1 == line.len() {
                     self.bytes.push(line[i]);
                     i += 1;
@@ -403,7 +436,7 @@ impl Fields {
             let null = &line[begin..i] == options.null.as_bytes();
             self.ends.push((!null).then_some(out..self.bytes.len()));
             if i == line.len() {
-                return;
+                return Ok(());
             }
             i += 1;
         }
@@ -411,10 +444,12 @@ impl Fields {
 
     fn split_csv(&mut self, options: &CopyOptions, line: &[u8]) -> Result<()> {
         let mut i = 0;
+        let mut looks = Looks::default();
         loop {
             let (begin, out) = (i, self.bytes.len());
             let mut saw_quote = false;
             while i < line.len() && line[i] != options.delimiter {
+                looks.at(i)?;
                 let byte = line[i];
                 i += 1;
                 if byte != options.quote {
@@ -423,6 +458,7 @@ impl Fields {
                 }
                 saw_quote = true;
                 loop {
+                    looks.at(i)?;
                     let Some(&byte) = line.get(i) else { return Err(bad("unterminated CSV quoted field")) };
                     i += 1;
                     if byte == options.escape {
@@ -476,7 +512,7 @@ mod tests {
 
     fn written(options: &CopyOptions, values: &[Option<&str>]) -> String {
         let mut out = Vec::new();
-        put_line(options, values.iter().map(|v| v.map(str::as_bytes)), &[], &mut out);
+        put_line(options, values.iter().map(|v| v.map(str::as_bytes)), &[], &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

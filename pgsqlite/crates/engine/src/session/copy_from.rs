@@ -69,7 +69,10 @@ impl Session {
         let r = c.relation.as_ref().ok_or_else(|| PgError::internal("COPY FROM without a table"))?;
         self.copy_relation(r)?;
         let everything = !self.copy_relation(r)?.triggers.is_empty();
-        self.begin_write_of("COPY FROM", &raw.text, crate::locks::Mode::RowExclusive, everything).await?;
+        let private = self.fills_temporary_alone(&*self.copy_relation(r)?) && self.begin_temporary()?;
+        if !private {
+            self.begin_write_of("COPY FROM", &raw.text, crate::locks::Mode::RowExclusive, everything).await?;
+        }
         // what waited for the writer slot may have changed the table: it is looked up now
         self.begin_statement().await?;
         let relation = self.copy_relation(r)?;

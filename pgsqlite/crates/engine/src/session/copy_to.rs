@@ -181,7 +181,7 @@ impl RowSink for CopyOutSink<'_> {
         self.sink.copy_out(&vec![self.out.options.format(); columns.len()])?;
         if self.out.options.header != Header::No {
             let names = columns.iter().map(|c| Some(c.name.as_bytes()));
-            put_line(&self.out.options, names, &[], &mut self.line);
+            put_line(&self.out.options, names, &[], &mut self.line)?;
             self.sink.copy_data(&self.line)?;
         }
         Ok(())
@@ -223,7 +223,7 @@ impl RowSink for CopyOutSink<'_> {
             self.ends.push(Some(start..self.value.len()));
         }
         let values = self.ends.iter().map(|end| end.as_ref().map(|r| &self.value[r.clone()]));
-        put_line(&self.out.options, values, &self.out.quoted, &mut self.line);
+        put_line(&self.out.options, values, &self.out.quoted, &mut self.line)?;
         self.sink.copy_data(&self.line)
     }
 

@@ -16,8 +16,16 @@ use pgsqlite_sql::lower::exclusion::{exclusion, Exclusion};
 use pgsqlite_sql::lower::{rowid_name, table_name};
 use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_types::codec::Context;
+use pgsqlite_types::work;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
+
+impl Watch {
+    /// Whether tables are watched.
+    pub(super) fn watches(&self) -> bool {
+        self.on
+    }
+}
 
 /// What a transaction knows of its deferrable keys.
 #[derive(Debug, Default)]
@@ -157,7 +165,8 @@ impl Session {
         let waits =
             self.catalog().tables_with_deferrable_keys().any(|t| t.deferrable_keys().any(|c| modes.is_deferred(c)));
         let connection = self.connection()?;
-        let checked = if waits {
+        // (after ROLLBACK TO a key may be deferred again that is immediate now: what was written before the savepoint stays noted)
+        let checked = if waits || !self.transaction.savepoints.is_empty() {
             connection.written().now()
         } else {
             connection.written().clear();
@@ -232,8 +241,18 @@ impl Session {
         Ok(self.key_violated(0, |_| true)?.map(|(table, _)| table.name.clone()).filter(|table| table == name))
     }
 
-    /// The first row written after `since` that has one of the wanted keys twice.
+    /// The first row written after `since` that has one of the wanted keys twice. Errors: also those of requests.
     fn key_violated(
+        &self,
+        since: u64,
+        wanted: impl Fn(&Constraint) -> bool,
+    ) -> Result<Option<(Arc<Relation>, PgError)>> {
+        // (it only reads: what has been written stays)
+        let interrupt = Some(self.connection()?.interrupt_handle());
+        self.cancel.work(self.begins_here(), interrupt, || self.find_violated(since, wanted))
+    }
+
+    fn find_violated(
         &self,
         since: u64,
         wanted: impl Fn(&Constraint) -> bool,
@@ -244,6 +263,7 @@ impl Session {
         // (when, table, its rows, row)
         let mut events: Vec<(u64, &Arc<Relation>, Arc<Rows>, Option<i64>)> = Vec::new();
         for table in view.catalog.tables_with_deferrable_keys() {
+            work::tick(1)?;
             let Some(rows) = connection.written().of(table.temporary, &table.sqlite_name).cloned().map(Arc::new) else {
                 continue;
             };
@@ -252,11 +272,13 @@ impl Session {
                 continue;
             }
             for rowid in rows.since(since) {
+                work::tick(1)?;
                 events.push((rows.when(rowid).unwrap_or(0), table, rows.clone(), Some(rowid)));
             }
         }
         events.sort_by_key(|e| e.0);
         for (_, table, rows, rowid) in events {
+            work::tick(1)?;
             for constraint in table.deferrable_keys().filter(|c| wanted(c)) {
                 let key = self.with_environment(&view, |environment| Key::new(environment, table, constraint))?;
                 let Some(values) = key.violation(connection, &rows, rowid)? else { continue };

@@ -11,7 +11,7 @@ use pgsqlite_sql::analyze::{analyze, row_security_counts, Environment, Statement
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::lower::proposed::{proposed_rows, Proposed, Reference, UniqueKey};
 use pgsqlite_sql::plan::Tag;
-use pgsqlite_sql::typed::Modify;
+use pgsqlite_sql::typed::{Cte, CteBody, Modify};
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::collections::HashSet;
@@ -30,7 +30,7 @@ impl Session {
         if !may_tell_more(&error) {
             return error;
         }
-        match self.find_violation(prepared, parameters, error.code()) {
+        match self.find_violation(prepared, parameters, &error) {
             Ok(Some(found)) => match &error.fields().context {
                 Some(context) => found.context(context.clone()),
                 None => found,
@@ -43,15 +43,36 @@ impl Session {
         }
     }
 
-    fn find_violation(&mut self, prepared: &Prepared, parameters: &[Datum], code: SqlState) -> Result<Option<PgError>> {
+    fn find_violation(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Datum],
+        error: &PgError,
+    ) -> Result<Option<PgError>> {
+        let code = error.code();
         let view = self.view();
-        let proposed = self.with_environment(&view, |environment| {
+        let (proposed, first) = self.with_environment(&view, |environment| {
             let (statement, _) = analyze(environment, &prepared.statement.node, &prepared.parameters)?;
-            match &statement {
-                Statement::Modify(modify) => proposed_of(environment, modify),
-                Statement::Query(_) | Statement::Rewritten(_) => Ok(None),
-            }
+            Ok(match &statement {
+                Statement::Modify(modify) => {
+                    (proposed_of(environment, modify)?, first_in_with(environment, &modify.ctes))
+                }
+                Statement::Query(query) => (None, first_in_with(environment, &query.ctes)),
+                Statement::Rewritten(_) => (None, None),
+            })
         })?;
+        let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        if let Some(first) = &first {
+            // (another part of the statement may have failed: it must be the error that was met)
+            let constraint = |f: &PgError| {
+                (f.code(), f.fields().table.clone(), f.fields().constraint.clone(), f.fields().column.clone())
+            };
+            let found = violation(first, catalog, context, connection, parameters, code)?;
+            if let Some(found) = found.filter(|found| constraint(found) == constraint(error)) {
+                return Ok(Some(found));
+            }
+        }
         let Some(proposed) = proposed else { return Ok(None) };
         let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
@@ -89,6 +110,14 @@ pub(crate) fn proposed_of(environment: &Environment, modify: &Modify) -> Result<
         return Ok(None);
     }
     proposed_rows(environment, modify)
+}
+
+/// The same of the first WITH query, if it is a modification: those after it may read what it gives.
+fn first_in_with(environment: &Environment, ctes: &[Cte]) -> Option<Proposed> {
+    match &ctes.first()?.body {
+        CteBody::Modify(modify) => proposed_of(environment, modify).ok().flatten(),
+        CteBody::Query(_) => None,
+    }
 }
 
 /// Whether an error is one that the proposed rows tell more of.

@@ -1,9 +1,10 @@
 //! EXPLAIN: SQLite's query plan, and with ANALYZE what the statement's execution took.
 //!
-//! The plan is SQLite's ([`super::explain_plan`]), told in PostgreSQL's terms and formats ([`super::explain_format`]). SQLite knows no
-//! costs, buffers, log records or times per node (the root's are measured here), and no setting changes its plans: the options that ask for these are taken, and
-//! nothing is shown for them.
+//! The plan is SQLite's ([`super::explain_plan`]), in PostgreSQL's terms and formats ([`super::explain_format`]). Costs are estimated here
+//! ([`super::explain_costs`]). SQLite knows no buffers, log records or times per node (the root's are measured here), and no setting changes its plans:
+//! the options that ask for these are taken, and nothing is shown for them.
 
+use super::explain_costs;
 use super::explain_format::{self, Explained, Format as Layout};
 use super::explain_plan;
 use super::plans::{Body, Prepared};
@@ -20,6 +21,8 @@ pub(super) struct Options {
     analyze: bool,
     verbose: bool,
     settings: bool,
+    /// by default true
+    costs: Option<bool>,
     /// how long until the first and the last row; by default with ANALYZE
     timing: Option<bool>,
     /// Planning Time and Execution Time; by default with ANALYZE
@@ -55,7 +58,8 @@ pub(super) fn options(nodes: &[ast::Node]) -> Result<Options> {
             "settings" => options.settings = truth(option)?,
             "timing" => options.timing = Some(truth(option)?),
             "wal" => wal = truth(option)?,
-            "costs" | "buffers" => {
+            "costs" => options.costs = Some(truth(option)?),
+            "buffers" => {
                 truth(option)?;
             }
             "format" => {
@@ -88,6 +92,11 @@ pub(super) fn options(nodes: &[ast::Node]) -> Result<Options> {
         }
     }
     Ok(options)
+}
+
+/// Whether the statement that is explained is run, too (ANALYZE).
+pub(super) fn runs(e: &ast::ExplainStmt) -> bool {
+    options(&e.options).is_ok_and(|options| options.analyze)
 }
 
 fn format_name(option: &ast::DefElem) -> Result<&str> {
@@ -206,6 +215,9 @@ impl Session {
             if summary {
                 times.push(("Execution Time", milliseconds(ran.took)));
             }
+        }
+        if options.costs.unwrap_or(true) {
+            explain_costs::estimate(&mut root, &self.catalog(), plan.columns.as_deref());
         }
         let explained = Explained { plan: root, settings: options.settings, analyzed: options.analyze, times };
         let lines = explain_format::print(&explained, options.format);

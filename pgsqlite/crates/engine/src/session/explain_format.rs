@@ -64,6 +64,9 @@ fn title(node: &Node) -> String {
         }
         title.push_str(&pgsqlite_sql::deparse::quote_identifier(name));
     }
+    if let Some(e) = &node.estimate {
+        title.push_str(&format!("  (cost={:.2}..{:.2} rows={:.0} width={})", e.startup, e.total, e.rows, e.width));
+    }
     match &node.actual {
         Some(actual) if actual.loops == 0 => title.push_str(" (never executed)"),
         Some(actual) => {
@@ -155,6 +158,12 @@ fn group(node: &Node) -> Vec<(&'static str, Item)> {
     };
     let number = |number: String| Item::Value(Value::Number(number));
     out.extend(own(0));
+    if let Some(e) = &node.estimate {
+        out.push(("Startup Cost", number(format!("{:.2}", e.startup))));
+        out.push(("Total Cost", number(format!("{:.2}", e.total))));
+        out.push(("Plan Rows", number(format!("{:.0}", e.rows))));
+        out.push(("Plan Width", number(e.width.to_string())));
+    }
     if let Some(actual) = &node.actual {
         if let Some((first, last)) = node.times {
             out.push(("Actual Startup Time", Item::Value(Value::Number(format!("{first:.3}")))));

@@ -29,6 +29,10 @@ pub(super) struct Node {
     pub relationship: &'static str,
     pub subplan: Option<String>,
     pub properties: Vec<(&'static str, Value)>,
+    /// the table that it names
+    pub table: Option<pgsqlite_types::Oid>,
+    /// what is expected of it, if COSTS are shown
+    pub estimate: Option<super::explain_costs::Estimate>,
     /// what it gave, if the statement ran and it is known
     pub actual: Option<Actual>,
     /// else the rows that it came by in all its loops, those that conditions then ruled out among them
@@ -46,6 +50,8 @@ impl Node {
             relationship: "",
             subplan: None,
             properties: vec![],
+            table: None,
+            estimate: None,
             actual: None,
             visited: None,
             times: None,
@@ -116,7 +122,6 @@ pub(super) fn tree(
     if plan.rewritten.is_some() {
         return Err(PgError::not_supported("EXPLAIN of a statement that rules rewrite"));
     }
-    let mut made = Vec::new();
     let mut nodes = Vec::new();
     let mut read = || -> Result<()> {
         for (i, step) in plan.steps.iter().enumerate() {
@@ -140,22 +145,13 @@ pub(super) fn tree(
             nodes.push(node);
             // while a plan with several steps is shown, the tables between them must be there
             if let StepOutput::Materialize { table, columns } = &step.output {
-                let names: Vec<String> = (1..=*columns).map(|i| format!("c{i}")).collect();
-                let table = table.replace('"', "\"\"");
-                connection.exec(&format!(
-                    "DROP TABLE IF EXISTS temp.\"{table}\"; CREATE TEMP TABLE \"{table}\" ({})",
-                    names.join(", ")
-                ))?;
-                made.push(table);
+                let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
+                crate::scratch::empty_table(host, table, *columns)?;
             }
         }
         Ok(())
     };
-    let result = read();
-    for table in made {
-        connection.exec(&format!("DROP TABLE IF EXISTS temp.\"{table}\""))?;
-    }
-    result?;
+    read()?;
     let mut root = nodes.pop().ok_or_else(|| PgError::internal("a plan without steps"))?;
     let operation = match plan.tag {
         Tag::Select => None,
@@ -276,7 +272,8 @@ fn aliases(sql: &str) -> HashMap<String, Source> {
     out
 }
 
-fn named(node: Node, relation: &Relation, catalog: &Catalog, verbose: bool) -> Node {
+fn named(mut node: Node, relation: &Relation, catalog: &Catalog, verbose: bool) -> Node {
+    node.table = Some(relation.oid);
     let node = node.text("Relation Name", &relation.name);
     let node = match verbose {
         true => node.text("Schema", catalog.schema_name(relation.schema)),

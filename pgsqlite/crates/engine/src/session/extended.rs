@@ -31,7 +31,7 @@ impl Session {
         let text: Arc<str> = text.into();
         self.observe_begin(text.clone());
         let statements = self.parse_text(&text)?;
-        self.tell_truncated(&text);
+        self.tell_truncated(&text)?;
         if statements.len() > 1 {
             return Err(PgError::new(
                 SqlState::SYNTAX_ERROR,
@@ -39,14 +39,14 @@ impl Session {
             ));
         }
         let raw = statements.first().cloned();
-        let (prepared, view) = match &raw {
+        let (prepared, view, denied) = match &raw {
             Some(raw) => {
                 self.check_not_failed(&raw.node)?;
                 self.begin_statement().await?;
-                let (prepared, view) = self.plan(raw, parameter_types)?;
-                (Some(prepared), view)
+                let (prepared, view, denied) = self.plan_or_describe(raw, parameter_types)?;
+                (Some(prepared), view, denied)
             }
-            None => (None, self.view()),
+            None => (None, self.view(), false),
         };
         if self.statements.contains_key(name) {
             return Err(PgError::new(
@@ -63,6 +63,7 @@ impl Session {
             raw,
             prepared,
             view,
+            denied,
         };
         self.statements.insert(name.to_string(), statement);
         Ok(())
@@ -82,7 +83,7 @@ impl Session {
         };
         self.refresh_catalog()?;
         let statement = self.statements.get(name).ok_or_else(missing)?;
-        if self.view().plans_as(&statement.view) {
+        if !statement.denied && self.view().plans_as(&statement.view) {
             return Ok(statement.prepared.clone());
         }
         let Some(raw) = statement.raw.clone() else { return Ok(None) };
@@ -95,13 +96,18 @@ impl Session {
             }
         }
         if let Some(statement) = self.statements.get_mut(name) {
-            (statement.prepared, statement.view) = (Some(new.clone()), view);
+            (statement.prepared, statement.view, statement.denied) = (Some(new.clone()), view, false);
         }
         Ok(Some(new))
     }
 
     pub async fn describe_statement(&mut self, name: &str) -> Result<StatementDescription> {
-        let plan = self.current_plan(name)?;
+        let described = self.statements.get(name).filter(|s| s.denied).and_then(|s| s.prepared.clone());
+        let plan = match described {
+            None => self.current_plan(name)?,
+            // (whether it may run is asked when it is bound)
+            described => described,
+        };
         Ok(match plan {
             Some(p) => StatementDescription { parameters: p.parameters.clone(), columns: p.columns.clone() },
             None => StatementDescription { parameters: vec![], columns: None },
@@ -117,6 +123,8 @@ impl Session {
         values: &[Option<&[u8]>],
         result_formats: &[Format],
     ) -> Result<()> {
+        // what a portal is bound to stays with the session
+        pgsqlite_types::memory::check()?;
         let prepared = self.current_plan(statement)?;
         let wanted = prepared.as_ref().map_or(0, |p| p.parameters.len());
         if values.len() != wanted {
@@ -250,6 +258,9 @@ impl Session {
             return Ok(Execution::Paused);
         }
         self.begin_running();
+        if taken.is_new() && !portal.starts_with('\0') {
+            self.log_execution(portal, taken.prepared.as_deref());
+        }
         let began = std::time::Instant::now();
         let mut ended = false;
         let mut result = if taken.ran_once() {

@@ -1,41 +1,38 @@
 //! Beginning to write while another program has the database locked.
 
 use super::Session;
+use crate::connection::Connection;
 use crate::patience::pause;
 use crate::statistics::activity::Wait;
 use pgsqlite_types::{PgError, Result, SqlState};
-use std::time::{Duration, Instant};
 
 impl Session {
-    /// BEGIN IMMEDIATE, in the writer slot. Other programs that write are waited for as other sessions are. Errors: 55P03 after
-    /// lock_timeout, 57014, 57P01.
+    /// In the writer slot: BEGIN IMMEDIATE, or, in a transaction that has changed temporary tables alone ([`super::private`]), the write
+    /// lock on the newest snapshot. Other programs that write are waited for as other sessions are: the wait ends with what ends any
+    /// other ([`super::waiting`]). Errors: 55P03 after lock_timeout, 57014, 57P01, 08006.
     pub(super) async fn begin_immediate(&mut self) -> Result<()> {
-        if self.connection()?.try_begin_immediate()? {
+        let (engine, goes_on) = (self.engine.clone(), self.transaction.sqlite);
+        let attempt = move |connection: &Connection| match goes_on {
+            false => connection.try_begin_immediate(),
+            true => engine.renew_snapshot(connection).and_then(|()| connection.try_write_lock()),
+        };
+        if attempt(self.connection()?)? {
             return Ok(());
         }
-        self.activity.set_wait(Wait::Writer);
-        let result = self.wait_for_other_programs().await;
-        self.activity.set_wait(Wait::Nothing);
-        result
-    }
-
-    async fn wait_for_other_programs(&mut self) -> Result<()> {
-        let limit = self.gucs.often.lock_timeout;
-        let until = (limit > 0).then(|| Instant::now() + Duration::from_millis(limit));
-        for attempts in 0.. {
-            tokio::select! {
-                biased;
-                stopped = self.cancel.requested() => return Err(stopped),
-                () = tokio::time::sleep(pause(attempts)) => {}
+        let (server, limits) = (self.server.clone(), self.limits());
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let begun = async move {
+            for attempts in 0.. {
+                tokio::time::sleep(pause(attempts)).await;
+                if attempt(connection)? {
+                    break;
+                }
             }
-            if self.connection()?.try_begin_immediate()? {
-                return Ok(());
-            }
-            if until.is_some_and(|until| Instant::now() >= until) {
-                return Err(PgError::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout")
-                    .detail("Another program has the database file locked."));
-            }
-        }
-        Err(PgError::internal("an endless wait has ended"))
+            Ok(())
+        };
+        server.wait(Wait::OtherProgram, limits, begun).await.map_err(|e| match e.code() {
+            SqlState::LOCK_NOT_AVAILABLE => e.detail("Another program has the database file locked."),
+            _ => e,
+        })
     }
 }

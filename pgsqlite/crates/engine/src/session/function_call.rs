@@ -59,7 +59,7 @@ impl Session {
         if let (true, Some(last)) = (proc.variadic != 0, arguments.last_mut()) {
             last.insert_str(0, "VARIADIC ");
         }
-        let name = quote_identifier(proc.name);
+        let name = quote_identifier(&proc.name);
         let text = format!("SELECT {}.{name}({})", quote_identifier(schema), arguments.join(", "));
         let statements = self.parse_text(&text)?;
         let [raw] = &statements[..] else { return Err(PgError::internal("a call that is not one statement")) };

@@ -3,6 +3,7 @@
 use super::accepted_settings;
 pub use super::guc_values::parse_bool;
 use super::guc_values::{self, bound, display, parse_number};
+use super::logged_statements::Class;
 use super::setting_rights::{self, Permit};
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::Catalog;
@@ -158,9 +159,23 @@ pub struct Often {
     pub deadlock_timeout: u64,
     pub idle_session_timeout: u64,
     pub idle_in_transaction_session_timeout: u64,
+    /// after how long a running statement's client is looked after
+    pub client_connection_check_interval: u64,
     /// synchronous_commit: a commit is told when it is on disk
     pub waits_for_disk: bool,
     pub default_transaction_read_only: bool,
+    /// bytes; None: no limit
+    pub temp_file_limit: Option<u64>,
+    /// an error ends the session
+    pub exits_on_error: bool,
+    /// others see what the session does
+    pub tracks_activities: bool,
+    /// rows that statements return and change are counted
+    pub tracks_counts: bool,
+    /// the class of statements up to which the log is told of them before they run; None: it is not
+    pub(super) log_statement: Option<Class>,
+    /// the log is told how long each statement took
+    pub log_duration: bool,
 }
 
 impl Often {
@@ -170,8 +185,15 @@ impl Often {
         deadlock_timeout: 1000,
         idle_session_timeout: 0,
         idle_in_transaction_session_timeout: 0,
+        client_connection_check_interval: 0,
         waits_for_disk: true,
         default_transaction_read_only: false,
+        temp_file_limit: None,
+        exits_on_error: false,
+        tracks_activities: true,
+        tracks_counts: true,
+        log_statement: None,
+        log_duration: false,
     };
 
     /// Follows a setting that has got this (canonical) value.
@@ -182,8 +204,34 @@ impl Often {
             "deadlock_timeout" => &mut self.deadlock_timeout,
             "idle_session_timeout" => &mut self.idle_session_timeout,
             "idle_in_transaction_session_timeout" => &mut self.idle_in_transaction_session_timeout,
+            "client_connection_check_interval" => &mut self.client_connection_check_interval,
+            "exit_on_error" => {
+                self.exits_on_error = value == "on";
+                return;
+            }
+            "track_activities" => {
+                self.tracks_activities = value == "on";
+                return;
+            }
+            "track_counts" => {
+                self.tracks_counts = value == "on";
+                return;
+            }
+            "log_statement" => {
+                self.log_statement = Class::of_setting(value);
+                return;
+            }
+            "log_duration" => {
+                self.log_duration = value == "on";
+                return;
+            }
             "synchronous_commit" => {
                 self.waits_for_disk = value != "off";
+                return;
+            }
+            "temp_file_limit" => {
+                let kib = parse_number(value, definition.unit, true).unwrap_or(-1.0);
+                self.temp_file_limit = (kib >= 0.0).then_some(kib as u64 * 1024);
                 return;
             }
             "default_transaction_read_only" => {

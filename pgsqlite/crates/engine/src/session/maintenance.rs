@@ -3,6 +3,7 @@
 //! The file is one SQLite database: VACUUM rewrites all of it whatever tables it names, and a lock on a table is the writer slot.
 
 use super::Session;
+use crate::locks::Mode;
 use pgsqlite_sql::analyze::{find_relation, Environment};
 use pgsqlite_sql::builtins::catalog::system_relations;
 use pgsqlite_sql::catalog::{Relation, RelationKind, BOOTSTRAP_ROLE};
@@ -136,6 +137,23 @@ impl Session {
             self.need_no_block("VACUUM")?;
         }
         let mut tables = Vec::new();
+        let owns_database = self.owns(self.catalog().properties.owner);
+        let verb = if v.is_vacuumcmd { "vacuum" } else { "analyze" };
+        if v.rels.is_empty() && !owns_database {
+            // those of others are passed over
+            for relation in self.catalog().relations.values().filter(|r| r.is_stored()) {
+                match self.owns(relation.owner) {
+                    true => tables.push(relation.clone()),
+                    false => self.warn(
+                        SqlState::WARNING,
+                        format!("skipping \"{}\" --- only table or database owner can {verb} it", relation.name),
+                    ),
+                }
+            }
+            if tables.is_empty() {
+                return Ok(command.into());
+            }
+        }
         for node in &v.rels {
             let Some(NodeEnum::VacuumRelation(rel)) = &node.node else { return Err(PgError::internal("VACUUM")) };
             let r = rel.relation.as_ref().ok_or_else(|| PgError::internal("VACUUM without a table"))?;
@@ -146,7 +164,6 @@ impl Session {
                 ));
             }
             let relation = self.named_relation(r)?;
-            let verb = if v.is_vacuumcmd { "vacuum" } else { "analyze" };
             let catalog = is_catalog(&relation);
             if !catalog && !matches!(relation.kind, RelationKind::Table | RelationKind::MaterializedView { .. }) {
                 self.warn(
@@ -155,9 +172,10 @@ impl Session {
                 );
                 continue;
             }
-            if !self.owns(relation.owner) {
+            let shared = catalog && SHARED_CATALOGS.contains(&&*relation.name);
+            if !self.owns(relation.owner) && (!owns_database || shared) {
                 let who = match catalog {
-                    true if SHARED_CATALOGS.contains(&&*relation.name) => "superuser",
+                    true if shared => "superuser",
                     true => "superuser or database owner",
                     false => "table or database owner",
                 };
@@ -173,6 +191,19 @@ impl Session {
         if !v.rels.is_empty() && tables.is_empty() {
             return Ok(command.into());
         }
+        self.take_slot_of(&raw.text, Mode::ShareUpdateExclusive, v.rels.is_empty()).await?;
+        let catalog = self.catalog();
+        let mut left = Vec::new();
+        for table in tables {
+            match catalog.relation(table.oid) {
+                Some(table) => left.push(table.clone()),
+                None => self.warn(
+                    SqlState::WARNING,
+                    format!("skipping {verb} of \"{}\" --- relation no longer exists", table.name),
+                ),
+            }
+        }
+        let tables = left;
         if v.is_vacuumcmd {
             self.vacuum(verbose).await?;
         }
@@ -183,7 +214,7 @@ impl Session {
                 let database = if table.temporary { "temp" } else { "main" };
                 self.run_long(&format!("ANALYZE {database}.{}", quoted(&table.sqlite_name)))?;
             }
-            if v.rels.is_empty() {
+            if v.rels.is_empty() && owns_database {
                 self.run_long("ANALYZE main")?;
             }
             if verbose {
@@ -356,6 +387,25 @@ impl Session {
             T::Undefined => return Err(PgError::internal("undefined kind of REINDEX")),
         };
         self.begin_slot(false).await?;
+        // what has waited for the slot looks at the catalog again: what is named must be there still, the others are passed over
+        self.begin_statement().await?;
+        let tables: Vec<Arc<Relation>> = match kind {
+            T::ReindexObjectTable => vec![named(self)?],
+            T::ReindexObjectIndex => {
+                let index = named(self)?;
+                let table = match &index.kind {
+                    RelationKind::Index(index) => self.catalog().relation(index.table).cloned(),
+                    _ => None,
+                };
+                table.into_iter().collect()
+            }
+            _ => {
+                let catalog = self.catalog();
+                tables.iter().filter_map(|t| catalog.relation(t.oid).cloned()).collect()
+            }
+        };
+        // SQLite looks names of REINDEX up in the schema as the connection has it, even if that is an old one: it is read anew here
+        self.connection()?.take_snapshot()?;
         let oids: Vec<Oid> = tables.iter().map(|t| t.oid).collect();
         for table in tables {
             let database = if table.temporary { "temp" } else { "main" };

@@ -23,6 +23,7 @@ mod brief;
 mod cancel;
 mod characteristics;
 pub mod client_text;
+mod collected;
 pub(crate) mod constraints;
 mod copy;
 mod copy_binary;
@@ -36,6 +37,7 @@ mod cursor;
 mod deferred_keys;
 pub(crate) mod diagnose;
 mod explain;
+mod explain_costs;
 mod explain_counts;
 mod explain_format;
 mod explain_plan;
@@ -46,6 +48,9 @@ mod function_cursors;
 pub mod guc;
 pub(crate) mod guc_values;
 mod identity;
+pub(crate) mod log_limit;
+mod logged_statements;
+mod long_texts;
 mod maintenance;
 mod natives;
 mod objects;
@@ -53,6 +58,8 @@ mod observe;
 mod planning;
 pub mod plans;
 mod portal;
+mod private;
+mod readers;
 mod rebinding;
 mod relation_locks;
 mod routines;
@@ -93,6 +100,7 @@ use portal::Portal;
 use setting_rights::Source;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 use transaction::Transaction;
 use view::View;
 
@@ -113,6 +121,8 @@ struct Statement {
     prepared: Option<Arc<Prepared>>,
     /// what `prepared` was made for
     view: Arc<View>,
+    /// `prepared` says what the statement gives, but the role may not run it: it is planned again at each use
+    denied: bool,
 }
 
 /// Statements and portals are looked up several times for each execution: by a faster hash than the standard library's.
@@ -133,9 +143,7 @@ pub struct Session {
     server: Arc<server_functions::SessionServer>,
     connection: Option<Connection>,
     /// temporary relations of this session; other sessions never see them
-    temporary: Vec<Arc<pgsqlite_sql::catalog::Relation>>,
-    /// functions of the temporary schema
-    temporary_routines: Vec<Arc<pgsqlite_sql::routine::Routine>>,
+    temporary: private::Temporary,
     /// the shared catalog (by epoch) with the temporary relations added
     merged: Mutex<Option<(u64, Arc<Catalog>)>>,
     last_view: Mutex<Option<Arc<View>>>,
@@ -152,7 +160,7 @@ pub struct Session {
     /// of the settings when the client was last told
     reported_version: u64,
     cancel: CancelHandle,
-    /// statement_timeout of the running statement
+    /// statement_timeout and client_connection_check_interval of the running statement
     timer: Option<tokio::task::JoinHandle<()>>,
     /// portals that an error in a transaction block has ended, and whether they had columns: their names are taken until the block's end
     lost_portals: HashMap<String, bool>,
@@ -170,6 +178,8 @@ pub struct Session {
     beside_others: u8,
     /// the last commit that it may have seen through connections that it has given back ([`seen`])
     seen: u64,
+    /// the limit that the session's account was given
+    temp_file_limit: Option<u64>,
     /// the state of random(), while no connection is leased; zeros: to be seeded
     random: [u64; 2],
     /// the whole text that the running statement came in
@@ -181,6 +191,8 @@ pub struct Session {
     thresholds: observe::Thresholds,
     /// the statement that ended last, until it is known what its commit took
     ended: Option<observe::Ended>,
+    /// the log was told of the running statement before it began
+    is_logged: bool,
 }
 
 impl Session {
@@ -191,7 +203,7 @@ impl Session {
         }
         let cancel = CancelHandle::default();
         let variables = Arc::new(natives::SessionVariables::new(gucs.clone()));
-        let server = server_functions::SessionServer::new(&engine, options.backend_pid, &cancel, &variables);
+        let server = server_functions::SessionServer::new(&engine, &options, &cancel, &variables);
         let sequences = crate::sequence::SessionSequences {
             engine: Arc::downgrade(&engine),
             server: server.clone(),
@@ -210,8 +222,7 @@ impl Session {
             initial: gucs.clone(),
             gucs,
             connection: None,
-            temporary: Vec::new(),
-            temporary_routines: Vec::new(),
+            temporary: Default::default(),
             merged: Mutex::default(),
             last_view: Mutex::default(),
             transaction: Transaction::default(),
@@ -229,12 +240,14 @@ impl Session {
             own_thread: false,
             beside_others: 0,
             seen: 0,
+            temp_file_limit: None,
             random: [0, 0],
             source: "".into(),
             activity,
             observed_version: 0,
             thresholds: Default::default(),
             ended: None,
+            is_logged: false,
             notices: Vec::new(),
             reported: HashMap::new(),
             reported_version: 0,
@@ -309,12 +322,14 @@ impl Session {
             Some((epoch, catalog)) if *epoch == shared.epoch => catalog.clone(),
             _ => {
                 let mut catalog = (*shared).clone();
-                for relation in &self.temporary {
+                for relation in &self.temporary.relations {
                     catalog.add_relation((**relation).clone());
                 }
-                for routine in &self.temporary_routines {
+                for routine in &self.temporary.routines {
                     catalog.add_function(routine.function.clone());
                 }
+                // plans that were made with other temporary objects are none for these
+                catalog.epoch = crate::engine::next_number();
                 let catalog = Arc::new(catalog);
                 *merged = Some((shared.epoch, catalog.clone()));
                 catalog
@@ -324,22 +339,21 @@ impl Session {
 
     /// Whether the session has objects that others do not see.
     fn has_temporary(&self) -> bool {
-        !self.temporary.is_empty() || !self.temporary_routines.is_empty()
+        !self.temporary.is_empty()
     }
 
     /// A committed catalog, taken apart: what is temporary stays here, the rest is everybody's.
     fn take_temporary(&mut self, catalog: Arc<Catalog>) -> Arc<Catalog> {
-        self.temporary = catalog.relations.values().filter(|r| r.temporary).cloned().collect();
-        self.temporary_routines = catalog.temporary_routines().cloned().collect();
+        self.temporary = private::Temporary::of(&catalog);
         *self.merged.lock() = None;
         if !self.has_temporary() {
             return catalog;
         }
         let mut shared = (*catalog).clone();
-        for relation in &self.temporary {
+        for relation in &self.temporary.relations {
             shared.remove_relation(relation.oid);
         }
-        for routine in &self.temporary_routines {
+        for routine in &self.temporary.routines {
             shared.remove_function(routine.function.oid);
         }
         Arc::new(shared)
@@ -360,7 +374,11 @@ impl Session {
         }
         let begins = if text.len() > plans::LONGEST { work::Begins::Apart } else { self.begins_here() };
         let cancel = self.cancel.clone();
-        let parsed = self.while_requests_count(|_| cancel.work(begins, None, || pgsqlite_sql::parse::parse(text)))?;
+        let parse = || match text.len() {
+            0..=long_texts::LONG => pgsqlite_sql::parse::parse(text),
+            _ => long_texts::read(text, pgsqlite_sql::parse::parse),
+        };
+        let parsed = self.while_requests_count(|_| cancel.work(begins, None, parse))?;
         let statements: Arc<[_]> = parsed.into_iter().map(Arc::new).collect();
         self.engine.plans.put_parsed(text, &statements);
         Ok(statements)
@@ -382,8 +400,12 @@ impl Session {
     /// The statements of a query string in which backslashes escape otherwise than the standard has it. Their texts are not looked at
     /// any more after that: refuses those of which parts are stored as they are written.
     fn parse_escaped(&mut self, text: &str, strings: Strings) -> Result<Arc<[Arc<RawStatement>]>> {
-        let (statements, warnings) =
-            self.cancel.work(work::Begins::Apart, None, || pgsqlite_sql::escapes::parse(text, strings))?;
+        let cancel = self.cancel.clone();
+        let parse = || match text.len() {
+            0..=long_texts::LONG => pgsqlite_sql::escapes::parse(text, strings),
+            _ => long_texts::read(text, move |text| pgsqlite_sql::escapes::parse(text, strings)),
+        };
+        let (statements, warnings) = self.while_requests_count(|_| cancel.work(work::Begins::Apart, None, parse))?;
         let by_tree = |node: &NodeEnum| {
             pgsqlite_sql::parse::is_optimizable(node)
                 || matches!(
@@ -412,14 +434,23 @@ impl Session {
     }
 
     /// Tells of the identifiers that the parser cuts.
-    fn tell_truncated(&mut self, text: &str) {
+    fn tell_truncated(&mut self, text: &str) -> Result<()> {
         if !self.gucs.typed.standard_conforming_strings && text.contains('\\') {
-            return;
+            return Ok(());
         }
-        for (written, cut) in pgsqlite_sql::parse::truncated_identifiers(text) {
+        let truncated = match text.len() {
+            0..=long_texts::LONG => pgsqlite_sql::parse::truncated_identifiers(text),
+            _ => {
+                let cancel = self.cancel.clone();
+                let find = || long_texts::read(text, |text| Ok(pgsqlite_sql::parse::truncated_identifiers(text)));
+                self.while_requests_count(|_| cancel.work(work::Begins::Apart, None, find))?
+            }
+        };
+        for (written, cut) in truncated {
             let message = format!("identifier \"{written}\" will be truncated to \"{cut}\"");
             self.notices.push(PgError::new(SqlState::NAME_TOO_LONG, message).severity(Severity::Notice));
         }
+        Ok(())
     }
 
     /// A message of the extended protocol begins. `statement_timeout` runs from the first one on, until an Execute completes or a Sync
@@ -461,15 +492,31 @@ impl Session {
         result
     }
 
+    /// From now on `statement_timeout` and `client_connection_check_interval` end what runs.
     fn limit_time(&mut self) {
-        let timeout = self.gucs.often.statement_timeout;
-        if timeout > 0 && self.timer.is_none() {
-            let cancel = self.cancel.clone();
-            self.timer = Some(tokio::spawn(async move {
-                tokio::time::sleep(std::time::Duration::from_millis(timeout)).await;
-                cancel.time_out();
-            }));
+        let (timeout, check) = (self.gucs.often.statement_timeout, self.gucs.often.client_connection_check_interval);
+        if timeout == 0 && check == 0 || self.timer.is_some() {
+            return;
         }
+        let (cancel, client) = (self.cancel.clone(), self.server.client_watch().filter(|_| check > 0));
+        let over = async move {
+            match timeout {
+                0 => std::future::pending().await,
+                timeout => tokio::time::sleep(Duration::from_millis(timeout)).await,
+            }
+        };
+        let gone = async move {
+            let Some(client) = client else { return std::future::pending().await };
+            tokio::time::sleep(Duration::from_millis(check)).await;
+            client.gone().await;
+        };
+        self.timer = Some(tokio::spawn(async move {
+            tokio::select! {
+                biased;
+                () = over => cancel.time_out(),
+                () = gone => cancel.lose_client(),
+            }
+        }));
     }
 
     fn end_running(&mut self) {
@@ -504,16 +551,9 @@ impl Session {
         if self.notices.is_empty() {
             return Vec::new();
         }
-        let least = rank(self.gucs.get("client_min_messages").as_deref().unwrap_or("notice"));
+        let least = self.gucs.get("client_min_messages");
         let mut notices = std::mem::take(&mut self.notices);
-        notices.retain(|n| match n.fields().severity {
-            Severity::Info => true,
-            Severity::Warning => least <= rank("warning"),
-            Severity::Notice => least <= rank("notice"),
-            Severity::Log => least <= rank("log"),
-            Severity::Debug => least <= rank("debug1"),
-            Severity::Error | Severity::Fatal | Severity::Panic => true,
-        });
+        notices.retain(|n| is_told(n, least.as_deref().unwrap_or("notice")));
         notices
     }
 
@@ -593,6 +633,7 @@ impl Session {
         if self.cancel.is_terminated() {
             return Err(cancel::terminated());
         }
+        self.check_snapshot()?;
         self.check_silence(&silence)
     }
 
@@ -655,6 +696,19 @@ impl Drop for Session {
                 self.engine.idle.put(connection);
             }
         }
+    }
+}
+
+/// Whether the client gets a message where client_min_messages is `least`.
+pub(crate) fn is_told(notice: &PgError, least: &str) -> bool {
+    let least = rank(least);
+    match notice.fields().severity {
+        Severity::Info => true,
+        Severity::Warning => least <= rank("warning"),
+        Severity::Notice => least <= rank("notice"),
+        Severity::Log => least <= rank("log"),
+        Severity::Debug => least <= rank("debug1"),
+        Severity::Error | Severity::Fatal | Severity::Panic => true,
     }
 }
 

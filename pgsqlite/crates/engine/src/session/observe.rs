@@ -24,6 +24,8 @@ pub(super) struct Ended {
     took: Duration,
     /// whether it may wait for its commit
     alone: bool,
+    /// the log has its text already
+    logged: bool,
 }
 
 /// Thresholds of the log in milliseconds, as the settings of this version say.
@@ -42,7 +44,9 @@ impl Session {
         self.observe_ended(None);
         let now = super::transaction::clock();
         self.statement_timestamp = now;
+        let hidden = !self.gucs.often.tracks_activities;
         let (before, lasted) = self.activity.change(now, |live| {
+            live.hidden = hidden;
             live.state = State::Active;
             live.query = query;
             live.query_start = Some(now);
@@ -64,7 +68,9 @@ impl Session {
             TransactionStatus::Failed => State::IdleInFailedTransaction,
         };
         self.activity.set_writes(self.transaction.slot.is_some());
+        let hidden = !self.gucs.often.tracks_activities;
         let (before, lasted) = self.activity.change(now, |live| {
+            live.hidden = hidden;
             live.state = state;
             if state == State::Idle {
                 live.transaction_start = None;
@@ -84,12 +90,27 @@ impl Session {
         }
     }
 
+    /// Whether an error ends the session (`exit_on_error`).
+    pub fn exits_on_error(&self) -> bool {
+        self.gucs.often.exits_on_error
+    }
+
     /// An error is told to the client.
     pub fn observe_error(&self, error: &PgError) {
+        self.observe_error_of(error, &self.source);
+    }
+
+    /// The same of an error of a statement that the client has written in another dialect.
+    pub fn observe_error_of(&self, error: &PgError, statement: &str) {
         self.engine.config.statistics.failed(error.code());
         if let Some(refused) = &self.engine.config.refused {
-            refused.write(error, &self.activity, &self.source);
+            refused.write(error, &self.activity, statement);
         }
+    }
+
+    /// The client has got its answers and may say something: others see the session as idle, in a transaction or not.
+    pub fn observe_pause(&mut self) {
+        self.observe_idle();
     }
 
     /// The session ends.
@@ -108,6 +129,8 @@ impl Session {
         let counters = &self.engine.counters;
         add(&counters.session_time, micros);
         match state {
+            // (what is not looked at is not counted, either)
+            _ if !self.gucs.often.tracks_activities => {}
             State::Active => add(&counters.active_time, micros),
             State::IdleInTransaction | State::IdleInFailedTransaction => {
                 add(&counters.idle_in_transaction_time, micros)
@@ -146,14 +169,14 @@ impl Session {
         if self.thresholds.plan.is_some_and(|ms| tag.is_some() && took.as_millis() as u64 >= ms) {
             self.log_plan(&prepared, took);
         }
-        if self.thresholds.statement.is_some() {
+        if self.thresholds.statement.is_some() || self.gucs.often.log_duration {
             self.observe_ended(None);
             let name = (!name.starts_with('\0')).then(|| match name {
                 "" => "<unnamed>".to_string(),
                 name => name.to_string(),
             });
             let alone = !self.transaction.block.is_script();
-            self.ended = Some(Ended { text: self.source.clone(), name, began, took, alone });
+            self.ended = Some(Ended { text: self.source.clone(), name, began, took, alone, logged: self.is_logged });
         }
     }
 
@@ -161,6 +184,9 @@ impl Session {
     fn count_rows(&self, tag: &str) -> u64 {
         let mut words = tag.split(' ');
         let (verb, rows) = (words.next().unwrap_or(""), words.next_back().and_then(|n| n.parse().ok()).unwrap_or(0));
+        if !self.gucs.often.tracks_counts {
+            return rows;
+        }
         let counters = &self.engine.counters;
         match verb {
             "SELECT" | "FETCH" => add(&counters.rows_returned, rows),
@@ -224,16 +250,20 @@ impl Session {
         let Some(ended) = self.ended.take() else { return };
         // a statement that is a transaction of its own is done when its commit is
         let took = if ended.alone && committed == Some(true) { ended.began.elapsed() } else { ended.took };
-        if self.thresholds.statement.is_some_and(|ms| took.as_millis() as u64 >= ms) {
+        let is_slow = self.thresholds.statement.is_some_and(|ms| took.as_millis() as u64 >= ms);
+        let (pid, user, database) = (self.activity.pid, &self.activity.user, self.database());
+        let took = took.as_secs_f64() * 1000.0;
+        if (is_slow && ended.logged) || (!is_slow && self.gucs.often.log_duration) {
+            tracing::warn!(target: "pgsqlite::slow", pid, user, database, "duration: {took:.3} ms");
+        } else if is_slow {
             let what = match &ended.name {
                 None => "statement".to_string(),
                 Some(name) => format!("execute {name}"),
             };
-            let (user, database) = (&self.activity.user, self.database());
             tracing::warn!(
                 target: "pgsqlite::slow",
-                pid = self.activity.pid, user, database,
-                "duration: {:.3} ms  {what}: {}", took.as_secs_f64() * 1000.0, ended.text
+                pid, user, database,
+                "duration: {took:.3} ms  {what}: {}", ended.text
             );
         }
     }

@@ -42,11 +42,38 @@ impl Session {
             }
         }
         let prepared = self.while_requests_count(|session| session.analyze_now(raw, given, &view));
-        let prepared = Arc::new(prepared?);
+        let prepared = Arc::new(prepared.map_err(|error| self.first_error(raw, given, &view, error))?);
         if shared {
             self.engine.plans.put(key, prepared.clone());
         }
         Ok((prepared, view))
+    }
+
+    /// The error of a statement that is denied: what else is wrong with it comes first, for privileges are asked for when it runs.
+    fn first_error(&mut self, raw: &Arc<RawStatement>, given: &[Oid], view: &View, error: PgError) -> PgError {
+        match error.code() {
+            SqlState::INSUFFICIENT_PRIVILEGE => {
+                self.analyze_now(raw, given, &view.to_describe()).err().unwrap_or(error)
+            }
+            _ => error,
+        }
+    }
+
+    /// The plan of a statement that is prepared; true: it can be described, but the role may not run it.
+    pub(super) fn plan_or_describe(
+        &mut self,
+        raw: &Arc<RawStatement>,
+        given: &[Oid],
+    ) -> Result<(Arc<Prepared>, Arc<View>, bool)> {
+        match self.plan(raw, given) {
+            Ok((prepared, view)) => Ok((prepared, view, false)),
+            Err(error) if error.code() == SqlState::INSUFFICIENT_PRIVILEGE && is_query(&raw.node) => {
+                let view = self.view();
+                let described = self.analyze_now(raw, given, &view.to_describe()).map_err(|_| error)?;
+                Ok((Arc::new(described), view, true))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) fn analyze_now(&mut self, raw: &Arc<RawStatement>, given: &[Oid], view: &View) -> Result<Prepared> {

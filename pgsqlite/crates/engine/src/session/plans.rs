@@ -1,14 +1,12 @@
 //! The plan cache: parsed, analyzed and lowered statements, shared by all sessions of an engine.
 
 use crate::bounded::Bounded;
-use lru::LruCache;
 use parking_lot::Mutex;
 use pgsqlite_sql::lift::{Lifted, Literal, Masked};
 use pgsqlite_sql::parse::RawStatement;
 use pgsqlite_sql::plan::Plan;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::Oid;
-use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
@@ -77,8 +75,8 @@ impl Template {
 /// Least recently used plans by key, parsed query strings by text, and templates by mask.
 pub struct PlanCache {
     plans: Mutex<Bounded<Key, Arc<Prepared>>>,
-    parsed: Mutex<LruCache<String, Parsed>>,
-    templates: Mutex<LruCache<String, Vec<Arc<Template>>>>,
+    parsed: Mutex<Bounded<String, Parsed>>,
+    templates: Mutex<Bounded<String, Vec<Arc<Template>>>>,
 }
 
 const CAPACITY: usize = 2048;
@@ -88,17 +86,18 @@ const PLAN_BYTES: usize = 1 << 20;
 const LONGEST_PLANNED: usize = 32 << 10;
 /// A parse tree takes some hundred times the bytes of its text: fewer of them are kept, and none of a long text.
 const PARSED: usize = 512;
+/// The bytes of their texts together.
+const PARSED_BYTES: usize = 256 << 10;
 pub const LONGEST: usize = 4096;
 /// Templates of one mask: more different LIMITs and the like are not worth keeping.
 const VARIANTS: usize = 8;
 
 impl Default for PlanCache {
     fn default() -> Self {
-        let size = |n| NonZeroUsize::new(n).expect("not zero");
         PlanCache {
             plans: Mutex::new(Bounded::new(CAPACITY, PLAN_BYTES)),
-            parsed: Mutex::new(LruCache::new(size(PARSED))),
-            templates: Mutex::new(LruCache::new(size(PARSED))),
+            parsed: Mutex::new(Bounded::new(PARSED, PARSED_BYTES)),
+            templates: Mutex::new(Bounded::new(PARSED, PARSED_BYTES)),
         }
     }
 }
@@ -116,7 +115,7 @@ impl PlanCache {
     }
     pub fn put_parsed(&self, text: &str, statements: &Parsed) {
         if text.len() <= LONGEST {
-            self.parsed.lock().put(text.to_string(), statements.clone());
+            self.parsed.lock().put(text.to_string(), statements.clone(), text.len());
         }
     }
     /// The template for a query string.
@@ -125,11 +124,24 @@ impl PlanCache {
     }
     pub fn put_template(&self, mask: String, template: Arc<Template>) {
         let mut templates = self.templates.lock();
-        let variants = templates.get_or_insert_mut(mask, Vec::new);
+        let mut variants = templates.get(&mask).cloned().unwrap_or_default();
         if variants.len() == VARIANTS {
             variants.remove(0);
         }
         variants.push(template);
+        let weight = mask.len() * variants.len();
+        templates.put(mask, variants, weight);
+    }
+    /// Takes out the plans of all catalogs but this one, which has just become the one that all see. Nothing finds those of an
+    /// older catalog again but a transaction that has begun before, and they keep all that they name of that catalog. Returns them.
+    pub fn keep_only(&self, epoch: u64) -> Vec<Arc<Prepared>> {
+        self.plans.lock().retain(|key| key.epoch == epoch)
+    }
+    /// Gives up all that no session uses at the moment.
+    pub fn clear(&self) {
+        self.plans.lock().clear();
+        self.parsed.lock().clear();
+        self.templates.lock().clear();
     }
     pub fn put(&self, key: Key, plan: Arc<Prepared>) {
         let weight = key.text.len();

@@ -39,6 +39,8 @@ pub(super) struct Portal {
     pub standing: super::current_of::Standing,
     /// a FETCH has met an error: it can only be closed
     pub failed: bool,
+    /// rows of a statement that is no query, for a client that takes some at a time
+    collected: Option<super::collected::Collected>,
     /// made by DECLARE
     pub cursor: Option<super::cursor::Cursor>,
     /// how many savepoints the transaction had when it was made
@@ -80,6 +82,7 @@ impl Portal {
             failed: false,
             hidden: 0,
             standing: Default::default(),
+            collected: None,
             cursor: None,
             depth: 0,
             spent: Default::default(),
@@ -254,7 +257,15 @@ impl Session {
         }
         match &prepared.body {
             Body::Utility => {
-                let execution = self.run_utility(&prepared, portal, max_rows, sink).await?;
+                if let (true, None, Some(columns)) = (max_rows > 0, &portal.collected, &prepared.columns) {
+                    let collected = self.collect(&prepared, portal).await?;
+                    sink.columns(columns)?;
+                    portal.collected = Some(collected);
+                }
+                let execution = match &mut portal.collected {
+                    Some(collected) => self.give_collected(collected, max_rows, sink)?,
+                    None => self.run_utility(&prepared, portal, sink).await?,
+                };
                 if let Execution::Complete(tag) = &execution {
                     portal.state = State::Done(tag.clone());
                 }
@@ -294,7 +305,8 @@ impl Session {
                     (None, None) => result.map_err(|e| self.diagnose(&prepared, &portal.parameters, e)),
                 };
                 let result = match result {
-                    Ok(Execution::Complete(tag)) if !query.modifies.is_empty() => {
+                    // (a function that the query has called may have changed data, too)
+                    Ok(Execution::Complete(tag)) if !query.modifies.is_empty() || query.calls_writers => {
                         self.check_constraints().map(|()| Execution::Complete(tag))
                     }
                     other => other,
@@ -447,9 +459,14 @@ impl Session {
         let had_slot = self.transaction.slot.is_some();
         loop {
             let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
+            if self.transaction.block.is_explicit() {
+                self.server.note_read(prepared);
+            }
             // (who waits in these goes on with another state of the catalog)
             self.heed_locks(&plan.query).await?;
-            if self.needs_slot(&plan.query) {
+            if self.changes_temporary_alone(&plan.query) && self.begin_temporary()? {
+                // others may write meanwhile
+            } else if self.needs_slot(&plan.query) {
                 self.begin_write(command(plan.query.tag), plan.query.shares && !partial).await?;
                 if self.is_locked_meanwhile(&plan.query, had_slot)? {
                     continue;
@@ -498,7 +515,7 @@ impl Session {
         self.transaction.block.is_open()
             && !self.transaction.sqlite
             && self.transaction.catalog.is_none()
-            && self.temporary.is_empty()
+            && !self.has_temporary()
             && !plan.writes
             && !plan.calls_writers
             && !plan.locks_rows
@@ -659,7 +676,6 @@ impl Session {
             let mut first = 0;
             if plan.has_steps_by_rows() {
                 let connection = self.connection()?;
-                connection.expect_temporary();
                 let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
                 let done = crate::routine::statement::run_by_rows(host, &plan.steps, &portal.parameters)?;
                 if done.steps == plan.steps.len() {
@@ -927,7 +943,7 @@ impl Session {
     }
 }
 
-/// The sink of what gives no rows to anybody.
+/// A sink that drops the rows of a statement whose rows nobody gets.
 pub(super) struct Unwanted;
 
 impl RowSink for Unwanted {
@@ -939,31 +955,16 @@ impl RowSink for Unwanted {
     }
 }
 
-/// Steps a statement whose rows (if any) go to a temporary table.
+/// Steps a statement whose rows (if any) go to a table of the statement's own.
 pub(super) fn run_to_end(connection: &Connection, statement: &mut RawStatement, output: &StepOutput) -> Result<()> {
     match output {
         StepOutput::Materialize { table, columns } => {
-            let names: Vec<String> = (1..=*columns).map(|i| format!("c{i}")).collect();
-            let table = table.replace('"', "\"\"");
-            connection.expect_temporary();
             let mut rows: Vec<Vec<Datum>> = Vec::new();
             while connection.step(statement)? == Step::Row {
                 rows.push((0..*columns).map(|i| statement.column(i).to_owned()).collect());
             }
-            connection.exec(&format!(
-                "DROP TABLE IF EXISTS temp.\"{table}\"; CREATE TEMP TABLE \"{table}\" ({})",
-                names.join(", ")
-            ))?;
-            let places: Vec<String> = (1..=*columns).map(|i| format!("?{i}")).collect();
-            let sql = format!("INSERT INTO temp.\"{table}\" VALUES ({})", places.join(", "));
-            let db = connection.rusqlite();
-            let mut insert = db.prepare(&sql).map_err(|_| connection.error())?;
-            for row in rows {
-                insert
-                    .execute(rusqlite::params_from_iter(row.iter().map(to_sqlite)))
-                    .map_err(|_| connection.error())?;
-            }
-            Ok(())
+            let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
+            crate::routine::statement::materialize(host, table, *columns, rows)
         }
         StepOutput::None | StepOutput::Rows => {
             while connection.step(statement)? == Step::Row {}

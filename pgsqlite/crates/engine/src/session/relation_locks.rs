@@ -77,7 +77,7 @@ impl Session {
     }
 
     /// Takes locks on relations, waiting for each.
-    async fn wait_for_relations(&mut self, relations: &[Oid], mode: Mode) -> Result<()> {
+    pub(super) async fn wait_for_relations(&mut self, relations: &[Oid], mode: Mode) -> Result<()> {
         for &relation in relations {
             let request = self.server.relation_request(relation, mode);
             let keeps_lease = self.release_for_wait();
@@ -114,7 +114,25 @@ impl Session {
         }
     }
 
-    fn locked_for_text(&self, text: &str, mode: Mode, all: bool) -> Vec<Oid> {
+    /// Waits for the locks of others on the relations that a text names (`all`: on any), and takes the writer slot; no transaction of
+    /// SQLite's begins.
+    pub(super) async fn take_slot_of(&mut self, text: &str, mode: Mode, all: bool) -> Result<()> {
+        loop {
+            let locked = self.locked_for_text(text, mode, all);
+            if !locked.is_empty() {
+                self.wait_for_relations(&locked, mode).await?;
+            }
+            let had_slot = self.transaction.slot.is_some();
+            self.take_slot().await?;
+            if had_slot || self.locked_for_text(text, mode, all).is_empty() {
+                return self.begin_statement().await;
+            }
+            self.transaction.slot = None;
+        }
+    }
+
+    /// The relations that a text names and that others have locked against a mode (`all`: all that others have locked so).
+    pub(super) fn locked_for_text(&self, text: &str, mode: Mode, all: bool) -> Vec<Oid> {
         if !self.engine.locks.has_relations() {
             return vec![];
         }
@@ -142,6 +160,9 @@ impl Session {
             return Ok(());
         }
         let Some(mode) = mode_of_ddl(&raw.node) else { return self.begin_write(&command, false).await };
+        for relation in self.locked_by_ddl(&raw.node) {
+            self.import_holders(relation);
+        }
         self.begin_write_of(&command, &raw.text, mode, false).await?;
         if self.transaction.block.is_explicit() {
             let catalog = self.catalog();
@@ -155,6 +176,35 @@ impl Session {
             self.server.lock_relations(named, mode as i32);
         }
         Ok(())
+    }
+
+    /// The tables that a statement locks against readers.
+    fn locked_by_ddl(&self, node: &NodeEnum) -> Vec<Oid> {
+        let of_nodes = |nodes: &[ast::Node]| -> Vec<ast::RangeVar> {
+            let one = |n: &ast::Node| match &n.node {
+                Some(NodeEnum::RangeVar(r)) => Some(r.clone()),
+                Some(NodeEnum::List(list)) => {
+                    let part = |n: &ast::Node| match &n.node {
+                        Some(NodeEnum::String(s)) => Some(s.sval.clone()),
+                        _ => None,
+                    };
+                    let parts: Vec<String> = list.items.iter().filter_map(part).collect();
+                    let (relname, rest) = parts.split_last()?;
+                    let schemaname = rest.last().cloned().unwrap_or_default();
+                    Some(ast::RangeVar { relname: relname.clone(), schemaname, ..Default::default() })
+                }
+                _ => None,
+            };
+            nodes.iter().filter_map(one).collect()
+        };
+        let names = match node {
+            NodeEnum::AlterTableStmt(s) => s.relation.iter().cloned().collect(),
+            NodeEnum::TruncateStmt(s) => of_nodes(&s.relations),
+            NodeEnum::DropStmt(s) if s.remove_type() == ast::ObjectType::ObjectTable => of_nodes(&s.objects),
+            _ => return vec![],
+        };
+        let found = names.iter().filter_map(|name| self.named_relation(name).ok());
+        found.filter(|r| !r.temporary).map(|r| r.oid).collect()
     }
 
     /// LOCK TABLE: the relations, in the order of the statement.
@@ -192,6 +242,8 @@ impl Session {
 
     /// What other transactions have noted of a relation becomes locks of the table.
     fn import_holders(&self, relation: Oid) {
+        let catalog = self.catalog();
+        let Some(relation) = catalog.relation(relation) else { return };
         for other in sessions_of(&self.engine) {
             if other.number() != self.server.number() {
                 other.publish_relation(&self.engine, relation);

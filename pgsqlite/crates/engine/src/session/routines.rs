@@ -367,3 +367,34 @@ mod unshared {
     // SAFETY: who made it has promised that.
     unsafe impl<T> Send for Unshared<T> {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use crate::session::portal::Unwanted;
+    use crate::session::{EngineConfig, Location, SessionOptions};
+
+    /// A body that panics leaves the session usable and gives the writer slot back.
+    #[test]
+    fn a_panic_of_a_body_ends_the_wait_for_its_requests() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let folder = crate::memory::MemoryFolder::new().unwrap();
+        let engine = Engine::open(EngineConfig::new(Location::File(folder.file()), "test")).unwrap();
+        let new_session = || engine.session(SessionOptions { user: "postgres".into(), ..Default::default() }).unwrap();
+        let (mut session, mut other) = (new_session(), new_session());
+        runtime.block_on(async {
+            session.begin_statement().await.unwrap();
+            session.begin_routine("CALL", true).await.unwrap();
+            let broken = session.on_routines_with_transactions(true, |_| -> Result<()> { panic!("as it is to be") });
+            assert_eq!(broken.unwrap_err().code(), SqlState::INTERNAL_ERROR);
+            session.failed().await;
+            session.sync().await.unwrap();
+            for session in [&mut other, &mut session] {
+                let mut made = session.script("CREATE TABLE IF NOT EXISTS t (i int)").unwrap();
+                session.execute_script(&mut made, &mut Unwanted).await.unwrap();
+                session.sync().await.unwrap();
+            }
+        });
+    }
+}

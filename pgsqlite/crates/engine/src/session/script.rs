@@ -48,12 +48,23 @@ impl Session {
         self.statements.remove("");
         self.source = text.into();
         self.observe_begin(self.source.clone());
+        // requests count from here on, until the first statement has ended
+        self.begin_running_script();
+        let script = self.read_script(text);
+        match &script {
+            Ok(script) => self.log_statements(None, script.statements.iter().map(|raw| &raw.node)),
+            Err(_) => self.end_running(),
+        }
+        script
+    }
+
+    fn read_script(&mut self, text: &str) -> Result<Script> {
         let lifted = self.lifted_script(text)?;
         let script = match lifted {
             Some(script) => script,
             None => Script { statements: self.parse_text(text)?, lifted: None, next: 0, running: false },
         };
-        self.tell_truncated(text);
+        self.tell_truncated(text)?;
         Ok(script)
     }
 
@@ -149,12 +160,17 @@ impl Session {
         if !script.running {
             if script.statements.is_empty() && script.next == 0 {
                 script.next = 1;
+                self.end_running();
                 return Ok(Some(Execution::Empty));
             }
             let Some(raw) = script.statements.get(script.next).cloned() else { return Ok(None) };
             script.next += 1;
-            self.check_not_failed(&raw.node)?;
             self.begin_running_script();
+            let begun = self.check_not_failed(&raw.node);
+            if begun.is_err() {
+                self.end_running();
+            }
+            begun?;
             if let Err(e) = self.begin_script_statement(script, raw).await {
                 self.end_running();
                 return Err(e);

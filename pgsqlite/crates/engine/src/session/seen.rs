@@ -31,6 +31,14 @@ impl Session {
         self.transaction.slot.is_some()
     }
 
+    /// Waits until all that the session may have seen is on disk. Errors: as of [`Session::settle`].
+    pub(super) async fn settle_seen(&mut self) -> Result<()> {
+        match self.unsettled() {
+            Some(commit) => self.settle(commit).await,
+            None => Ok(()),
+        }
+    }
+
     /// Waits until this commit is on disk. Errors: 58030, fatal: it may be lost, and what was seen of it with it.
     pub async fn settle(&mut self, commit: u64) -> Result<()> {
         self.activity.set_wait(Wait::Sync);

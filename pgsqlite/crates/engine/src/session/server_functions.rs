@@ -1,14 +1,15 @@
 //! What native functions ask of the server: advisory locks, other sessions, the transaction's number.
 
 use super::waiting::{Apart, Limits, Step, Wanted};
-use super::{CancelHandle, ClientWatch};
+use super::{CancelHandle, ClientWatch, Host, HostHandle, SessionOptions};
 use crate::engine::Engine;
 use crate::large_object::Descriptors;
 use crate::locks::{Mode, Request, Target};
 use crate::notify::{Mailbox, Pending};
 use crate::statistics::activity::{Activity, Wait};
-use crate::udf::session_cell::{AdvisoryKey, AdvisoryLock, LockHolder, ServerFunctions};
+use crate::udf::session_cell::{AdvisoryKey, AdvisoryLock, LockHolder, LockMark, ServerFunctions};
 use parking_lot::Mutex;
+use pgsqlite_sql::catalog::Relation;
 use pgsqlite_types::{Oid, PgError, Result};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -45,6 +46,7 @@ pub struct SessionServer {
     /// tells sessions apart, also those that report no process number
     number: u64,
     pid: i32,
+    host: HostHandle,
     variables: Arc<super::natives::SessionVariables>,
     cancel: CancelHandle,
     activity: OnceLock<Arc<Activity>>,
@@ -56,6 +58,8 @@ pub struct SessionServer {
     transaction_id: Mutex<Option<u64>>,
     /// the relations that the transaction has locked, with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
     relations: Mutex<Vec<(Oid, i32)>>,
+    /// what the transaction block has read
+    reads: Mutex<super::readers::Readers>,
     /// how many cursors have got no name
     unnamed: AtomicU64,
     /// the large objects that the transaction holds open
@@ -68,15 +72,17 @@ pub struct SessionServer {
 impl SessionServer {
     pub fn new(
         engine: &Arc<Engine>,
-        pid: i32,
+        options: &SessionOptions,
         cancel: &CancelHandle,
         variables: &Arc<super::natives::SessionVariables>,
     ) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
+        let pid = options.backend_pid;
         let server = Arc::new(SessionServer {
             engine: Arc::downgrade(engine),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             pid,
+            host: options.host.clone(),
             variables: variables.clone(),
             cancel: cancel.clone(),
             activity: OnceLock::new(),
@@ -85,6 +91,7 @@ impl SessionServer {
             locked: AtomicBool::new(false),
             transaction_id: Mutex::default(),
             relations: Mutex::default(),
+            reads: Mutex::default(),
             unnamed: AtomicU64::new(0),
             large_objects: Mutex::default(),
             pending: Mutex::default(),
@@ -105,6 +112,12 @@ impl SessionServer {
                 locked.push((relation, mode));
             }
         }
+    }
+
+    /// The transaction block is about to read by this plan. To be told before it looks whether others have locked what it reads.
+    pub(super) fn note_read(&self, plan: &Arc<super::plans::Prepared>) {
+        self.reads.lock().note(plan);
+        std::sync::atomic::fence(Ordering::SeqCst);
     }
 
     /// What the session holds and waits for; `writes`: it has the writer slot.
@@ -168,18 +181,38 @@ impl SessionServer {
         self.locked.store(true, Ordering::Relaxed);
     }
 
+    /// The locks that the transaction has now.
+    pub(super) fn locks_now(&self) -> LockMark {
+        let table = match self.locked.load(Ordering::Relaxed) {
+            true => self.engine.upgrade().map_or(0, |engine| engine.locks.mark()),
+            false => 0,
+        };
+        LockMark { noted: self.relations.lock().len(), table, read: self.reads.lock().mark() }
+    }
+
+    /// What was done since this mark was made is undone: its locks are given back.
+    pub(super) fn unlock_since(&self, mark: LockMark) {
+        // (first what is noted: nobody makes a lock of it any more)
+        self.relations.lock().truncate(mark.noted);
+        self.reads.lock().cut(mark.read);
+        if self.locked.load(Ordering::Relaxed) {
+            if let Some(engine) = self.engine.upgrade() {
+                engine.locks.release_since(self.number, mark.table);
+            }
+        }
+    }
+
     /// What the transaction has noted of a relation becomes a lock of the database's table, until it ends.
-    pub(super) fn publish_relation(&self, engine: &Engine, relation: Oid) {
+    pub(super) fn publish_relation(&self, engine: &Engine, relation: &Relation) {
         // (held: the transaction does not end meanwhile)
         let noted = self.relations.lock();
-        for mode in noted.iter().filter(|(r, _)| *r == relation).filter_map(|(_, mode)| Mode::numbered(*mode)) {
+        let of_relation = noted.iter().filter(|(r, _)| *r == relation.oid);
+        let modes = of_relation.filter_map(|(_, mode)| Mode::numbered(*mode));
+        let read = self.reads.lock().mode_of(&relation.sqlite_name);
+        for mode in modes.chain(read) {
             self.note_locked();
-            engine.locks.hold(Request {
-                session: self.number,
-                target: Target::Relation(relation),
-                mode,
-                transaction: true,
-            });
+            let target = Target::Relation(relation.oid);
+            engine.locks.hold(Request { session: self.number, target, mode, transaction: true });
         }
     }
 
@@ -196,7 +229,7 @@ impl SessionServer {
     pub fn check_room(&self) -> Result<()> {
         let pending = self.pending.lock();
         match self.engine.upgrade().filter(|_| !pending.is_empty()) {
-            Some(engine) => engine.channels.check_room(&pending),
+            Some(engine) => engine.channels.check_room(self.number, &pending),
             None => Ok(()),
         }
     }
@@ -212,7 +245,11 @@ impl SessionServer {
     /// The transaction ended: its number and its locks are gone.
     pub fn transaction_ended(&self) {
         *self.transaction_id.lock() = None;
-        self.relations.lock().clear();
+        {
+            let mut relations = self.relations.lock();
+            relations.clear();
+            self.reads.lock().clear();
+        }
         self.large_objects.lock().close_all();
         if self.locked.swap(false, Ordering::Relaxed) {
             if let Some(engine) = self.engine.upgrade() {
@@ -260,6 +297,9 @@ impl ServerFunctions for SessionServer {
             None => false,
         })
     }
+    fn host(&self) -> Option<Arc<dyn Host>> {
+        self.host.0.clone()
+    }
     fn notify(&self, channel: &str, payload: &str) -> Result<()> {
         self.pending.lock().notify(channel, payload)
     }
@@ -294,6 +334,12 @@ impl ServerFunctions for SessionServer {
     fn advisory_unlock(&self, key: AdvisoryKey, shared: bool) -> Result<bool> {
         let (session, target, mode) = (self.number, Target::Advisory(key), Mode::advisory(shared));
         Ok(self.engine()?.locks.release(Request { session, target, mode, transaction: false }))
+    }
+    fn locks_now(&self) -> LockMark {
+        SessionServer::locks_now(self)
+    }
+    fn unlock_since(&self, mark: LockMark) {
+        SessionServer::unlock_since(self, mark);
     }
     fn advisory_unlock_all(&self) -> Result<()> {
         self.engine()?.locks.release_all(self.number, false);

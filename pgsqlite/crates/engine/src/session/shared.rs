@@ -79,6 +79,7 @@ impl Session {
     /// Goes on with this connection.
     fn adopt(&mut self, connection: Connection) {
         connection.cell.random.set(self.random);
+        connection.belongs_to(self.server.number());
         connection.cell.rows.clear();
         self.tell_natives(&connection);
         self.connection = Some(connection);

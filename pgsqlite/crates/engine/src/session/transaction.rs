@@ -11,6 +11,7 @@ use super::work::Begins;
 use super::{Session, TransactionStatus};
 use crate::connection::Connection;
 use crate::statistics::activity::Wait;
+use crate::udf::session_cell::LockMark;
 use crate::writer::{Applicant, Members, Slot};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
@@ -21,12 +22,14 @@ use std::sync::Arc;
 pub(super) struct Savepoint {
     name: String,
     catalog: Option<Arc<Catalog>>,
+    temporary: super::private::Temporary,
     gucs: Gucs,
     local: HashMap<String, Option<String>>,
     pending: crate::notify::Mark,
     constraints: super::constraints::Modes,
     /// how many rows were noted as written
     noted: u64,
+    locks: LockMark,
 }
 
 #[derive(Default)]
@@ -39,6 +42,12 @@ pub(super) struct Transaction {
     pub slot_depth: usize,
     /// it has joined a transaction that others left open ([`super::shared`]): those wait for its end
     pub members: Option<Members>,
+    /// it has changed temporary tables alone ([`super::private`]), and exchanges its snapshot of the database before each statement
+    pub private: Option<crate::vfs::Pin>,
+    /// temporary tables were changed without the writer slot: that must not be rolled back when the slot is given back
+    pub temporary: bool,
+    /// the session's temporary objects, before the transaction changed which there are without the writer slot
+    pub temporary_before: Option<super::private::Temporary>,
     /// one snapshot for the whole transaction
     pub repeatable: bool,
     pub read_only: bool,
@@ -61,6 +70,8 @@ pub(super) struct Transaction {
     pub cursors_stand: bool,
     /// the catalog after this transaction's DDL
     pub catalog: Option<Arc<Catalog>>,
+    /// cursors that its COMMIT holds: they go if it fails
+    pub held: Vec<String>,
     /// settings to go back to on rollback
     pub gucs: Option<Gucs>,
     /// SET LOCAL: by lower-case name, what holds again after the transaction
@@ -136,9 +147,19 @@ impl Session {
             };
             // the state of random() is the session's, not the connection's
             connection.cell.random.set(self.random);
+            connection.belongs_to(self.server.number());
             self.connection = Some(connection);
         }
-        self.refresh_catalog()?;
+        match self.transaction.private.is_some() && !self.transaction.block.is_failed() {
+            true => self.renew_snapshot()?,
+            false => self.refresh_catalog()?,
+        }
+        if self.temp_file_limit != self.gucs.often.temp_file_limit {
+            self.temp_file_limit = self.gucs.often.temp_file_limit;
+            if let Some(account) = pgsqlite_memory::Account::current() {
+                account.files().set(self.temp_file_limit);
+            }
+        }
         let started = *self.transaction.started.get_or_insert(self.statement_timestamp);
         self.gucs.typed.transaction_timestamp = started;
         {
@@ -200,6 +221,8 @@ impl Session {
         if !self.transaction.sqlite {
             // an open read would keep its snapshot for this statement, too
             self.settle_portals();
+        } else if self.transaction.private.is_some() {
+            self.renew_snapshot()?;
         }
         if self.transaction.block.is_open() && self.transaction.repeatable && !self.transaction.sqlite {
             let connection = self.connection()?;
@@ -265,7 +288,7 @@ impl Session {
     /// The writer slot, and a SQLite transaction in it: one of its own, or (`shares`) one that others have left open.
     pub(super) async fn begin_slot(&mut self, shares: bool) -> Result<()> {
         if self.transaction.slot.is_none() {
-            let slot = match self.engine.writer.try_acquire(self.applicant())? {
+            let mut slot = match self.engine.writer.try_acquire(self.applicant())? {
                 Some(slot) => slot,
                 None => {
                     // many may wait: what they would do nothing with meanwhile is for others
@@ -273,6 +296,7 @@ impl Session {
                     self.wait_for_slot().await?
                 }
             };
+            self.bound_log(&mut slot).await?;
             self.enter_slot(slot, shares).await?;
             self.transaction.slot_depth = self.transaction.savepoints.len();
         }
@@ -286,13 +310,18 @@ impl Session {
             if !self.transaction.constraints.is_default() {
                 self.defer_in_sqlite()?;
             }
+        } else if self.transaction.private.is_some() {
+            self.settle_portals();
+            self.begin_immediate().await?;
+            self.transaction.private = None;
+            self.engine.refresh(self.connection.as_ref())?;
         }
         self.tell_access();
         self.watch_keys()
     }
 
     /// Savepoints made before the SQLite transaction began exist in it, too.
-    fn reopen_savepoints(&mut self) -> Result<()> {
+    pub(super) fn reopen_savepoints(&mut self) -> Result<()> {
         for i in 0..self.transaction.savepoints.len() {
             self.connection()?.exec(&format!("SAVEPOINT pg_sp_{i}"))?;
         }
@@ -312,6 +341,7 @@ impl Session {
                         members.fail(&e);
                     }
                     self.transaction.sqlite = false;
+                    self.transaction.private = None;
                     self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
                     self.transaction.savepoints.clear();
                 }
@@ -405,6 +435,10 @@ impl Session {
     /// Told after every error sent to the client: the open transaction (block) is now failed. An error of [`Session::sync`] itself
     /// has ended its transaction already: told of it, the session stays as it is.
     pub async fn failed(&mut self) {
+        // (an error may be that memory is scarce: plans can be made again)
+        if pgsqlite_memory::total() > pgsqlite_memory::limit() / 4 * 3 {
+            self.engine.plans.clear();
+        }
         if self.timer.is_some() {
             self.end_running();
         }
@@ -424,6 +458,7 @@ impl Session {
             // without savepoints nothing can be kept: others may write from now on
             if self.transaction.savepoints.is_empty() {
                 self.undo_in_sqlite();
+                self.server.transaction_ended();
             }
         }
     }
@@ -446,7 +481,10 @@ impl Session {
         self.close_portals(|p| !p.cursor.as_ref().is_some_and(|c| c.hold));
         let mut portals = std::mem::take(&mut self.portals);
         let mut result = Ok(());
-        for portal in portals.values_mut() {
+        for (name, portal) in &mut portals {
+            if portal.cursor.as_ref().is_some_and(|c| !c.held) {
+                self.transaction.held.push(name.clone());
+            }
             result = result.and_then(|()| {
                 self.on_sqlite(portal, Begins::Apart, |session, portal| {
                     session.read_ahead(portal);
@@ -461,9 +499,15 @@ impl Session {
         result
     }
 
-    /// In a block that has written nothing (any more): the slot goes to others, and is taken again for the next write.
+    /// In a block that has written nothing (any more): the slot goes to others, and is taken again for the next write. It stays where
+    /// the block has changed temporary tables, which a rollback in SQLite would take back.
     pub(super) fn give_slot_back(&mut self) -> Result<()> {
+        if self.transaction.temporary {
+            return Ok(());
+        }
         self.transaction.keys = Default::default();
+        // SQLite's ROLLBACK ends it
+        self.transaction.defers_all = false;
         self.end_sqlite("ROLLBACK")
     }
 
@@ -478,6 +522,7 @@ impl Session {
                 connection.command(sql)?;
             }
             self.transaction.sqlite = false;
+            self.transaction.private = None;
         }
         self.transaction.slot = None;
         Ok(())
@@ -490,6 +535,7 @@ impl Session {
             // SQLite's lock is given back before the slot
             self.connection = None;
             self.transaction.sqlite = false;
+            self.transaction.private = None;
             self.transaction.slot = None;
         }
     }
@@ -503,25 +549,47 @@ impl Session {
         committed
     }
 
+    /// Whether COMMIT has to compute something: rows of cursors, what constraints and triggers have left for it, temporary tables.
+    fn waits_for_commit(&self) -> bool {
+        let left =
+            |c: &Connection| self.transaction.keys.watches() || c.has_temporary() || c.cell.routines.has_pending();
+        self.portals.values().any(|p| p.cursor.is_some()) || self.writes() && self.connection.as_ref().is_some_and(left)
+    }
+
+    /// Whether the transaction may have written something.
+    fn writes(&self) -> bool {
+        self.transaction.sqlite && self.transaction.slot.is_some()
+    }
+
     async fn try_commit(&mut self) -> Result<()> {
         self.server.check_room()?;
-        self.hold_cursors()?;
-        if self.transaction.slot.is_none() && self.sequences.has_any_to_store() {
-            // only nextval() wrote: what it gave must not come again after a crash. The snapshot of a REPEATABLE READ
-            // transaction may be stale, so the state is stored in a SQLite transaction of its own.
-            self.end_sqlite("COMMIT")?;
-            self.begin_slot(false).await?;
+        // (after a statement requests count no more: those that come meanwhile end the transaction, as long as it is not committed)
+        if self.waits_for_commit() {
+            self.while_requests_count(|session| {
+                session.hold_cursors()?;
+                if !session.writes() {
+                    return Ok(());
+                }
+                session.run_pending(|_| true)?;
+                session.check_keys_at_commit()?;
+                session.on_commit()
+            })?;
+        } else {
+            self.hold_cursors()?;
         }
-        let wrote = self.transaction.sqlite && self.transaction.slot.is_some();
+        if self.transaction.slot.is_none() {
+            self.store_sequences_ahead().await?;
+        }
+        let wrote = self.writes();
         let waits = self.gucs.often.waits_for_disk;
         let mut durable = None;
         let mut rests_on_others = false;
         if self.transaction.sqlite {
+            if !wrote && self.transaction.temporary {
+                self.end_temporary()?;
+            }
             if wrote {
-                self.run_pending(|_| true)?;
-                self.check_keys_at_commit()?;
                 rests_on_others = self.sequences.store(&self.catalog(), self.connection()?.rusqlite())?;
-                self.on_commit()?;
                 if self.leaves_commit() {
                     return self.leave_commit().await;
                 }
@@ -585,15 +653,57 @@ impl Session {
         Ok(())
     }
 
+    /// At the COMMIT of a transaction that has not written: values of sequences that it took must not come again after a crash. Where
+    /// they soon would not be covered any more, more are stored ahead if nobody has the writer slot.
+    async fn store_sequences_ahead(&mut self) -> Result<()> {
+        use crate::sequence::ToStore;
+        let due = self.sequences.to_store();
+        if due == ToStore::Nothing || due == ToStore::Soon && self.transaction.sqlite {
+            return Ok(());
+        }
+        if self.transaction.private.is_none() {
+            // the snapshot of a REPEATABLE READ transaction may be stale, so the state is stored in a SQLite transaction of its own
+            if self.transaction.sqlite && self.transaction.temporary {
+                self.end_temporary()?;
+            }
+            self.end_sqlite("COMMIT")?;
+        }
+        let free = self.connection.is_some() && self.try_slot()?;
+        if free || due == ToStore::Now {
+            self.sequences.reach_further(!free);
+            if free && self.transaction.private.is_some() {
+                self.transaction.slot_depth = self.transaction.savepoints.len();
+            }
+            self.begin_slot(false).await?;
+        }
+        Ok(())
+    }
+
+    /// Before the COMMIT of a transaction that has changed temporary tables alone: what is checked and done then.
+    fn end_temporary(&mut self) -> Result<()> {
+        self.run_pending(|_| true)?;
+        self.check_keys_at_commit()?;
+        self.on_commit()?;
+        if let Some(catalog) = self.transaction.catalog.take() {
+            self.keep_temporary(&catalog);
+        }
+        self.check_private()
+    }
+
     /// ON COMMIT DROP and ON COMMIT DELETE ROWS of the session's temporary tables.
     fn on_commit(&mut self) -> Result<()> {
         if !self.connection()?.has_temporary() {
             return Ok(());
         }
+        let private = self.transaction.slot.is_none();
         let catalog = self.catalog();
         let view = self.view();
         let connection = self.connection()?.rusqlite();
-        let outcome = self.with_environment(&view, |e| crate::ddl::on_commit(connection, &catalog, e))?;
+        let interrupt = self.transaction.members.is_none().then(|| self.connection().map(Connection::interrupt_handle));
+        let interrupt = interrupt.transpose()?;
+        let outcome = self.cancel.work(Begins::Apart, interrupt, || {
+            self.with_environment(&view, |e| crate::ddl::on_commit(connection, &catalog, e, private))
+        })?;
         if let Some(mut new) = outcome.and_then(|o| o.catalog) {
             Arc::make_mut(&mut new).epoch = crate::engine::next_number();
             self.transaction.catalog = Some(new);
@@ -608,7 +718,7 @@ impl Session {
     pub(super) fn rollback(&mut self) {
         self.forget_routine_changes();
         self.close_portals(|p| !p.is_held());
-        let had_ddl = self.transaction.catalog.is_some();
+        let had_ddl = self.transaction.catalog.is_some() || self.transaction.temporary_before.is_some();
         self.undo_in_sqlite();
         if had_ddl {
             if let Some(connection) = &mut self.connection {
@@ -647,8 +757,16 @@ impl Session {
             self.take_back_restarts(None);
             self.server.pending.lock().clear();
             self.sequences.rolled_back();
+            if let Some(before) = self.transaction.temporary_before.take() {
+                self.set_temporary(before);
+            }
+            for name in std::mem::take(&mut self.transaction.held) {
+                self.drop_portal(&name);
+            }
             if let Some(gucs) = gucs {
                 self.gucs = gucs;
+                // what SET LOCAL has put aside may be of this transaction
+                self.transaction.local.clear();
             }
         } else {
             self.sequences.committed();
@@ -740,11 +858,13 @@ impl Session {
                 let savepoint = Savepoint {
                     name: t.savepoint_name.clone(),
                     catalog: self.transaction.catalog.clone(),
+                    temporary: self.temporary.clone(),
                     gucs: self.gucs.clone(),
                     local: self.transaction.local.clone(),
                     pending: self.server.pending.lock().mark(),
                     constraints: self.transaction.constraints.clone(),
                     noted: self.connection.as_ref().map_or(0, |c| c.written().now()),
+                    locks: self.server.locks_now(),
                 };
                 self.transaction.savepoints.push(savepoint);
                 if let Some(connection) = &self.connection {
@@ -799,10 +919,15 @@ impl Session {
                 self.transaction.savepoints.truncate(i + 1);
                 let savepoint = &self.transaction.savepoints[i];
                 self.server.pending.lock().roll_back_to(savepoint.pending);
+                self.server.unlock_since(savepoint.locks);
                 let constraints = savepoint.constraints.clone();
                 let (catalog, gucs) = (savepoint.catalog.clone(), savepoint.gucs.clone());
+                let temporary = self.transaction.temporary_before.is_some().then(|| savepoint.temporary.clone());
                 self.transaction.local = savepoint.local.clone();
                 self.transaction.catalog = catalog;
+                if let Some(temporary) = temporary {
+                    self.set_temporary(temporary);
+                }
                 self.transaction.constraints = constraints;
                 self.gucs = gucs;
                 self.apply_characteristics();

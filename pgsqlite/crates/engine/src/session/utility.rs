@@ -62,10 +62,9 @@ impl Session {
         &mut self,
         prepared: &Arc<Prepared>,
         portal: &mut Portal,
-        max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
-        self.carry_out(prepared, portal, max_rows, sink).await.map_err(|e| match e.is_refusal() {
+        self.carry_out(prepared, portal, sink).await.map_err(|e| match e.is_refusal() {
             // of a statement, or of a part whose place is not known
             true => e.at(pgsqlite_sql::command::start(&prepared.statement)),
             false => e,
@@ -76,7 +75,6 @@ impl Session {
         &mut self,
         prepared: &Arc<Prepared>,
         portal: &mut Portal,
-        max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
         let raw = &prepared.statement;
@@ -84,7 +82,7 @@ impl Session {
             return Box::pin(self.fetch(f, sink)).await;
         }
         if let NodeEnum::ExecuteStmt(e) = &raw.node {
-            return self.execute_prepared(e, max_rows, sink).await;
+            return self.execute_prepared(e, sink).await;
         }
         if let NodeEnum::CopyStmt(c) = &raw.node {
             return self.copy_statement(c, raw, sink).await;
@@ -115,14 +113,14 @@ impl Session {
             NodeEnum::DeclareCursorStmt(d) => self.declare(d, prepared, &portal.parameters).await?,
             NodeEnum::ClosePortalStmt(c) => self.close_cursor(&c.portalname)?,
             NodeEnum::ListenStmt(l) => {
-                self.server.pending.lock().listen(&l.conditionname);
+                self.server.pending.lock().listen(&l.conditionname)?;
                 "LISTEN".into()
             }
             NodeEnum::UnlistenStmt(u) => {
                 let mut pending = self.server.pending.lock();
                 match u.conditionname.as_str() {
-                    "" => pending.unlisten_all(),
-                    channel => pending.unlisten(channel),
+                    "" => pending.unlisten_all()?,
+                    channel => pending.unlisten(channel)?,
                 }
                 "UNLISTEN".into()
             }
@@ -217,13 +215,18 @@ impl Session {
         executed: Option<&ast::SelectStmt>,
     ) -> Result<String> {
         self.check_outside_block(&raw.node)?;
-        self.begin_ddl(raw).await?;
+        let private = executed.is_none() && tables.is_empty() && self.begin_private_ddl(raw).await?;
+        if !private {
+            self.begin_ddl(raw).await?;
+        }
         self.check_no_pending_keys(&raw.node)?;
         let view = self.view();
         self.connection()?.exec("SAVEPOINT pg_statement")?;
         self.connection()?.expect_temporary();
-        // what DDL finds of sequences is where they stand, not what a crash would leave
-        self.sequences.settle(self.connection()?.rusqlite())?;
+        if !private {
+            // what DDL finds of sequences is where they stand, not what a crash would leave
+            self.sequences.settle(self.connection()?.rusqlite())?;
+        }
         let cell = &self.connection()?.cell;
         let show_catalog = |catalog: Arc<pgsqlite_sql::catalog::Catalog>| {
             self.sequences.own.lock().catalog = catalog.clone();
@@ -255,12 +258,15 @@ impl Session {
             parameters,
             executed,
             skip_bodies: !self.gucs.is_on("check_function_bodies"),
+            private,
         };
         // what the statement itself takes of sequences is told apart from what the transaction took before
         let before = std::mem::take(&mut self.sequences.own.lock().dirty);
         let outcome = self.with_environment(&view, |environment| {
             self.cancel.work(super::work::Begins::Apart, Some(interrupt), || {
-                ddl::execute(connection, &view.catalog, environment, raw, &session)
+                let outcome = ddl::execute(connection, &view.catalog, environment, raw, &session);
+                // what a native raised while DDL's own statements ran; within the work, which knows the request behind a 57014
+                outcome.map_err(|e| host.cell.take_error().unwrap_or(e))
             })
         });
         let used = {
@@ -279,8 +285,6 @@ impl Session {
                 let connection = self.connection()?;
                 // the triggers of a TRUNCATE have made nothing that stays
                 connection.cell.routines.changed.take();
-                // what a native raised while DDL's own statements ran
-                let e = connection.cell.take_error().unwrap_or(e);
                 if !connection.is_autocommit() {
                     connection.exec("ROLLBACK TO pg_statement; RELEASE pg_statement")?;
                 }
@@ -294,7 +298,10 @@ impl Session {
             let depth = self.transaction.savepoints.len();
             // (what the statement took of a new sequence stays taken)
             for &sequence in outcome.sequences.iter().filter(|s| !used.contains(s)) {
-                let stored = crate::store::sequence_state(self.connection()?.rusqlite(), sequence)?;
+                let stored = match private {
+                    true => None,
+                    false => crate::store::sequence_state(self.connection()?.rusqlite(), sequence)?,
+                };
                 let mut sequences = self.engine.sequences.lock();
                 let before = match stored {
                     Some((last, called)) => sequences.insert(sequence, crate::sequence::State::at(last, called)),
@@ -303,7 +310,12 @@ impl Session {
                 self.transaction.restarted.push((sequence, before, depth));
             }
         }
-        if let Some(mut new) = outcome.catalog {
+        if private {
+            self.check_private()?;
+        }
+        if let Some(new) = outcome.catalog.as_ref().filter(|_| private) {
+            self.keep_temporary(new);
+        } else if let Some(mut new) = outcome.catalog {
             Arc::make_mut(&mut new).epoch = crate::engine::next_number();
             self.transaction.catalog = Some(new);
             if let Some(connection) = &mut self.connection {
@@ -499,7 +511,7 @@ impl Session {
                 self.need_no_block("DISCARD ALL")?;
                 self.close_cursor("")?;
                 self.statements.clear();
-                self.server.pending.lock().unlisten_all();
+                self.server.pending.lock().unlisten_all()?;
                 self.server.advisory_unlock_all()?;
                 self.sequences.discard();
                 self.gucs = self.initial.clone();
@@ -575,7 +587,7 @@ impl Session {
         // the text keys the plan cache: the whole PREPARE, which no statement of its own can be
         let text = format!("{} /* prepared */", raw.text).into();
         let inner = Arc::new(RawStatement { node: query, text, offset: raw.offset });
-        let (prepared, view) = self.plan(&inner, &types)?;
+        let (prepared, view, denied) = self.plan_or_describe(&inner, &types)?;
         if matches!(prepared.body, Body::Utility) {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "utility statements cannot be prepared"));
         }
@@ -588,17 +600,13 @@ impl Session {
             raw: Some(inner),
             prepared: Some(prepared),
             view,
+            denied,
         };
         self.statements.insert(p.name.clone(), statement);
         Ok("PREPARE".into())
     }
 
-    async fn execute_prepared(
-        &mut self,
-        e: &ast::ExecuteStmt,
-        max_rows: u64,
-        sink: &mut dyn RowSink,
-    ) -> Result<Execution> {
+    async fn execute_prepared(&mut self, e: &ast::ExecuteStmt, sink: &mut dyn RowSink) -> Result<Execution> {
         const EXECUTE: &str = "\0execute";
         if !self.portals.contains_key(EXECUTE) {
             let prepared = self.named_plan(&e.name)?.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
@@ -617,9 +625,9 @@ impl Session {
         }
         let mut portal = self.portals.remove(EXECUTE).ok_or_else(|| PgError::internal("EXECUTE portal"))?;
         // the tag is the inner statement's
-        let result = Box::pin(self.run_portal(&mut portal, max_rows, sink)).await.map_err(without_position);
+        let result = Box::pin(self.run_portal(&mut portal, 0, sink)).await.map_err(without_position);
         match &result {
-            Ok(Execution::Paused | Execution::Suspended) => {
+            Ok(Execution::Paused) => {
                 self.portals.insert(EXECUTE.into(), portal);
             }
             _ => self.close(portal),

@@ -5,7 +5,7 @@
 use super::Session;
 use crate::store::names::CatalogNames;
 use pgsqlite_sql::acl;
-use pgsqlite_sql::analyze::Environment;
+use pgsqlite_sql::analyze::{Environment, Rights};
 use pgsqlite_sql::catalog::{Catalog, RelationKind, PG_CATALOG};
 use pgsqlite_types::codec::{RegNames, TypeCodec};
 use pgsqlite_types::{Oid, Result};
@@ -22,6 +22,8 @@ pub(super) struct View {
     pub row_security: bool,
     /// the role whose privileges count
     pub user: Oid,
+    /// whether they are asked for when a statement is planned
+    pub rights: Rights,
     /// what plans are told apart by: the role, 0 for all superusers
     pub role: Oid,
     /// names of tables with partial indexes
@@ -50,6 +52,11 @@ impl View {
             published: None,
             ..*self
         }
+    }
+
+    /// The same for what is described and not run: nobody asks whether it may. (No statement's stamp.)
+    pub fn to_describe(&self) -> View {
+        View { rights: Rights::AskedAtUse, ..self.over(self.catalog.clone()) }
     }
 
     /// Whether a text may name a table with a partial index.
@@ -120,6 +127,7 @@ impl Session {
             plan_key: self.gucs.plan_key(),
             row_security: self.gucs.typed.row_security,
             user: self.user_oid(&catalog),
+            rights: Rights::AskedNow,
             role: self.plan_role(&catalog),
             partial: partial_tables(&catalog),
             gucs: self.gucs.version(),
@@ -171,6 +179,7 @@ impl Session {
             settings: &self.gucs.typed,
             names: &names,
             user: view.user,
+            rights: view.rights,
         })
     }
 }

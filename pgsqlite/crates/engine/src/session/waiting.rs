@@ -128,10 +128,6 @@ impl Drop for Victim<'_> {
     }
 }
 
-fn connection_lost() -> PgError {
-    PgError::new(SqlState::CONNECTION_FAILURE, "connection to client lost").fatal()
-}
-
 fn clipped(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         None => text.to_string(),
@@ -187,7 +183,7 @@ impl SessionServer {
                 biased;
                 result = &mut future => return result,
                 stopped = self.cancel().requested() => return Err(stopped),
-                () = left => return Err(connection_lost()),
+                () = left => return Err(super::cancel::connection_lost()),
                 () = time => {}
             }
             let now = Instant::now();
@@ -478,7 +474,11 @@ impl Engine {
         let Some(own) = server.activity() else { return };
         let graph = self.graph();
         let edge = graph.get(&own.number);
-        let name = edge.map_or("the writer slot", |edge| &edge.what);
+        let name = match (edge, what) {
+            (Some(edge), _) => &edge.what,
+            (None, Wait::OtherProgram) => "another program's lock on the database file",
+            (None, _) => "the writer slot",
+        };
         let mut holders: Vec<u64> = match what {
             Wait::Writer => self.writer.holder().map(|h| h.session).into_iter().collect(),
             _ => edge.map(|edge| edge.needs.sessions().to_vec()).unwrap_or_default(),

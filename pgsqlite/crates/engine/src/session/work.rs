@@ -41,6 +41,8 @@ struct Oversight<'c> {
     shared: bool,
     began: Cell<Option<Instant>>,
     handed_over: Cell<u32>,
+    /// the work was told that a request ends it
+    told: Cell<bool>,
 }
 
 impl Overseer for Oversight<'_> {
@@ -53,7 +55,9 @@ impl Overseer for Oversight<'_> {
                 self.hand_over();
             }
         }
-        self.cancel.check()
+        let request = self.cancel.check();
+        self.told.set(self.told.get() || request.is_err());
+        request
     }
 
     fn stops_sqlite(&self) -> bool {
@@ -121,18 +125,20 @@ impl CancelHandle {
             shared: begins == Begins::Here,
             began: Cell::new(None),
             handed_over: Cell::new(0),
+            told: Cell::new(false),
         };
         let result: Result<R> = match begins {
             Begins::Apart => apart(|| overseen(&oversight, run)),
             Begins::Here | Begins::OwnThread => overseen(&oversight, run),
         };
-        let result = result.map_err(|e| self.told(e));
+        let result = result.map_err(|e| self.told(e, oversight.told.get()));
         (result, oversight.handed_over.get() > 0)
     }
 
-    /// SQLite tells only that it was interrupted; the handle knows by what request.
-    fn told(&self, error: PgError) -> PgError {
-        match (error.code() == SqlState::QUERY_CANCELED).then(|| self.check()) {
+    /// SQLite tells only that it was interrupted; the handle knows by what request. `ended`: a request has ended the work, and is told as
+    /// such, although the error may be what somebody has made of it.
+    fn told(&self, error: PgError, ended: bool) -> PgError {
+        match (ended || error.code() == SqlState::QUERY_CANCELED).then(|| self.check()) {
             Some(Err(mut why)) => {
                 why.fields_mut().context = error.fields().context.clone();
                 why
@@ -151,6 +157,17 @@ impl CancelHandle {
         self.work_noting(begins, sqlite, run).0
     }
 
+    /// Computes something for a statement outside of the session's own commands, as a front end does that translates its text. Errors:
+    /// those of requests.
+    pub fn compute<R>(&self, run: impl FnOnce() -> R) -> Result<R> {
+        let begun = self.begin();
+        let result = self.work(Begins::Here, None, || pgsqlite_types::work::catching(|| Ok(run())));
+        if begun {
+            self.end();
+        }
+        result
+    }
+
     /// On a thread of its own that a session's work waits for: the same requests end what runs there.
     pub(super) fn work_for<R>(&self, run: impl FnOnce() -> R) -> R {
         let oversight = Oversight {
@@ -159,6 +176,7 @@ impl CancelHandle {
             shared: false,
             began: Cell::new(None),
             handed_over: Cell::new(0),
+            told: Cell::new(false),
         };
         overseen(&oversight, run)
     }

@@ -43,6 +43,8 @@ pub enum Wait {
     Relation,
     /// `pg_sleep`
     Sleep,
+    /// a lock of another program on the database file
+    OtherProgram,
 }
 
 impl Wait {
@@ -56,6 +58,7 @@ impl Wait {
             Wait::Advisory => Some(("Lock", "advisory")),
             Wait::Relation => Some(("Lock", "relation")),
             Wait::Sleep => Some(("Timeout", "PgSleep")),
+            Wait::OtherProgram => Some(("Lock", "OtherProgram")),
         }
     }
 }
@@ -94,6 +97,8 @@ impl Drop for Silence<'_> {
 
 #[derive(Debug, Clone)]
 pub struct Live {
+    /// the session does not want it to be seen (`track_activities`)
+    pub hidden: bool,
     pub state: State,
     /// the running statement's text, or the last one's
     pub query: Arc<str>,
@@ -117,6 +122,7 @@ impl Activity {
         now: i64,
     ) -> Activity {
         let live = Live {
+            hidden: false,
             state: State::Idle,
             query: "".into(),
             query_start: None,
@@ -157,7 +163,10 @@ impl Activity {
     pub fn wait(&self) -> Wait {
         let now = self.wait.load(Ordering::Relaxed);
         use Wait::*;
-        [Writer, Sync, Pool, Advisory, Relation, Sleep].into_iter().find(|w| *w as u8 == now).unwrap_or(Nothing)
+        [Writer, Sync, Pool, Advisory, Relation, Sleep, OtherProgram]
+            .into_iter()
+            .find(|w| *w as u8 == now)
+            .unwrap_or(Nothing)
     }
 
     /// The number of the client's silence; None: it has said something that is not yet answered.

@@ -3,6 +3,7 @@
 use pgsqlite_sql::acl::{privilege, AclItem, AclObject, PUBLIC_ROLE};
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
 use pgsqlite_sql::catalog::*;
+use pgsqlite_types::work;
 use std::sync::{Arc, OnceLock};
 
 /// The role whose only member is the database's owner.
@@ -51,6 +52,7 @@ pub fn catalog() -> &'static Catalog {
             (INFORMATION_SCHEMA, "information_schema"),
             (PG_TEMP, "pg_temp"),
         ] {
+            work::visit();
             let owner = if oid == PUBLIC { DATABASE_OWNER_ROLE } else { BOOTSTRAP_ROLE };
             let item = |grantee, privileges| AclItem { grantee, grantor: owner, privileges, grant_options: 0 };
             let acl = matches!(oid, PG_CATALOG | PUBLIC | INFORMATION_SCHEMA)
@@ -59,12 +61,14 @@ pub fn catalog() -> &'static Catalog {
         }
         catalog.roles.insert(BOOTSTRAP_ROLE, Arc::new(bootstrap_role("postgres")));
         for &(oid, name) in PREDEFINED_ROLES {
+            work::visit();
             let membership = |&role| Membership { role, grantor: BOOTSTRAP_ROLE, admin: false };
             let memberships =
                 if oid == MONITOR_ROLE { MONITORED_ROLES.iter().map(membership).collect() } else { Vec::new() };
             catalog.roles.insert(oid, Arc::new(Role { oid, memberships, ..predefined_role(name) }));
         }
         for relation in system_relations().iter().filter(|r| crate::pg_catalog::provided(r.oid)) {
+            work::visit();
             catalog.add_relation(system_relation(relation));
         }
         catalog.comments.insert((2615, PUBLIC, 0), "standard public schema".into());
@@ -158,5 +162,6 @@ fn system_relation(system: &SystemRelation) -> Relation {
         triggers: Vec::new(),
         statistics: Vec::new(),
         rules: Vec::new(),
+        array_name: None,
     }
 }

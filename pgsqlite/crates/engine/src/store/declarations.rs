@@ -3,6 +3,8 @@
 //!
 //! The text is SQLite's own grammar, with its four ways to quote a name; only its brackets, commas and a few words matter here.
 
+use pgsqlite_types::work;
+
 /// The expressions of a CREATE TABLE, as they are written.
 #[derive(Debug, Default, PartialEq)]
 pub struct Declarations {
@@ -57,6 +59,7 @@ fn next(text: &str) -> Option<(Token<'_>, &str)> {
 fn skip(text: &str) -> &str {
     let mut text = text.trim_start();
     loop {
+        work::visit();
         text = if let Some(rest) = text.strip_prefix("--") {
             rest.find('\n').map_or("", |end| &rest[end..])
         } else if let Some(rest) = text.strip_prefix("/*") {
@@ -74,6 +77,7 @@ fn quoted(text: &str) -> Option<usize> {
     let close = if open == '[' { ']' } else { open };
     let mut at = 1;
     loop {
+        work::visit();
         at += text[at..].find(close)? + 1;
         if open == '[' || !text[at..].starts_with(close) {
             return Some(at);
@@ -87,6 +91,7 @@ fn closing(text: &str) -> Option<usize> {
     let mut at = 0;
     let mut depth = 0;
     loop {
+        work::visit();
         at = text.len() - skip(&text[at..]).len();
         match text[at..].chars().next()? {
             '(' => depth += 1,
@@ -123,6 +128,7 @@ pub fn read(sql: &str) -> Declarations {
     let mut constraint: Option<String> = None;
     let mut last = String::new();
     while let Some((token, after)) = next(rest) {
+        work::visit();
         rest = after;
         let is = |word: &str| last.eq_ignore_ascii_case(word);
         let mut word = String::new();
@@ -169,6 +175,7 @@ pub fn standard(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
+        work::visit();
         let after = skip(rest);
         if after.len() < rest.len() {
             out.push(' ');
@@ -210,10 +217,12 @@ pub fn read_index(sql: &str) -> Option<(Vec<String>, Option<String>)> {
     };
     let mut keys = Vec::new();
     while !skip(list).is_empty() {
+        work::visit();
         let begin = list;
         // (where the key's text ends)
         let mut end = 0;
         while let Some((token, after)) = next(list) {
+            work::visit();
             list = after;
             match token {
                 Token::Comma => break,

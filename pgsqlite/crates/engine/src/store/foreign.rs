@@ -6,6 +6,7 @@ use super::{declarations, declared, sqlite_error};
 use crate::ddl::{naming, sequence};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::lower::NULLS_INDEX;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, Result};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -61,6 +62,7 @@ pub fn reconcile(
             .map_err(sqlite_error)?;
         let mut rows = statement.query([]).map_err(sqlite_error)?;
         while let Some(row) = rows.next().map_err(sqlite_error)? {
+            work::visit();
             let name: String = row.get(0).map_err(sqlite_error)?;
             let kind: String = row.get(1).map_err(sqlite_error)?;
             if name.starts_with("sqlite_") || name.starts_with("__pgsqlite_") {
@@ -84,6 +86,7 @@ pub fn reconcile(
             conn.prepare("SELECT name FROM main.sqlite_schema WHERE type = 'index'").map_err(sqlite_error)?;
         let rows = statement.query_map([], |r| r.get(0)).map_err(sqlite_error)?;
         for name in rows {
+            work::visit();
             index_names.insert(name.map_err(sqlite_error)?);
         }
     }
@@ -116,6 +119,7 @@ pub fn reconcile(
         .map(|r| r.oid)
         .collect();
     for oid in gone {
+        work::visit();
         stored.remove(&oid);
     }
     let orphans: Vec<Oid> = stored
@@ -126,11 +130,13 @@ pub fn reconcile(
         .map(|r| r.oid)
         .collect();
     for oid in orphans {
+        work::visit();
         stored.remove(&oid);
     }
     let mut known: HashSet<String> = HashSet::new();
     let mut known_indexes: HashSet<String> = HashSet::new();
     for (_, mut relation) in stored {
+        work::visit();
         match relation.kind {
             RelationKind::Table | RelationKind::MaterializedView { .. } => {
                 known.insert(relation.sqlite_name.clone());
@@ -156,23 +162,28 @@ pub fn reconcile(
     };
     let numberless: Vec<Oid> = catalog.relations.values().filter(|r| numberless(r)).map(|r| r.oid).collect();
     for sequence in numberless {
+        work::visit();
         catalog.remove_relation(sequence);
     }
 
     // What is not stored.
     let mut fresh: Vec<Oid> = Vec::new();
     for name in tables.iter().filter(|n| !known.contains(*n)) {
+        work::visit();
         fresh.push(add_table(conn, catalog, name, without_rowid.contains(name), next_oid)?);
     }
     for &table in &fresh {
+        work::visit();
         add_foreign_keys(conn, catalog, table, next_oid)?;
     }
     let all: Vec<Oid> =
         catalog.relations.values().filter(|r| r.is_stored() && !fresh.contains(&r.oid)).map(|r| r.oid).collect();
     for table in all {
+        work::visit();
         add_indexes(conn, catalog, table, &mut known_indexes, false, next_oid)?;
     }
     for name in views.iter().filter(|n| !known.contains(*n)) {
+        work::visit();
         add_view(conn, catalog, name, next_oid)?;
     }
     // (last, so that they take no name of an object of the file)
@@ -182,6 +193,7 @@ pub fn reconcile(
     };
     let numbered: Vec<Oid> = catalog.relations.values().filter(numbered).map(|r| r.oid).collect();
     for table in numbered {
+        work::visit();
         add_row_numbers(conn, catalog, table, next_oid)?;
     }
     Ok(())
@@ -229,6 +241,7 @@ fn free_name(catalog: &Catalog, schema: Oid, wanted: &str) -> String {
     let mut name = wanted.to_string();
     let mut n = 1;
     while catalog.relation_in(schema, &name).is_some() {
+        work::visit();
         name = format!("{wanted}_{n}");
         n += 1;
     }
@@ -242,11 +255,13 @@ fn follow_changes(conn: &Connection, relation: &mut Relation) -> Result<()> {
         return Ok(());
     }
     for column in relation.columns.iter_mut().filter(|c| !c.dropped) {
+        work::visit();
         if !actual.iter().any(|a| a.name == column.name) {
             column.dropped = true;
         }
     }
     for info in &actual {
+        work::visit();
         if relation.column(&info.name).is_none() {
             let attnum = relation.columns.len() as i16 + 1;
             relation.columns.push(column_of(info, attnum));
@@ -318,6 +333,7 @@ struct Check {
 fn declare(conn: &Connection, relation: &mut Relation) -> Result<Vec<Check>> {
     let found = declarations::read(&table_text(conn, &relation.sqlite_name)?);
     for column in relation.columns.iter_mut().filter(|c| c.sqlite_generated) {
+        work::visit();
         let of = found.generated.iter().find(|(name, _)| name.eq_ignore_ascii_case(&column.name));
         column.sqlite_text = of.map(|(_, expression)| expression.clone());
     }
@@ -358,8 +374,10 @@ fn add_table(
         triggers: Vec::new(),
         statistics: Vec::new(),
         rules: Vec::new(),
+        array_name: None,
     };
     for check in declare(conn, &mut relation)? {
+        work::visit();
         let column = check.column.as_deref().and_then(|c| relation.column(c));
         let columns: Vec<i16> = column.map(|c| c.attnum).into_iter().collect();
         let wanted = check
@@ -368,6 +386,7 @@ fn add_table(
         let taken = |name: &str| relation.constraints.iter().any(|c| c.name == name);
         let mut name = wanted.clone();
         for n in 1.. {
+            work::visit();
             if !taken(&name) {
                 break;
             }
@@ -526,6 +545,7 @@ fn add_indexes(
     // SQLite lists the newest first.
     list.sort_unstable_by_key(|i| std::cmp::Reverse(i.0));
     for (_, name, unique, origin, partial) in list {
+        work::visit();
         let stored =
             catalog.indexes_of(table).find(|(r, _)| r.sqlite_name == name).map(|(r, i)| ((**r).clone(), i.of_sqlite));
         let again = stored.as_ref().is_some_and(|(_, of_sqlite)| *of_sqlite);
@@ -619,6 +639,7 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
     let mut keys: Vec<Vec<&Parts>> = Vec::new();
     let mut position: HashMap<i64, usize> = HashMap::new();
     for row in &rows {
+        work::visit();
         let at = *position.entry(row.0).or_insert_with(|| {
             keys.push(Vec::new());
             keys.len() - 1
@@ -626,6 +647,7 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
         keys[at].push(row);
     }
     for parts in keys {
+        work::visit();
         // SQLite matches the referenced table's name without regard to case, and allows it to be missing.
         let Some(parent) = catalog
             .relations
@@ -649,6 +671,7 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
         let mut name = base.clone();
         let mut n = 1;
         while relation.constraints.iter().any(|c| c.name == name) {
+            work::visit();
             name = format!("{base}{n}");
             n += 1;
         }
@@ -734,6 +757,7 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
         triggers: Vec::new(),
         statistics: Vec::new(),
         rules: Vec::new(),
+        array_name: None,
     };
     catalog.add_relation(relation);
     Ok(())

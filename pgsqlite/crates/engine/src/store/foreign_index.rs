@@ -37,8 +37,14 @@ pub(super) fn translate(
     }
     let settings = Settings::default();
     let names = CatalogNames { catalog, search_path: STORED_PATH };
-    let environment =
-        Environment { catalog, search_path: STORED_PATH, settings: &settings, names: &names, user: BOOTSTRAP_ROLE };
+    let environment = Environment {
+        catalog,
+        search_path: STORED_PATH,
+        settings: &settings,
+        names: &names,
+        user: BOOTSTRAP_ROLE,
+        rights: pgsqlite_sql::analyze::Rights::AskedNow,
+    };
     let translator = Translator { environment: &environment, table, own_collations };
     let columns = keys.iter().zip(&texts).map(|(key, text)| translator.key(key, text)).collect::<Option<Vec<_>>>()?;
     let predicate = match condition {

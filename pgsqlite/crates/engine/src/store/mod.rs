@@ -20,6 +20,7 @@ use pgsqlite_sql::catalog::{
 };
 use pgsqlite_sql::operator::{MadeOperator, UserCast, UserOperator};
 use pgsqlite_sql::routine::Function;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeMap;
@@ -165,6 +166,7 @@ fn read_objects(
         conn.prepare("SELECT oid, class, definition FROM main.__pgsqlite_object ORDER BY oid").map_err(sqlite_error)?;
     let mut rows = statement.query([]).map_err(sqlite_error)?;
     while let Some(row) = rows.next().map_err(sqlite_error)? {
+        work::visit();
         let oid: Oid = row.get(0).map_err(sqlite_error)?;
         let class: String = row.get(1).map_err(sqlite_error)?;
         let mut definition: String = row.get(2).map_err(sqlite_error)?;
@@ -221,6 +223,7 @@ fn read_roles(conn: &Connection, catalog: &mut Catalog) -> Result<()> {
     let mut statement = conn.prepare("SELECT oid, definition FROM main.__pgsqlite_role").map_err(sqlite_error)?;
     let mut rows = statement.query([]).map_err(sqlite_error)?;
     while let Some(row) = rows.next().map_err(sqlite_error)? {
+        work::visit();
         let oid: Oid = row.get(0).map_err(sqlite_error)?;
         let definition: String = row.get(1).map_err(sqlite_error)?;
         let role: Role = serde_json::from_str(&definition).map_err(|e| {
@@ -252,6 +255,7 @@ fn read_comments(conn: &Connection, catalog: &mut Catalog) -> Result<()> {
         conn.prepare("SELECT class, object, sub, comment FROM main.__pgsqlite_comment").map_err(sqlite_error)?;
     let mut rows = statement.query([]).map_err(sqlite_error)?;
     while let Some(row) = rows.next().map_err(sqlite_error)? {
+        work::visit();
         let key =
             (row.get(0).map_err(sqlite_error)?, row.get(1).map_err(sqlite_error)?, row.get(2).map_err(sqlite_error)?);
         catalog.comments.insert(key, row.get(3).map_err(sqlite_error)?);
@@ -264,6 +268,7 @@ fn read_comments(conn: &Connection, catalog: &mut Catalog) -> Result<()> {
 pub fn init(conn: &Connection, catalog: &Catalog) -> Result<()> {
     let from = version(conn)?.unwrap_or(0);
     for step in &MIGRATIONS[from as usize..] {
+        work::visit();
         conn.execute_batch(step).map_err(sqlite_error)?;
     }
     if from == 1 {
@@ -281,6 +286,7 @@ pub fn init(conn: &Connection, catalog: &Catalog) -> Result<()> {
         rows.collect::<rusqlite::Result<_>>().map_err(sqlite_error)?
     };
     for relation in catalog.relations.values() {
+        work::visit();
         if relation.oid < pgsqlite_types::oid::FIRST_USER_OID
             || relation.temporary
             || relation.kind == RelationKind::System
@@ -292,6 +298,7 @@ pub fn init(conn: &Connection, catalog: &Catalog) -> Result<()> {
         }
     }
     for gone in known {
+        work::visit();
         write::delete_object(conn, gone)?;
     }
     if let (0, Some(founder)) = (from, catalog.roles.get(&base::FOUNDER_ROLE)) {
@@ -311,6 +318,7 @@ fn repair_objects(conn: &Connection) -> Result<()> {
     let mut rows = statement.query([]).map_err(sqlite_error)?;
     let mut repaired: Vec<(Oid, String, String)> = Vec::new();
     while let Some(row) = rows.next().map_err(sqlite_error)? {
+        work::visit();
         let (class, definition): (String, String) =
             (row.get(1).map_err(sqlite_error)?, row.get(3).map_err(sqlite_error)?);
         if let Some(definition) = repair::negated_lists(&class, &definition) {
@@ -318,6 +326,7 @@ fn repair_objects(conn: &Connection) -> Result<()> {
         }
     }
     for (oid, name, definition) in repaired {
+        work::visit();
         tracing::info!(
             "\"{name}\": = ALL (ARRAY[…]), as NOT IN was stored by an earlier version, is stored as <> ALL now"
         );

@@ -4,6 +4,7 @@ use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG};
 use pgsqlite_sql::deparse::{quote_identifier, Names};
 use pgsqlite_types::codec::{RegNames, TypeCodec};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 /// Names seen in a catalog along a search path.
@@ -38,6 +39,7 @@ impl CatalogNames<'_> {
         let mut all: Vec<&builtin::Operator> =
             self.catalog.operators.values().map(|o| &o.row).filter(|o| o.name == name).collect();
         for o in builtin::operators_named(name).filter(|o| self.catalog.schema_of_builtin(o.oid).is_some()) {
+            work::visit();
             all.push(o);
         }
         all.into_iter()
@@ -58,11 +60,13 @@ fn split_identifier(text: &str) -> Result<Vec<String>> {
     let blanks =
         |chars: &mut std::iter::Peekable<std::str::Chars>| while chars.next_if(|c| c.is_whitespace()).is_some() {};
     loop {
+        work::visit();
         blanks(&mut chars);
         let mut part = String::new();
         if chars.peek() == Some(&'"') {
             chars.next();
             loop {
+                work::visit();
                 match chars.next() {
                     Some('"') if chars.peek() == Some(&'"') => {
                         chars.next();
@@ -75,6 +79,7 @@ fn split_identifier(text: &str) -> Result<Vec<String>> {
             }
         } else {
             while let Some(&c) = chars.peek() {
+                work::visit();
                 if c == '.' || c == '"' || c.is_whitespace() {
                     break;
                 }
@@ -115,12 +120,12 @@ impl RegNames for CatalogNames<'_> {
             // (its name is that of others, too)
             oid::REGPROC if self.catalog.range_constructors.contains_key(&value) => {
                 let (_, range) = self.catalog.range_of_constructor(value)?;
-                let name = quote_identifier(self.catalog.range_constructors.get(&value)?.name);
+                let name = quote_identifier(&self.catalog.range_constructors.get(&value)?.name);
                 Some(format!("{}.{name}", quote_identifier(self.catalog.schema_name(range.constructor_schema))))
             }
             oid::REGPROC => builtin::proc_by_oid(value).map(|p| {
-                let qualified = self.builtins(p.name).count() > 1;
-                let name = quote_identifier(p.name);
+                let qualified = self.builtins(&p.name).count() > 1;
+                let name = quote_identifier(&p.name);
                 // An overloaded name would not read back: PostgreSQL qualifies it then.
                 if qualified {
                     format!("pg_catalog.{name}")
@@ -135,11 +140,11 @@ impl RegNames for CatalogNames<'_> {
             oid::REGOPERATOR => names.operator_signature(value),
             oid::REGOPER => self.catalog.operator(value).map(|o| match self.catalog.operators.get(&value) {
                 Some(made)
-                    if self.operators(o.name).count() > 1 || !self.search_path.contains(&made.definition.schema) =>
+                    if self.operators(&o.name).count() > 1 || !self.search_path.contains(&made.definition.schema) =>
                 {
                     format!("{}.{}", quote_identifier(self.catalog.schema_name(made.definition.schema)), o.name)
                 }
-                None if self.operators(o.name).count() > 1 => {
+                None if self.operators(&o.name).count() > 1 => {
                     let schema = self.catalog.schema_of_builtin(o.oid).unwrap_or(PG_CATALOG);
                     format!("{}.{}", quote_identifier(self.catalog.schema_name(schema)), o.name)
                 }
@@ -341,8 +346,9 @@ impl CatalogNames<'_> {
             settings: &settings,
             names: self,
             user: 0,
+            rights: pgsqlite_sql::analyze::Rights::AskedNow,
         };
-        let mut found = pgsqlite_sql::analyze::resolve_type_name(&environment, name);
+        let mut found = pgsqlite_sql::analyze::resolve_name_of_type(&environment, name);
         if let Err(error) = &mut found {
             error.fields_mut().location = None;
         }
@@ -389,7 +395,7 @@ impl CatalogNames<'_> {
                 };
                 let made = || {
                     let mut all = self.catalog.range_constructors.values();
-                    all.find(|p| p.name == name && p.args == args && in_schema(p.oid)).map(|p| p.oid)
+                    all.find(|p| p.name == *name && p.args == args && in_schema(p.oid)).map(|p| p.oid)
                 };
                 own.map(|r| r.function.oid).or_else(made)
             });

@@ -5,6 +5,7 @@
 //! only where all items are equal, so each one is read as the `<>` that was meant. Bodies of functions are stored as their
 //! author wrote them and are left alone. From format 2 on, what is stored is right and nothing is changed.
 
+use pgsqlite_types::work;
 use serde_json::Value;
 
 /// The definition of an object of a file of format 1 as it was meant; None: it is right as it is.
@@ -40,6 +41,7 @@ fn repaired(text: &str) -> Option<String> {
     let mut changed = false;
     let mut quote = None;
     for (at, c) in text.char_indices() {
+        work::visit();
         match quote {
             Some(q) if c == q => quote = None,
             Some(_) => {}

@@ -6,6 +6,7 @@ use pgsqlite_sql::catalog::{
 };
 use pgsqlite_sql::operator::{UserCast, UserOperator};
 use pgsqlite_sql::routine::Function;
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result};
 use rusqlite::{params, Connection};
 
@@ -87,6 +88,7 @@ pub fn delete_object(conn: &Connection, oid: Oid) -> Result<()> {
         "DELETE FROM main.__pgsqlite_comment WHERE object = ?1",
         "DELETE FROM main.__pgsqlite_sequence WHERE oid = ?1",
     ] {
+        work::visit();
         conn.prepare_cached(sql).and_then(|mut s| s.execute([oid])).map_err(sqlite_error)?;
     }
     Ok(())

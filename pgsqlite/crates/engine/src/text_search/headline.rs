@@ -76,6 +76,7 @@ impl Options {
         for (name, value) in
             [("StartSel", &options.start), ("StopSel", &options.stop), ("FragmentDelimiter", &options.delimiter)]
         {
+            work::pulse(1);
             if value.len() > LONGEST_MARK {
                 return Err(invalid(format!("value for \"{name}\" is too long")));
             }

@@ -102,7 +102,7 @@ fn part(kind: Kind, end: usize) -> Option<Found> {
 /// The tokens of a text, one after the other.
 pub struct Parser<'t> {
     text: &'t str,
-    chars: Rc<[(usize, char)]>,
+    chars: Rc<Vec<(usize, char)>>,
     at: usize,
     begin: usize,
     start: Start,
@@ -148,8 +148,20 @@ fn is_file_char(c: char) -> bool {
 
 impl<'t> Parser<'t> {
     pub fn new(text: &'t str) -> Parser<'t> {
-        let chars = text.char_indices().collect();
-        Parser { text, chars, at: 0, begin: 0, start: Start::Anything, want_host: false, ignoring: false }
+        let mut chars = Vec::new();
+        for c in text.char_indices() {
+            work::pulse(1);
+            chars.push(c);
+        }
+        Parser {
+            text,
+            chars: Rc::new(chars),
+            at: 0,
+            begin: 0,
+            start: Start::Anything,
+            want_host: false,
+            ignoring: false,
+        }
     }
 
     fn char(&self, i: usize) -> Option<char> {

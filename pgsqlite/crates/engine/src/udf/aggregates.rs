@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Whether rows with a NULL argument are left out before the state sees them.
 pub(super) fn skips_nulls(p: &Proc) -> bool {
-    let hypothetical = matches!(p.name, "rank" | "dense_rank" | "percent_rank" | "cume_dist");
+    let hypothetical = matches!(p.name.as_str(), "rank" | "dense_rank" | "percent_rank" | "cume_dist");
     let collecting = matches!(
-        p.name,
+        p.name.as_str(),
         "array_agg" | "string_agg" | "json_agg" | "jsonb_agg" | "json_object_agg" | "jsonb_object_agg"
     );
     !hypothetical && !collecting

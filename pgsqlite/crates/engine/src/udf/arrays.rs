@@ -174,7 +174,7 @@ fn replace(c: &Call) -> Result<Datum> {
         return Ok(Datum::Null);
     }
     let (mut array, codec) = (argument(c, 0)?, element_codec(c, 0)?);
-    for e in &mut array.elements {
+    for e in array.elements.iter_mut().pulsing() {
         if same(&codec, e.as_ref(), c.datum(2)) {
             *e = c.datum(3).to_owned();
         }
@@ -354,7 +354,7 @@ fn fill(c: &Call) -> Result<Datum> {
     let too_large =
         || PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, format!("array size exceeds the maximum allowed ({MOST})"));
     let mut count = 1i64;
-    for &n in &lengths {
+    for &n in lengths.iter().pulsing() {
         count = count.checked_mul(n).filter(|p| n >= 0 && *p <= MOST).ok_or_else(too_large)?;
     }
     if lengths.is_empty() || count == 0 {

@@ -11,6 +11,14 @@ use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 
 /// The names of the types of an oidvector, as messages show them.
+/// `name_oid`, of which the name is cut where it would be longer than names are.
+fn name_with_oid(c: &Call) -> Result<Datum> {
+    const LONGEST: usize = 63;
+    let (name, suffix) = (c.text(0)?, format!("_{}", c.int(1)? as Oid));
+    let end = name.floor_char_boundary(name.len().min(LONGEST - suffix.len()));
+    Ok(Datum::Text(format!("{}{suffix}", &name[..end])))
+}
+
 fn vector_types(c: &Call) -> Result<Datum> {
     let types = Array::from_storage(c.text(0)?, &TypeCodec::Oid).ok_or_else(|| PgError::internal("an oidvector"))?;
     let state = c.session.state();
@@ -117,6 +125,7 @@ macro_rules! of_database {
 
 /// (symbol or signature, function)
 pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("nameconcatoid", name_with_oid),
     ("oidvectortypes", vector_types),
     ("pg_my_temp_schema", temporary_schema),
     ("pg_sequence_last_value", sequence_last_value),

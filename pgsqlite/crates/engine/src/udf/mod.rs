@@ -38,6 +38,7 @@ mod ranges;
 mod record_images;
 mod records;
 mod regex_exact;
+mod regex_search;
 mod regex_syntax;
 pub(crate) mod routines;
 mod row_numbers;

@@ -18,6 +18,7 @@ pub(super) fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Envir
         names: &*state.names,
         // definitions were permitted when they were written
         user: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
+        rights: pgsqlite_sql::analyze::Rights::AskedNow,
     })
 }
 
@@ -96,7 +97,8 @@ fn domain_constraint(e: &Environment, constraint: Oid, style: Style) -> Result<D
 
 fn get_indexdef(c: &Call) -> Result<Datum> {
     let index = oid_argument(c, 0)?;
-    let column = if c.len() > 1 { c.int(1)?.max(0) as usize } else { 0 };
+    // (there is no column of a negative number)
+    let column = if c.len() > 1 { usize::try_from(c.int(1)?).unwrap_or(usize::MAX) } else { 0 };
     let style = style(c, 2)?;
     with_environment(c.session, |e| match e.catalog.relation(index) {
         Some(relation) => definitions::index_definition(e, relation, column, style).map(Datum::from),

@@ -1,25 +1,33 @@
 //! Pattern matching: LIKE, SIMILAR TO and PostgreSQL's regular expressions.
 //!
 //! An "advanced regular expression" is translated ([`super::regex_syntax`]) and kept compiled per connection, in two forms: the
-//! `fancy-regex` crate tells whether there is a match and where the first one begins, [`super::regex_exact`] where it ends
-//! and what its parts are, because that crate takes the first alternative that matches where PostgreSQL takes the longest match.
+//! `regex` crate and its automata tell whether there is a match and where the first one begins ([`super::regex_search`]),
+//! [`super::regex_exact`] where it ends and what its parts are, because they take the first alternative that matches where PostgreSQL
+//! takes the longest match.
 
-use super::regex_exact::{Matcher, Tree};
+use super::regex_exact::{Matcher, Set, Tree};
+use super::regex_search::Search;
 use super::regex_syntax::{self, Options, Translation};
 use super::shim::{Call, Scalar};
 use super::strings::{invalid_parameter, lower_text};
-use fancy_regex::{Regex, RegexBuilder};
 use pgsqlite_types::array::Array;
 use pgsqlite_types::work::{self, Ticking};
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 
 /// A compiled pattern.
 pub struct Pattern {
-    /// None: a pattern that the backtracking engine knows not, or reads in another way
-    fast: Option<Regex>,
+    /// None: a pattern that the searching engines do not know, or read in another way
+    search: Option<Search>,
     tree: Tree,
     groups: usize,
     ignore_case: bool,
+}
+
+impl Pattern {
+    /// The bytes of what grows while texts are searched, and of the programs.
+    fn weight(&self) -> usize {
+        std::mem::size_of::<Pattern>() + self.search.as_ref().map_or(0, Search::weight)
+    }
 }
 
 /// A match: its own place and those of its parts, in bytes.
@@ -36,7 +44,7 @@ impl<'t> Captures<'t> {
         self.place(n).map(|(a, b)| &self.text[a..b])
     }
 }
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -44,10 +52,16 @@ use std::rc::Rc;
 #[derive(Default)]
 pub struct Cache {
     compiled: RefCell<HashMap<(String, String), Rc<Pattern>>>,
+    /// the one that was asked for last, and what it weighed then: it grows with the texts in which it is searched
+    last: RefCell<Option<(Rc<Pattern>, usize)>>,
+    /// bytes of all, without what the last one has grown
+    weight: Cell<usize>,
 }
 
 /// Patterns kept before the cache is emptied.
 const CAPACITY: usize = 64;
+/// Bytes of the patterns and their automata, above which the cache is emptied.
+const BUDGET: usize = 16 << 20;
 
 impl Cache {
     pub fn get<E>(
@@ -56,17 +70,37 @@ impl Cache {
         flags: &str,
         compile: impl FnOnce() -> Result<Pattern, E>,
     ) -> Result<Rc<Pattern>, E> {
+        self.weigh_last();
         let key = (pattern.to_string(), flags.to_string());
         if let Some(found) = self.compiled.borrow().get(&key) {
+            *self.last.borrow_mut() = Some((found.clone(), found.weight()));
             return Ok(found.clone());
         }
         let compiled = Rc::new(compile()?);
-        let mut patterns = self.compiled.borrow_mut();
-        if patterns.len() >= CAPACITY {
-            patterns.clear();
+        if self.compiled.borrow().len() >= CAPACITY {
+            self.clear();
         }
-        patterns.insert(key, compiled.clone());
+        let weight = compiled.weight();
+        self.weight.set(self.weight.get() + weight + 2 * pattern.len());
+        *self.last.borrow_mut() = Some((compiled.clone(), weight));
+        self.compiled.borrow_mut().insert(key, compiled.clone());
         Ok(compiled)
+    }
+
+    /// Adds what the last pattern has grown, and empties the cache if all have become too large.
+    fn weigh_last(&self) {
+        if let Some((pattern, before)) = self.last.take() {
+            self.weight.set(self.weight.get() + pattern.weight().saturating_sub(before));
+        }
+        if self.weight.get() > BUDGET {
+            self.clear();
+        }
+    }
+
+    fn clear(&self) {
+        self.compiled.borrow_mut().clear();
+        self.last.take();
+        self.weight.set(0);
     }
 }
 
@@ -273,20 +307,14 @@ fn parse_flags(flags: &str) -> Result<(Options, bool)> {
 }
 
 fn compiled(c: &Call, pattern: &str, options: Options) -> Result<Rc<Pattern>> {
-    c.session.patterns.get(pattern, &format!("{options:?}"), || {
-        let Translation { regex, tree, groups, ignore_case } = regex_syntax::translate(pattern, options)?;
-        // A reference to a part that took no part fails here, even if it may be absent.
-        let fast = if tree.refers_back() { None } else { fast(&regex) };
-        Ok(Pattern { fast, tree, groups, ignore_case })
-    })
+    c.session.patterns.get(pattern, &format!("{options:?}"), || compile(pattern, options))
 }
 
-/// The engine that tells whether there is a match, and where. It cannot be stopped, so both its program and its backtracking are
-/// small: what is too large for it, the exact matcher does, which looks at requests at every step.
-fn fast(regex: &str) -> Option<Regex> {
-    const PROGRAM: usize = 1 << 20;
-    const BACKTRACKS: usize = 100_000;
-    RegexBuilder::new(regex).delegate_size_limit(PROGRAM).backtrack_limit(BACKTRACKS).build().ok()
+fn compile(pattern: &str, options: Options) -> Result<Pattern> {
+    let Translation { regex, tree, groups, ignore_case } = regex_syntax::translate(pattern, options)?;
+    // A reference to a part that took no part fails here, even if it may be absent.
+    let search = if tree.refers_back() { None } else { Search::new(regex) };
+    Ok(Pattern { search, tree, groups, ignore_case })
 }
 
 /// A text in which matches are searched.
@@ -295,6 +323,8 @@ struct Subject<'t> {
     characters: Vec<char>,
     /// of each character, and of the end
     offsets: Vec<usize>,
+    /// where matches may begin, if the searching engines do not know it
+    begins: OnceCell<Set>,
 }
 
 impl<'t> Subject<'t> {
@@ -303,26 +333,37 @@ impl<'t> Subject<'t> {
             text,
             characters: text.chars().pulsing().collect(),
             offsets: text.char_indices().pulsing().map(|(i, _)| i).chain([text.len()]).collect(),
+            begins: OnceCell::new(),
         }
+    }
+
+    /// The first place (in characters) from `at` on where a match may begin. (One of an expression with back-references may not.)
+    fn begin(&self, pattern: &Pattern, at: usize) -> Result<Option<usize>> {
+        if self.begins.get().is_none() {
+            if let Some(search) = &pattern.search {
+                if let Some(found) = search.first(self.text, self.offsets[at])? {
+                    return found.map(|byte| self.number(byte)).transpose();
+                }
+            }
+            let begins = Matcher::new(&self.characters, pattern.ignore_case).begins(&pattern.tree)?;
+            self.begins.get_or_init(|| begins);
+        }
+        Ok(self.begins.get().and_then(|begins| begins.range(at..).next().copied()))
+    }
+
+    /// The number of the character that begins at a byte.
+    fn number(&self, byte: usize) -> Result<usize> {
+        self.offsets.binary_search(&byte).map_err(|_| PgError::internal("a place inside a character"))
     }
 
     /// The first match from byte `from` on.
     fn first(&self, pattern: &Pattern, from: usize) -> Result<Option<Captures<'t>>> {
-        let number = |byte: usize| {
-            self.offsets.binary_search(&byte).map_err(|_| PgError::internal("a place inside a character"))
-        };
-        let mut at = number(from)?;
-        let mut fast = pattern.fast.as_ref();
+        let mut at = self.number(from)?;
         while at < self.offsets.len() {
             work::tick(16)?;
-            if let Some(regex) = fast {
-                work::room(self.text.len() - self.offsets[at])?;
-                match regex.find_from_pos(self.text, self.offsets[at]) {
-                    Ok(Some(found)) => at = number(found.start())?,
-                    Ok(None) => return Ok(None),
-                    // too much backtracking: place by place
-                    Err(_) => fast = None,
-                }
+            match self.begin(pattern, at)? {
+                Some(begin) => at = begin,
+                None => return Ok(None),
             }
             let mut matcher = Matcher::new(&self.characters, pattern.ignore_case);
             if let Some(parts) = matcher.match_at(&pattern.tree, at, pattern.groups)? {
@@ -340,13 +381,22 @@ impl<'t> Subject<'t> {
 
 fn is_match(pattern: &Pattern, text: &str) -> Result<bool> {
     work::room(text.len())?;
-    if let Some(found) = pattern.fast.as_ref().and_then(|fast| fast.is_match(text).ok()) {
-        return Ok(found);
+    if let Some(search) = &pattern.search {
+        if let Some(found) = search.matches(text)? {
+            return Ok(found);
+        }
     }
     Ok(Subject::new(text).first(pattern, 0)?.is_some())
 }
 fn first<'t>(pattern: &Pattern, text: &'t str) -> Result<Option<Captures<'t>>> {
     Subject::new(text).first(pattern, 0)
+}
+
+/// The first match of an expression, and its parts, without a session.
+pub(crate) fn parts_of_first_match(pattern: &str, text: &str) -> Result<Option<Vec<Option<String>>>> {
+    let pattern = compile(pattern, Options::default())?;
+    let found = first(&pattern, text)?;
+    Ok(found.map(|found| (0..found.places.len()).map(|n| found.get(n).map(str::to_string)).collect()))
 }
 
 fn matches(c: &Call, ignore_case: bool) -> Result<bool> {
@@ -663,3 +713,42 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     }),
     ("regexp_split_to_table regexp_split_to_table_no_flags", regexp_split_to_table),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_that_have_grown_are_let_go() {
+        let cache = Cache::default();
+        // a text in which an automaton meets ever new sets of places
+        let mut state = 1u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if state & 0x10000 == 0 {
+                'a'
+            } else {
+                'b'
+            }
+        };
+        let text: String = (0..50_000).map(|_| next()).collect();
+        let kept = |cache: &Cache| cache.compiled.borrow().values().map(|p| p.weight()).sum::<usize>();
+        let (mut most, mut cleared) = (0, false);
+        for i in 0..CAPACITY {
+            let before = cache.compiled.borrow().len();
+            let source = format!("a[ab]{{30}}c{i}$");
+            let pattern = cache.get(&source, "", || compile(&source, Options::default())).expect("is read");
+            assert!(!is_match(&pattern, &text).expect("is searched"));
+            cleared |= cache.compiled.borrow().len() < before;
+            most = most.max(kept(&cache));
+        }
+        assert!(cleared && (BUDGET / 2..BUDGET + (8 << 20)).contains(&most), "{most} bytes");
+        // one that is searched again and again is counted once
+        let small = Cache::default();
+        for _ in 0..1000 {
+            let pattern = small.get("a[ab]{30}c$", "", || compile("a[ab]{30}c$", Options::default())).expect("is read");
+            assert!(!is_match(&pattern, &text[..2000]).expect("is searched"));
+        }
+        assert!(small.weight.get() <= kept(&small) + 100, "{} for {}", small.weight.get(), kept(&small));
+    }
+}

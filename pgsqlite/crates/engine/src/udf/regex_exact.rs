@@ -1,20 +1,21 @@
 //! Where a match of a regular expression lies, exactly as PostgreSQL defines it (manual: "Regular Expression Matching Rules").
 //!
 //! Of the matches that begin first PostgreSQL takes the longest or the shortest, as the expression prefers, and then gives
-//! each part, from left to right, the longest or shortest stretch that still lets the rest match. A backtracking engine finds
-//! the first match it comes to, which may be another one. So [`super::pattern`] uses such an engine only to find where a match
-//! begins; this module finds its end and its parts.
+//! each part, from left to right, the longest or shortest stretch that still lets the rest match. Other engines take the first
+//! alternative that matches, which may be another one. So [`super::pattern`] uses them only to find where a match begins
+//! ([`super::regex_search`]); this module finds its end and its parts, and searches for what those engines do not know.
 //!
 //! [`Re`] is the expression as a set of strings: [`Matcher::forward`] and [`Matcher::backward`] say where a match may end or
 //! begin. [`Tree`] is how the expression is taken apart: only pieces that have captures, back-references or a preference of
 //! their own are separate nodes, the pieces between are one node, and it is the node's preference that counts.
 
-use pgsqlite_types::work;
+use pgsqlite_types::work::{self, Ticking};
 use pgsqlite_types::{PgError, Result, SqlState};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// A set of positions in the text (in characters).
-type Set = BTreeSet<usize>;
+pub type Set = BTreeSet<usize>;
 
 /// Which characters an atom matches.
 #[derive(Debug, Clone)]
@@ -274,7 +275,14 @@ pub struct Matcher<'t> {
     text: &'t [char],
     ignore_case: bool,
     steps: usize,
+    most_steps: usize,
+    /// all places, and where look-around constraints hold
+    all: Option<Rc<Set>>,
+    holding: HashMap<*const Re, Rc<Set>>,
 }
+
+/// Where constraints hold is computed for all places at once from so many places on.
+const MANY: usize = 16;
 
 fn too_complex() -> PgError {
     PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "regular expression is too complex")
@@ -285,7 +293,37 @@ fn is_word(c: char) -> bool {
 
 impl<'t> Matcher<'t> {
     pub fn new(text: &'t [char], ignore_case: bool) -> Matcher<'t> {
-        Matcher { text, ignore_case, steps: 0 }
+        Matcher { text, ignore_case, steps: 0, most_steps: MOST_STEPS, all: None, holding: HashMap::new() }
+    }
+
+    /// The places where matches may begin: all that do, and where there are back-references some that do not.
+    pub fn begins(&mut self, tree: &Tree) -> Result<Set> {
+        // as long as the text, and ended by requests alone
+        self.most_steps = usize::MAX;
+        let all = self.all()?;
+        self.backward(&tree.re, &all)
+    }
+
+    fn all(&mut self) -> Result<Rc<Set>> {
+        if let Some(all) = &self.all {
+            return Ok(all.clone());
+        }
+        work::room(16 * self.text.len())?;
+        let all: Rc<Set> = Rc::new((0..=self.text.len()).pulsing().collect());
+        self.all = Some(all.clone());
+        Ok(all)
+    }
+
+    /// Where a stretch begins (`ahead`) or ends that the inside of a constraint matches.
+    fn holding(&mut self, inner: &Re, ahead: bool) -> Result<Rc<Set>> {
+        let key: *const Re = inner;
+        if let Some(found) = self.holding.get(&key) {
+            return Ok(found.clone());
+        }
+        let all = self.all()?;
+        let found = Rc::new(self.image(inner, &all, !ahead)?);
+        self.holding.insert(key, found.clone());
+        Ok(found)
     }
 
     /// The match that begins at a place, with `groups` captures; None if there is none.
@@ -313,7 +351,7 @@ impl<'t> Matcher<'t> {
     fn count(&mut self, steps: usize) -> Result<()> {
         pgsqlite_types::work::tick(8 * (steps + 1))?;
         self.steps += steps + 1;
-        if self.steps > MOST_STEPS {
+        if self.steps > self.most_steps {
             return Err(too_complex());
         }
         Ok(())
@@ -358,6 +396,10 @@ impl<'t> Matcher<'t> {
                 from.iter().filter(|&&p| p > 0 && class.matches(self.text[p - 1])).map(|p| p - 1).collect()
             }
             Re::Place(place) => from.iter().copied().filter(|&p| self.holds(*place, p)).collect(),
+            Re::Look { ahead, negative, inner } if from.len() > MANY => {
+                let holding = self.holding(inner, *ahead)?;
+                from.iter().pulsing().copied().filter(|p| holding.contains(p) != *negative).collect()
+            }
             Re::Look { ahead, negative, inner } => {
                 let mut out = Set::new();
                 for &p in from {

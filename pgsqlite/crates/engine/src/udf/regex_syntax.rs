@@ -1,5 +1,5 @@
 //! PostgreSQL's "advanced regular expressions" (manual, 9.7.3), read once for both engines: as text in the syntax of the
-//! `fancy-regex` crate, and as the tree of [`super::regex_exact`].
+//! `regex` crate, and as the tree of [`super::regex_exact`].
 
 use super::regex_exact::{self as exact, flag, Class, Piece, Place, Re, Tree};
 use pgsqlite_types::work;
@@ -44,7 +44,7 @@ impl Options {
 /// A translated pattern.
 #[derive(Debug)]
 pub struct Translation {
-    /// For the backtracking engine: it finds whether there is a match, and where the first one begins.
+    /// For [`super::regex_search`]: it finds whether there is a match, and where the first one begins.
     pub regex: String,
     /// For [`super::regex_exact`]: it finds where the match ends, and its parts.
     pub tree: Tree,
@@ -138,7 +138,7 @@ struct Translator {
     expressions: Vec<Re>,
 }
 
-/// An atom: its text for the backtracking engine, and what it is for the exact one.
+/// An atom: its text for the searching engine, and what it is for the exact one.
 struct Atom {
     regex: String,
     one_character: bool,
@@ -327,8 +327,8 @@ impl Translator {
             '{' if self.peek().is_some_and(|c| c.is_ascii_digit()) => {
                 return Err(invalid("quantifier operand invalid"))
             }
-            '[' if self.eat_text("[:<:]]") => self.place("\\b(?=\\w)", Place::WordBegin),
-            '[' if self.eat_text("[:>:]]") => self.place("\\b(?<=\\w)", Place::WordEnd),
+            '[' if self.eat_text("[:<:]]") => self.place("\\b{start}", Place::WordBegin),
+            '[' if self.eat_text("[:>:]]") => self.place("\\b{end}", Place::WordEnd),
             '[' => {
                 let set = self.bracket()?;
                 self.set(set)?
@@ -447,8 +447,8 @@ impl Translator {
             'W' if self.options.newline_stops => self.set("[^\\w\\n]")?,
             'W' => self.set("\\W")?,
             'A' => self.place("\\A", Place::TextBegin),
-            'm' => self.place("\\b(?=\\w)", Place::WordBegin),
-            'M' => self.place("\\b(?<=\\w)", Place::WordEnd),
+            'm' => self.place("\\b{start}", Place::WordBegin),
+            'M' => self.place("\\b{end}", Place::WordEnd),
             'y' => self.place("\\b", Place::WordEdge),
             'Y' => self.place("\\B", Place::NoWordEdge),
             'Z' => self.place("\\z", Place::TextEnd),

@@ -35,7 +35,7 @@ fn argument_list(e: &Environment, p: &Proc, with_defaults: bool, table: bool) ->
             b'v' => "VARIADIC ".into(),
             _ => String::new(),
         };
-        let name = p.arg_names.as_ref().and_then(|n| n.get(i)).copied().unwrap_or("");
+        let name = p.arg_names.as_ref().and_then(|n| n.get(i)).map_or("", |n| n.as_str());
         if !name.is_empty() {
             text.push_str(&quote_identifier(name));
             text.push(' ');

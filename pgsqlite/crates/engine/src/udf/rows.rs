@@ -1,5 +1,6 @@
 //! What a data modification remembers of its rows while it runs: values that a second evaluation would not give again
-//! (for the DETAIL of a failed constraint), and the rows it has touched (ON CONFLICT DO UPDATE may touch each once).
+//! (for the DETAIL of a failed constraint), and the rows it has touched (ON CONFLICT DO UPDATE may touch each once, and so may
+//! all parts of a statement with data-modifying WITH queries together).
 
 use super::shim::{Call, Scalar};
 use pgsqlite_sql::lower::support;
@@ -84,6 +85,12 @@ impl StatementRows {
         }
     }
 
+    /// Whether a part of the statement has noted that it inserted or updated the row of a table.
+    pub fn is_touched(&self, table: Oid, rowid: i64) -> bool {
+        let touched = self.touched.borrow();
+        !touched.is_empty() && touched.contains(&vec![Key::Int(i64::from(table)), Key::Int(rowid)])
+    }
+
     /// How many values were remembered for a column.
     pub fn count(&self, attnum: i16) -> u64 {
         self.kept.borrow().get(&i64::from(attnum)).map_or(0, |(n, _)| *n)
@@ -115,15 +122,15 @@ fn identity(c: &Call, first: usize) -> Vec<Key> {
         .collect()
 }
 
+/// The error of an ON CONFLICT DO UPDATE that meets a row which its statement has inserted or updated.
+pub(crate) fn affected_twice() -> PgError {
+    PgError::new(SqlState::CARDINALITY_VIOLATION, "ON CONFLICT DO UPDATE command cannot affect row a second time")
+        .hint("Ensure that no rows proposed for insertion within the same command have duplicate constrained values.")
+}
+
 fn untouched(c: &Call) -> Result<Datum> {
     if c.session.rows.touched.borrow().contains(&identity(c, 1)) {
-        return Err(PgError::new(
-            SqlState::CARDINALITY_VIOLATION,
-            "ON CONFLICT DO UPDATE command cannot affect row a second time",
-        )
-        .hint(
-            "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
-        ));
+        return Err(affected_twice());
     }
     Ok(c.datum(0).to_owned())
 }
@@ -131,6 +138,10 @@ fn untouched(c: &Call) -> Result<Datum> {
 fn touch(c: &Call) -> Result<Datum> {
     c.session.rows.touched.borrow_mut().insert(identity(c, 0));
     Ok(Datum::Null)
+}
+
+fn is_untouched(c: &Call) -> Result<Datum> {
+    Ok((!c.session.rows.touched.borrow().contains(&identity(c, 0))).into())
 }
 
 fn updates(c: &Call) -> Result<Datum> {
@@ -176,4 +187,5 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::NEXT_ROW, 0, false, next_row),
     (support::UNTOUCHED, -1, false, untouched),
     (support::TOUCH, -1, false, touch),
+    (support::IS_UNTOUCHED, -1, false, is_untouched),
 ];

@@ -77,6 +77,22 @@ fn available_extension_versions(_: &Call) -> Result<Datum> {
             .map(|e| (e.name, e.version, 1, i32::from(e.trusted), i32::from(e.relocatable), e.schema, (), e.comment)),
     )
 }
+/// The rules of who may come in, as rows.
+fn hba_file_rules(c: &Call) -> Result<Datum> {
+    let found = server(c)?.host().map(|host| host.hba_file_rules()).transpose()?;
+    let fields = |r: crate::session::HbaFileRule| {
+        let list = |words: Option<Vec<String>>| words.map(|words| serde_json::json!(words).to_string());
+        let (databases, users, options) = (list(r.databases), list(r.users), list(r.options));
+        (r.line, r.kind, databases, users, r.address, r.netmask, r.method, options, r.error)
+    };
+    rows(found.into_iter().flatten().map(fields).collect::<Vec<_>>())
+}
+/// The maps of user names, as rows.
+fn ident_file_mappings(c: &Call) -> Result<Datum> {
+    let found = server(c)?.host().map(|host| host.ident_file_mappings()).transpose()?;
+    let fields = |m: crate::session::IdentFileMapping| (m.line, m.map, m.system_user, m.role, m.error);
+    rows(found.into_iter().flatten().map(fields).collect::<Vec<_>>())
+}
 /// How many transactions ago another began; those before the first are infinitely old.
 fn transaction_age(c: &Call) -> Result<Datum> {
     let number = c.int(0)? as u32;
@@ -236,6 +252,9 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_available_extension_versions", available_extension_versions),
     ("xid_age", transaction_age),
     ("pg_postmaster_start_time", start_time),
+    ("pg_reload_conf", |c| Ok(Datum::from(server(c)?.host().inspect(|host| host.reload()).is_some()))),
+    ("pg_hba_file_rules", hba_file_rules),
+    ("pg_ident_file_mappings", ident_file_mappings),
     ("pg_cancel_backend", cancel_backend),
     ("pg_terminate_backend", terminate_backend),
     ("pg_sleep", sleep),

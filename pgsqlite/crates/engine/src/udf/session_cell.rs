@@ -55,6 +55,8 @@ pub type PutAside = Vec<(String, Option<String>)>;
 pub trait ServerFunctions {
     /// `pg_cancel_backend`, `pg_terminate_backend`: whether there was such a session.
     fn signal(&self, pid: i32, terminate: bool) -> Result<bool>;
+    /// The program that serves the database; None: there is none.
+    fn host(&self) -> Option<Arc<dyn crate::session::Host>>;
     /// `pg_notify`
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;
     /// `pg_listening_channels`
@@ -64,6 +66,10 @@ pub trait ServerFunctions {
     /// `pg_advisory_unlock…`: whether the session held it.
     fn advisory_unlock(&self, key: AdvisoryKey, shared: bool) -> Result<bool>;
     fn advisory_unlock_all(&self) -> Result<()>;
+    /// The locks that the transaction has now.
+    fn locks_now(&self) -> LockMark;
+    /// What was done since this mark was made is undone: its locks are given back.
+    fn unlock_since(&self, mark: LockMark);
     /// What the sessions of this process hold and wait for. Those that `writes` names get a transaction's number if they have none.
     fn lock_holders(&self, writes: &dyn Fn(u64) -> bool) -> Vec<LockHolder>;
     /// The transaction's number (`txid_current`); `assign`: it gets one if it has none.
@@ -80,6 +86,17 @@ pub trait ServerFunctions {
     fn statistics(&self) -> Option<Arc<crate::statistics::Statistics>>;
     /// Microseconds since 2000-01-01 UTC.
     fn start_time(&self) -> i64;
+}
+
+/// The locks that a transaction had at a moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LockMark {
+    /// how many relations were noted as locked
+    pub noted: usize,
+    /// the last request to the database's table of locks
+    pub table: u64,
+    /// how many plans were noted as reading
+    pub read: usize,
 }
 
 /// The key of an advisory lock: one bigint or two integers, which never meet.
@@ -320,6 +337,10 @@ impl SessionCell {
     }
 
     /// The error behind a SQLite error whose text is [`MARKER`]. The engine takes it when a step or prepare fails.
+    /// Whether a native has failed in the statement that runs.
+    pub fn has_error(&self) -> bool {
+        self.error.borrow().is_some()
+    }
     pub fn take_error(&self) -> Option<PgError> {
         self.error.borrow_mut().take()
     }
@@ -346,8 +367,12 @@ impl SessionCell {
         self.notice(notice);
         Ok(())
     }
+    /// Keeps a notice for the client, if client_min_messages lets it through now: a function may set that for what it calls.
     pub fn notice(&self, notice: PgError) {
-        self.notices.borrow_mut().push(notice);
+        let least = self.state().variables.as_ref().and_then(|v| v.get("client_min_messages"));
+        if least.is_none_or(|least| crate::session::is_told(&notice, &least)) {
+            self.notices.borrow_mut().push(notice);
+        }
     }
 }
 

@@ -480,9 +480,25 @@ extern "C" fn aggregate_inverse(context: *mut ffi::sqlite3_context, n: c_int, va
     transition(context, n, values, |s, c| s.inverse(c));
 }
 
+/// Whether the statement has met an error or is to end for a request.
+fn has_failed(context: *mut ffi::sqlite3_context, session: &SessionCell) -> bool {
+    // SAFETY: a live context of a live connection.
+    session.has_error() || unsafe { ffi::sqlite3_is_interrupted(connection_of(context)) } != 0
+}
+
 fn aggregate_result(context: *mut ffi::sqlite3_context, last: bool) {
     // SAFETY: as above.
     let bound = unsafe { &*(ffi::sqlite3_user_data(context) as *const BoundAggregate) };
+    if last && has_failed(context, &bound.session) {
+        // SQLite clears up, for which it calls xFinal too: nobody wants the result, which may take as long as all steps together
+        if let Some(slot) = unsafe { aggregate_slot(context, false) }.filter(|slot| !slot.is_null()) {
+            // SAFETY: as below.
+            drop(unsafe { Box::from_raw(*slot) });
+            *slot = std::ptr::null_mut();
+        }
+        // SAFETY: a live context.
+        return unsafe { ffi::sqlite3_result_error_code(context, ffi::SQLITE_INTERRUPT) };
+    }
     let result = match unsafe { aggregate_slot(context, false) } {
         Some(slot) if !slot.is_null() => {
             let state = unsafe { &mut **slot };

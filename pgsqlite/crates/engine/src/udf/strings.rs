@@ -310,7 +310,7 @@ fn quote_nullable(c: &Call) -> Result<Datum> {
 /// The text forms of the arguments from `first` on (None: NULL), a VARIADIC array spread out. `first` counts SQL arguments.
 fn spread(c: &Call, types: &Types, first: usize) -> Result<Option<Vec<Option<String>>>> {
     let mut out = Vec::new();
-    for i in first..types.args.len() {
+    for i in (first..types.args.len()).pulsing() {
         let value = c.datum(i + 1);
         if types.variadic && i + 1 == types.args.len() {
             if value.is_null() {
@@ -377,6 +377,7 @@ fn format(c: &Call) -> Result<Datum> {
         let number = |chars: &mut std::iter::Peekable<std::str::Chars>| -> Result<Option<usize>> {
             let mut n: Option<usize> = None;
             while let Some(d) = chars.peek().and_then(|c| c.to_digit(10)) {
+                work::tick(1)?;
                 let value = n.unwrap_or(0) * 10 + d as usize;
                 if value > i32::MAX as usize {
                     return Err(PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "number is out of range"));
@@ -400,6 +401,7 @@ fn format(c: &Call) -> Result<Datum> {
         }
         if width.is_none() {
             while chars.peek() == Some(&'-') {
+                work::tick(1)?;
                 chars.next();
                 left_justified = true;
             }
@@ -556,10 +558,10 @@ fn base64_encode(bytes: &[u8]) -> String {
     let mut column = 0;
     for chunk in bytes.chunks(3).pulsing() {
         let n = chunk.iter().fold(0u32, |n, b| n << 8 | *b as u32) << (8 * (3 - chunk.len()));
-        for i in 0..4 {
-            let symbol = BASE64[(n >> (18 - 6 * i) & 63) as usize] as char;
-            out.push(if i > chunk.len() { '=' } else { symbol });
-        }
+        out.extend([0, 1, 2, 3].map(|i| match i > chunk.len() {
+            true => '=',
+            false => BASE64[(n >> (18 - 6 * i) & 63) as usize] as char,
+        }));
         column += 4;
         if column >= 76 {
             out.push('\n');

@@ -2,6 +2,7 @@
 
 use super::*;
 use pgsqlite_sql::builtins::imp::implemented;
+use pgsqlite_types::{Datum, SqlState};
 use std::collections::HashSet;
 
 #[test]
@@ -63,4 +64,52 @@ fn recorded_vectors() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// An aggregate that counts how often its result is asked for. An argument of 100 is an error, one of 200 interrupts the statement.
+struct Asked;
+
+static ASKED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+impl shim::State for Asked {
+    fn step(&mut self, call: &shim::Call) -> Result<()> {
+        match call.int(0)? {
+            100 => Err(PgError::new(SqlState::DATA_EXCEPTION, "a hundred")),
+            200 => {
+                // SAFETY: the connection of the running call.
+                unsafe { libsqlite3_sys::sqlite3_interrupt(call.connection()) };
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+    fn value(&mut self, _session: &SessionCell) -> Result<Datum> {
+        ASKED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Ok(Datum::Int(1))
+    }
+}
+
+#[test]
+fn no_result_is_made_for_a_statement_that_has_failed() {
+    let conn = rusqlite::Connection::open_in_memory().expect("an in-memory database");
+    let cell = Arc::new(SessionCell::default());
+    // SAFETY: a live connection.
+    let db = unsafe { conn.handle() };
+    let traits = shim::Traits { arity: 1, strict: false, deterministic: true };
+    shim::aggregate(db, &cell, "asked", traits, || Box::new(Asked), false).expect("registered");
+    let asked = |last: i64| {
+        ASKED.store(0, std::sync::atomic::Ordering::Relaxed);
+        let sql = format!("WITH r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < {last}) SELECT asked(i), asked(i + 1000) FROM r");
+        let result = conn.query_row(&sql, [], |r| r.get::<_, i64>(0));
+        (result.is_ok(), ASKED.load(std::sync::atomic::Ordering::Relaxed))
+    };
+    assert_eq!(asked(50), (true, 2));
+    assert_eq!(asked(150), (false, 0));
+    assert_eq!(cell.take_error().expect("the step's").message(), "a hundred");
+    assert_eq!(asked(90), (true, 2));
+    let sql = "WITH r(i) AS (SELECT 101 UNION ALL SELECT i + 1 FROM r WHERE i < 1000000) SELECT asked(i) FROM r";
+    ASKED.store(0, std::sync::atomic::Ordering::Relaxed);
+    conn.query_row(sql, [], |r| r.get::<_, i64>(0)).expect_err("is interrupted");
+    assert_eq!(ASKED.load(std::sync::atomic::Ordering::Relaxed), 0);
+    assert_eq!(asked(90), (true, 2));
 }

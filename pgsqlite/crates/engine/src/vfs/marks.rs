@@ -64,6 +64,10 @@ struct Held {
     used: bool,
     /// the watcher knows of it
     watched: bool,
+    /// transactions that must be able to exchange their snapshots: meanwhile this process does not begin the log anew
+    pins: u32,
+    /// a connection begins the log anew just now
+    restarting: bool,
 }
 
 struct AnchorFile {
@@ -132,13 +136,32 @@ impl User {
     ) -> c_int {
         // SAFETY: promised by the caller.
         let pass = || unsafe { lock(file, offset, n, flags) };
+        // all marks but the first: the log is to be begun anew
+        let restarts = offset == FIRST_MARK + 1 && n > 1;
         match flags {
+            EXCLUDE if restarts => {
+                let mut held = self.marks.held.lock();
+                if held.pins > 0 {
+                    return ffi::SQLITE_BUSY;
+                }
+                held.release();
+                let rc = pass();
+                held.restarting |= rc == ffi::SQLITE_OK;
+                rc
+            }
             SHARE if offset >= FIRST_MARK => {
                 let rc = pass();
-                if rc == ffi::SQLITE_OK && self.marks.held.lock().join(offset) {
-                    look_after(&self.marks);
+                if rc == ffi::SQLITE_OK {
+                    self.reading.begins();
+                    if self.marks.held.lock().join(offset) {
+                        look_after(&self.marks);
+                    }
                 }
                 rc
+            }
+            UNSHARE if offset >= FIRST_MARK => {
+                self.reading.ends();
+                pass()
             }
             EXCLUDE if offset > FIRST_MARK && n == 1 && self.clearing == 0 => {
                 let mut held = self.marks.held.lock();
@@ -167,6 +190,9 @@ impl User {
             }
             _ => {
                 let rc = pass();
+                if restarts && flags & ffi::SQLITE_SHM_UNLOCK != 0 {
+                    self.marks.held.lock().restarting = false;
+                }
                 if flags & ffi::SQLITE_SHM_UNLOCK != 0 && self.clearing & covered(offset, n) != 0 {
                     self.clearing &= !covered(offset, n);
                     if self.clearing == 0 {
@@ -176,6 +202,27 @@ impl User {
                 rc
             }
         }
+    }
+}
+
+/// While it lives, no connection of this process begins the log anew: the snapshots in it stay comparable.
+pub struct Pin(Arc<Marks>);
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        self.0.held.lock().pins -= 1;
+    }
+}
+
+impl User {
+    /// None: the log is being begun anew just now.
+    pub fn pin(&self) -> Option<Pin> {
+        let mut held = self.marks.held.lock();
+        if held.restarting {
+            return None;
+        }
+        held.pins += 1;
+        Some(Pin(self.marks.clone()))
     }
 }
 

@@ -7,6 +7,8 @@
 //! * SQLite writes a frame of the log as 24 bytes of header and, with a call of its own, the page. Here both go with one
 //!   ([`frames`]).
 //!
+//! * Temporary files count for the session that makes them, up to its `temp_file_limit`.
+//!
 //! It also notes how far the log is on disk, who has read beyond that, and whether a sync has failed ([`progress`]).
 //!
 //! Everything else is the default VFS's: its files are opened in place, and only the methods named above are exchanged. What
@@ -14,14 +16,16 @@
 //! <https://www.sqlite.org/walformat.html#wal_locks>.
 
 mod allocator;
+mod caches;
 mod frames;
 mod marks;
 mod progress;
 
-pub use marks::Anchor;
-pub use progress::{Progress, Reading};
+pub use marks::{Anchor, Pin};
+pub use progress::{OldestReader, Progress, Reading};
 
 use libsqlite3_sys as ffi;
+use pgsqlite_memory::TemporaryFile;
 use std::ffi::{c_char, c_int, CStr};
 use std::mem::{align_of, size_of};
 use std::sync::OnceLock;
@@ -48,6 +52,7 @@ static REGISTERED: OnceLock<Option<Registered>> = OnceLock::new();
 pub fn name() -> Option<&'static CStr> {
     let registered = REGISTERED.get_or_init(|| {
         allocator::install();
+        caches::install();
         // SAFETY: initializes SQLite; the default VFS lives as long as the process.
         let base = unsafe { ffi::sqlite3_vfs_find(std::ptr::null()) };
         // SAFETY: null or a registered VFS.
@@ -76,6 +81,8 @@ pub fn name() -> Option<&'static CStr> {
 enum FileState {
     Database(marks::User),
     Log(Log),
+    /// of a sort, a set of rows, a materialized query
+    Temporary(TemporaryFile),
 }
 
 /// What we know of a log that a connection has opened.
@@ -100,6 +107,26 @@ pub unsafe fn reading_of(db: *mut ffi::sqlite3) -> Option<Reading> {
     }
 }
 
+/// Keeps this process from beginning the log of a connection's database anew. None: it does so just now, or the files are none of ours.
+///
+/// # Safety
+/// `db` must be a live connection that no other thread uses now.
+pub unsafe fn pin_log(db: *mut ffi::sqlite3) -> Option<Pin> {
+    let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
+    // SAFETY: promised by the caller; the operation writes one pointer.
+    unsafe {
+        let op = ffi::SQLITE_FCNTL_FILE_POINTER;
+        ffi::sqlite3_file_control(db, c"main".as_ptr(), op, (&raw mut file).cast());
+        if file.is_null() || (*file).pMethods.is_null() || !is_ours(file) {
+            return None;
+        }
+        match state_of(file) {
+            FileState::Database(user) => user.pin(),
+            FileState::Log(_) | FileState::Temporary(_) => None,
+        }
+    }
+}
+
 /// # Safety
 /// `file` is null or a file that SQLite has open for a connection that no other thread uses now.
 unsafe fn reading_of_file(file: *mut ffi::sqlite3_file) -> Option<Reading> {
@@ -110,7 +137,7 @@ unsafe fn reading_of_file(file: *mut ffi::sqlite3_file) -> Option<Reading> {
         }
         match state_of(file) {
             FileState::Database(user) => Some(user.reading.clone()),
-            FileState::Log(_) => None,
+            FileState::Log(_) | FileState::Temporary(_) => None,
         }
     }
 }
@@ -126,14 +153,15 @@ struct Methods {
 unsafe impl Send for Methods {}
 unsafe impl Sync for Methods {}
 
-/// Filled by the first file of each kind: (databases, logs). A file whose methods are others keeps those.
-static METHODS: [OnceLock<Methods>; 2] = [OnceLock::new(), OnceLock::new()];
+/// Filled by the first file of each kind: (databases, logs, temporary files). A file whose methods are others keeps those.
+static METHODS: [OnceLock<Methods>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
 
 /// The default VFS's methods of a file of ours.
 fn base_of(state: &FileState) -> &'static ffi::sqlite3_io_methods {
     let kind = match state {
         FileState::Database(_) => 0,
         FileState::Log(_) => 1,
+        FileState::Temporary(_) => 2,
     };
     METHODS[kind].get().expect("set before a file of the kind was opened").base
 }
@@ -170,11 +198,16 @@ unsafe extern "C" fn open(
     unsafe {
         let Some(base) = (*registered.base).xOpen else { return ffi::SQLITE_CANTOPEN };
         let rc = base(registered.base, name, file, flags, out_flags);
-        if rc != ffi::SQLITE_OK || name.is_null() {
+        if rc != ffi::SQLITE_OK {
             return rc;
         }
         let Some(methods) = (*file).pMethods.as_ref() else { return rc };
-        let (kind, state) = if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
+        // (PostgreSQL's limit does not count the temporary tables of the session either)
+        let (kind, state) = if flags & (ffi::SQLITE_OPEN_TRANSIENT_DB | ffi::SQLITE_OPEN_TEMP_JOURNAL) != 0 {
+            (2, FileState::Temporary(TemporaryFile::new()))
+        } else if name.is_null() {
+            return rc;
+        } else if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
             (0, FileState::Database(marks::User::of(CStr::from_ptr(name as *const c_char))))
         } else if flags & ffi::SQLITE_OPEN_WAL != 0 {
             let reading = reading_of_file(ffi::sqlite3_database_file_object(name as *const c_char));
@@ -188,6 +221,14 @@ unsafe extern "C" fn open(
                     xShmLock: Some(shm_lock),
                     xSync: Some(sync),
                     xClose: Some(close),
+                    ..*methods
+                },
+                2 => ffi::sqlite3_io_methods {
+                    xWrite: Some(write),
+                    xTruncate: Some(truncate_temporary),
+                    xClose: Some(close),
+                    // (memory-mapped pages would be written without a call)
+                    iVersion: 2,
                     ..*methods
                 },
                 _ => ffi::sqlite3_io_methods {
@@ -217,7 +258,7 @@ unsafe extern "C" fn close(file: *mut ffi::sqlite3_file) -> c_int {
         let base = base_of(state);
         let flushed = match state {
             FileState::Log(log) => log.pending.flush(base, file),
-            FileState::Database(_) => ffi::SQLITE_OK,
+            FileState::Database(_) | FileState::Temporary(_) => ffi::SQLITE_OK,
         };
         std::ptr::drop_in_place(state);
         let closed = base.xClose.map_or(ffi::SQLITE_OK, |close| close(file));
@@ -236,7 +277,7 @@ unsafe extern "C" fn shm_lock(file: *mut ffi::sqlite3_file, offset: c_int, n: c_
         let Some(lock) = base_of(state).xShmLock else { return ffi::SQLITE_IOERR };
         match state {
             FileState::Database(user) => user.lock(lock, file, offset, n, flags),
-            FileState::Log(_) => lock(file, offset, n, flags),
+            FileState::Log(_) | FileState::Temporary(_) => lock(file, offset, n, flags),
         }
     }
 }
@@ -249,7 +290,7 @@ unsafe fn flush(state: &mut FileState, base: &ffi::sqlite3_io_methods, file: *mu
     match state {
         // SAFETY: promised by the caller.
         FileState::Log(log) => unsafe { log.pending.flush(base, file) },
-        FileState::Database(_) => ffi::SQLITE_OK,
+        FileState::Database(_) | FileState::Temporary(_) => ffi::SQLITE_OK,
     }
 }
 
@@ -292,6 +333,7 @@ unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
         let progress = match state {
             FileState::Log(log) => &log.reading.progress,
             FileState::Database(user) => &user.reading.progress,
+            FileState::Temporary(_) => return base.xSync.map_or(ffi::SQLITE_IOERR, |sync| sync(file, flags)),
         };
         if progress.has_failed() {
             return ffi::SQLITE_IOERR_FSYNC;
@@ -310,7 +352,7 @@ unsafe extern "C" fn write(
     n: c_int,
     at: ffi::sqlite3_int64,
 ) -> c_int {
-    // SAFETY: a log's file of ours; the buffer has n bytes.
+    // SAFETY: a log's or a temporary file of ours; the buffer has n bytes.
     unsafe {
         let state = state_of(file);
         let base = base_of(state);
@@ -318,10 +360,33 @@ unsafe extern "C" fn write(
             FileState::Log(log) => {
                 let bytes = std::slice::from_raw_parts(buffer.cast::<u8>(), n.max(0) as usize);
                 log.reading.progress.writes(at, bytes.len());
-                log.pending.write(base, file, bytes, at)
+                let rc = log.pending.write(base, file, bytes, at);
+                if rc == ffi::SQLITE_OK {
+                    log.reading.progress.wrote(at, bytes);
+                }
+                rc
+            }
+            FileState::Temporary(temporary) => {
+                if !temporary.grow((at + i64::from(n)).max(0) as u64) {
+                    // (the session's account knows why)
+                    return ffi::SQLITE_FULL;
+                }
+                base.xWrite.map_or(ffi::SQLITE_IOERR, |write| write(file, buffer, n, at))
             }
             FileState::Database(_) => base.xWrite.map_or(ffi::SQLITE_IOERR, |write| write(file, buffer, n, at)),
         }
+    }
+}
+
+unsafe extern "C" fn truncate_temporary(file: *mut ffi::sqlite3_file, size: ffi::sqlite3_int64) -> c_int {
+    // SAFETY: a temporary file of ours.
+    unsafe {
+        let state = state_of(file);
+        let rc = base_of(state).xTruncate.map_or(ffi::SQLITE_IOERR, |truncate| truncate(file, size));
+        if let (FileState::Temporary(temporary), ffi::SQLITE_OK) = (state, rc) {
+            temporary.shrink(size.max(0) as u64);
+        }
+        rc
     }
 }
 

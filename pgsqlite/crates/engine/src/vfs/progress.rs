@@ -4,7 +4,8 @@
 //! commits at once. A reader's answer must not rest on a commit that a loss of power takes back, so it waits for the sync of what the
 //! reader has seen. What a connection sees comes from the log by `xRead`: a frame beyond [`Progress::on_disk`] marks the connection, and
 //! whoever answers with what it has read compares the mark with [`Progress::synced`]. A reader that has met no such frame waits for
-//! nothing, however busy the writers are.
+//! nothing, however busy the writers are. [`Progress::on_disk`] is always the end of a commit: a sync may come between the frames of
+//! one, and the first of them on disk are nothing without the last.
 //!
 //! Commits under `synchronous_commit = off` are exempt, as in PostgreSQL: [`Progress::begun`] counts only those that somebody waits for.
 //!
@@ -14,7 +15,7 @@
 
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The log of one database, as this process writes and syncs it.
 #[derive(Default)]
@@ -23,16 +24,44 @@ pub struct Progress {
     begun: AtomicU64,
     /// all commits up to this number are on disk
     synced: AtomicU64,
-    /// the log is on disk up to here, as far as is known
+    /// the log is on disk up to here, the end of a commit, as far as is known
     on_disk: AtomicI64,
-    /// the log has been written up to here
+    /// the log has been written up to here, or is being written
     written: AtomicI64,
+    /// the end of the last commit that has been written
+    committed: AtomicI64,
+    /// where the page will be whose frame ends a commit, while its header alone has been given to be written
+    commit_page: AtomicI64,
     /// how often the log has been cut or written anew before its end: a sync that began before says nothing about what came after
     cuts: Mutex<u64>,
     /// a sync has failed
     failed: AtomicBool,
     /// the number of the last commit that changed the catalog
     catalog: AtomicU64,
+    /// all bytes that have ever been written to the log
+    appended: AtomicU64,
+    /// the connections of this process
+    readers: Mutex<Vec<Weak<Reader>>>,
+}
+
+/// What one connection reads of the log, for others to look at.
+#[derive(Default)]
+struct Reader {
+    /// whose connection it is at the moment; 0: nobody's
+    session: AtomicU64,
+    /// [`Progress::appended`] when the transaction that it reads in began, and one; 0: it reads nothing
+    began: AtomicU64,
+}
+
+/// The read transaction that has kept the log from beginning anew for longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OldestReader {
+    /// whose it is; 0: of nobody's session
+    pub session: u64,
+    /// tells it from other transactions of the connection
+    pub began: u64,
+    /// by how many bytes the log has grown since
+    pub grown: u64,
 }
 
 /// What a sync is to make durable; to be taken before it begins.
@@ -45,10 +74,23 @@ impl Progress {
     /// `bytes` are about to be written to the log at `at`.
     pub fn writes(&self, at: i64, bytes: usize) {
         let end = at + bytes as i64;
+        self.appended.fetch_add(bytes as u64, Ordering::Relaxed);
         if at < self.written.load(Ordering::Relaxed) {
             self.cut(at, end);
         } else {
             self.written.store(end, Ordering::Relaxed);
+        }
+    }
+
+    /// These bytes have been written to the log at `at`: a frame's header may still wait for its page.
+    pub fn wrote(&self, at: i64, bytes: &[u8]) {
+        const HEADER: usize = 24;
+        if bytes.len() == HEADER {
+            // the header of a commit's last frame has the size of the database
+            let ends = bytes[4..8] != [0; 4];
+            self.commit_page.store(if ends { at + HEADER as i64 } else { 0 }, Ordering::Relaxed);
+        } else if self.commit_page.swap(0, Ordering::Relaxed) == at && at > 0 {
+            self.committed.store(at + bytes.len() as i64, Ordering::Release);
         }
     }
 
@@ -59,6 +101,7 @@ impl Progress {
         if at < self.on_disk.load(Ordering::Relaxed) {
             self.on_disk.store(at, Ordering::Release);
         }
+        self.committed.fetch_min(at, Ordering::Release);
         // a frame's header that is written anew leaves what comes behind it
         let written = if at == 0 { end } else { end.max(self.written.load(Ordering::Relaxed)) };
         self.written.store(written, Ordering::Relaxed);
@@ -73,7 +116,7 @@ impl Progress {
     /// What a sync that begins now makes durable.
     pub fn extent(&self) -> Extent {
         let cuts = self.cuts.lock();
-        Extent { end: self.written.load(Ordering::Relaxed), cuts: *cuts }
+        Extent { end: self.committed.load(Ordering::Acquire), cuts: *cuts }
     }
 
     /// The sync has succeeded: commits up to this number are on disk.
@@ -125,6 +168,23 @@ impl Progress {
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
     }
+
+    /// How long the log is, in bytes, since it began anew.
+    pub fn length(&self) -> u64 {
+        self.written.load(Ordering::Relaxed).max(0) as u64
+    }
+
+    /// Which of this process' read transactions began first.
+    pub fn oldest_reader(&self) -> Option<OldestReader> {
+        let readers = self.readers.lock();
+        let reading = readers.iter().filter_map(Weak::upgrade).filter_map(|reader| {
+            let began = reader.began.load(Ordering::Acquire);
+            (began > 0).then(|| (began, reader.session.load(Ordering::Acquire)))
+        });
+        let (began, session) = reading.min()?;
+        let grown = (self.appended.load(Ordering::Relaxed) + 1).saturating_sub(began);
+        Some(OldestReader { session, began, grown })
+    }
 }
 
 /// The view that one connection has of the log.
@@ -134,12 +194,38 @@ pub struct Reading {
     pub progress: Arc<Progress>,
     /// No commit above this number has been seen through this connection.
     seen: Arc<AtomicU64>,
+    reader: Arc<Reader>,
 }
 
 impl Reading {
     /// Of a database whose other connections have this progress.
     pub fn of(progress: Arc<Progress>) -> Reading {
-        Reading { progress, seen: Arc::default() }
+        let reader = Arc::<Reader>::default();
+        let mut readers = progress.readers.lock();
+        readers.retain(|other| other.strong_count() > 0);
+        readers.push(Arc::downgrade(&reader));
+        drop(readers);
+        Reading { progress, seen: Arc::default(), reader }
+    }
+
+    /// The connection is this session's from now on.
+    pub fn belongs_to(&self, session: u64) {
+        self.reader.session.store(session, Ordering::Release);
+    }
+
+    /// A read transaction of the connection begins.
+    pub fn begins(&self) {
+        self.reader.began.store(self.progress.appended.load(Ordering::Relaxed) + 1, Ordering::Release);
+    }
+
+    /// The connection's read transaction has ended.
+    pub fn ends(&self) {
+        self.reader.began.store(0, Ordering::Release);
+    }
+
+    /// [`OldestReader::began`] of the connection's read transaction; 0: it reads nothing.
+    pub fn began(&self) -> u64 {
+        self.reader.began.load(Ordering::Acquire)
     }
 
     /// The connection has read `bytes` of the log at `at`.
@@ -173,16 +259,32 @@ mod tests {
         Reading::of(Arc::default())
     }
 
+    impl Progress {
+        /// SQLite writes the log's header.
+        fn log_header(&self) {
+            self.writes(0, 32);
+            self.wrote(0, &[1; 32]);
+        }
+
+        /// SQLite writes a frame; `ends`: it is a commit's last one.
+        fn frame(&self, at: i64, ends: bool) {
+            self.writes(at, 24);
+            self.wrote(at, &[ends as u8; 24]);
+            self.writes(at + 24, 4096);
+            self.wrote(at + 24, &[7; 4096]);
+        }
+    }
+
     #[test]
     fn only_who_has_read_an_unsynced_frame_waits() {
         let first = reading();
         let p = first.progress.clone();
         let other = Reading::of(p.clone());
-        p.writes(0, 32);
-        p.writes(32, 4120);
+        p.log_header();
+        p.frame(32, true);
         p.is_synced(&p.extent(), 1);
         p.begins(2);
-        p.writes(4152, 4120);
+        p.frame(4152, true);
         first.reads(32, 4120);
         other.reads(4152, 4120);
         assert!(first.is_settled() && !other.is_settled());
@@ -191,33 +293,84 @@ mod tests {
     }
 
     #[test]
+    fn the_oldest_reader_is_the_one_that_began_first() {
+        let first = reading();
+        let p = first.progress.clone();
+        let second = Reading::of(p.clone());
+        first.belongs_to(1);
+        second.belongs_to(2);
+        assert_eq!(p.oldest_reader(), None);
+        second.begins();
+        p.log_header();
+        p.frame(32, true);
+        first.begins();
+        p.frame(4152, true);
+        assert_eq!(p.oldest_reader(), Some(OldestReader { session: 2, began: second.began(), grown: 32 + 2 * 4120 }));
+        assert_eq!(p.length(), 32 + 2 * 4120);
+        second.ends();
+        assert_eq!(p.oldest_reader().map(|r| (r.session, r.grown)), Some((1, 4120)));
+        drop(first);
+        assert_eq!(p.oldest_reader(), None);
+    }
+
+    #[test]
     fn what_nobody_waits_for_marks_nobody() {
         let r = reading();
-        r.progress.writes(0, 8000);
+        r.progress.log_header();
+        r.progress.frame(32, true);
         r.reads(32, 4120);
         assert!(r.is_settled());
+    }
+
+    #[test]
+    fn frames_on_disk_are_nothing_without_the_end_of_their_commit() {
+        let r = reading();
+        let p = &r.progress;
+        p.log_header();
+        p.frame(32, true);
+        p.begins(2);
+        p.frame(4152, false);
+        // a sync for another commit comes between the frames of this one
+        let between = p.extent();
+        p.writes(8272, 24);
+        p.wrote(8272, &[1; 24]);
+        let before_the_page = p.extent();
+        p.writes(8296, 4096);
+        p.wrote(8296, &[7; 4096]);
+        for extent in [between, before_the_page] {
+            p.is_synced(&extent, 1);
+            assert_eq!(p.on_disk.load(Ordering::Relaxed), 4152);
+        }
+        r.reads(4176, 4096);
+        assert!(!r.is_settled());
+        p.is_synced(&p.extent(), 2);
+        assert!(r.is_settled());
+        assert_eq!(p.on_disk.load(Ordering::Relaxed), 12392);
     }
 
     #[test]
     fn a_sync_of_the_log_before_says_nothing_of_the_log_after_it_began_anew() {
         let r = reading();
         let p = &r.progress;
-        p.writes(0, 100_000);
+        p.log_header();
+        p.frame(32, false);
+        p.frame(4152, true);
         let before = p.extent();
         p.begins(1);
-        p.writes(0, 32);
-        p.writes(32, 4120);
+        p.log_header();
+        p.frame(32, true);
         p.is_synced(&before, 0);
         r.reads(32, 4120);
         assert!(!r.is_settled());
         // nor does one of a log that was begun anew twice
         let before = p.extent();
-        p.writes(0, 32);
+        p.log_header();
         p.is_synced(&before, 0);
         assert_eq!(p.on_disk.load(Ordering::Relaxed), 0);
+        p.frame(32, true);
         p.is_synced(&p.extent(), 1);
         assert!(r.is_settled());
-        assert_eq!(p.on_disk.load(Ordering::Relaxed), 32);
+        assert_eq!(p.on_disk.load(Ordering::Relaxed), 4152);
         p.truncates(0);
         assert_eq!(p.on_disk.load(Ordering::Relaxed), 0);
     }

@@ -9,6 +9,7 @@ mod series;
 use crate::pg_catalog::{self, Table};
 use crate::udf::session_cell::{SessionCell, MARKER};
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, PgError, Result};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::vtab::{
@@ -181,7 +182,7 @@ unsafe impl VTabCursor for Cursor<'_> {
     fn filter(&mut self, idx_num: c_int, _idx_str: Option<&str>, args: &Filters<'_>) -> rusqlite::Result<()> {
         // SAFETY: the connection that runs the scan; this view of it does not close it.
         let connection = unsafe { Connection::from_handle(self.db) }?;
-        let table = pgsqlite_types::work::catching(|| pg_catalog::table(self.relation, &self.cell, &connection));
+        let table = work::catching(|| pg_catalog::table(self.relation, &self.cell, &connection));
         self.table = table.map_err(|error| {
             self.cell.set_error(error);
             rusqlite::Error::ModuleError(MARKER.into())
@@ -193,12 +194,14 @@ unsafe impl VTabCursor for Cursor<'_> {
             let integer = declared(self.relation.columns[column].2) == "INTEGER";
             // SQLite tests the condition again, so a value of another class just scans all rows.
             match args.iter().next() {
+                // (nothing unwinds to SQLite)
                 Some(ValueRef::Integer(value)) if integer => {
-                    self.rows = Rows::Some(self.table.find(column, &Datum::Int(value)));
+                    self.rows = Rows::Some(work::sheltered(|| self.table.find(column, &Datum::Int(value))));
                 }
                 Some(ValueRef::Text(value)) if !integer => {
                     let value = std::str::from_utf8(value)?;
-                    self.rows = Rows::Some(self.table.find(column, &Datum::Text(value.to_string())));
+                    let value = Datum::Text(value.to_string());
+                    self.rows = Rows::Some(work::sheltered(|| self.table.find(column, &value)));
                 }
                 Some(ValueRef::Null) => self.rows = Rows::Some(Vec::new()),
                 _ => {}

@@ -3,7 +3,10 @@
 use super::{Inner, Writer};
 use crate::wal::Wal;
 use pgsqlite_types::{PgError, Result, SqlState};
+use std::future::Future;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
 use tokio::sync::oneshot;
 
 impl Writer {
@@ -39,6 +42,31 @@ impl Writer {
         let synced = crate::session::apart(|| inner.sync());
         inner.call_committer();
         synced
+    }
+
+    /// Waits on this thread until every commit that somebody waits for is on disk. Errors: as of [`Writer::wait_durable`].
+    pub fn settle_all(&self) -> Result<()> {
+        let progress = self.progress();
+        if !progress.has_unsynced() {
+            return Ok(());
+        }
+        let mut waiting = std::pin::pin!(self.wait_durable(progress.begun(), true));
+        let waker = Waker::from(Arc::new(Unparks(std::thread::current())));
+        loop {
+            match waiting.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(settled) => return settled,
+                Poll::Pending => std::thread::park(),
+            }
+        }
+    }
+}
+
+/// Wakes the thread that waits for a future.
+struct Unparks(Thread);
+
+impl Wake for Unparks {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }
 

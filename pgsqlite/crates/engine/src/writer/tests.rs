@@ -79,7 +79,9 @@ impl Database {
     /// With a table `t (id int primary key, p int)`, whose `p` is a key of `p (id)` that is looked at when a transaction ends.
     async fn new() -> Database {
         let folder = MemoryFolder::new().expect("a folder");
-        let config = EngineConfig { pool_size: 3, ..EngineConfig::new(Location::File(folder.file()), "test") };
+        let server_files = folder.file().parent().map(std::path::PathBuf::from);
+        let config =
+            EngineConfig { pool_size: 3, server_files, ..EngineConfig::new(Location::File(folder.file()), "test") };
         let database = Database { engine: Engine::open(config).expect("opens"), folder };
         let tables = "CREATE TABLE p (id int PRIMARY KEY); INSERT INTO p VALUES (1);
             CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES p DEFERRABLE INITIALLY DEFERRED, s text)";
@@ -304,6 +306,37 @@ fn what_was_seen_waits_for_its_sync() {
         writer.let_disk_go().expect("syncs");
         assert_eq!(waiting.await.expect("no panic"), None);
         assert_eq!(refused.unsettled(), None);
+        succeeded(committed).await;
+    });
+}
+
+/// What a file gets outlives a loss of power, as what a client is told: COPY TO a file and the copy of a database wait for the sync.
+#[test]
+fn files_get_what_is_on_disk() {
+    test(async {
+        let d = Database::new().await;
+        let writer = &d.engine.writer;
+        writer.keep_disk_busy();
+        let committed = d.start("BEGIN; SAVEPOINT a; INSERT INTO t VALUES (1, 1); COMMIT");
+        while writer.commits() == writer.0.state.lock().synced {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let path = |name: &str| d.folder.file().with_file_name(name);
+        let (rows, copy) = (path("rows"), path("copy.db"));
+        let (mut session, text) = (d.session(), format!("COPY t TO '{}'", rows.display()));
+        let exported = tokio::spawn(async move { run(&mut session, &text).await });
+        let (engine, to) = (d.engine.clone(), copy.clone());
+        let copied = tokio::task::spawn_blocking(move || engine.copy_to(&to));
+        while !rows.exists() || !copy.exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(!exported.is_finished() && !copied.is_finished() && !committed.is_finished());
+        assert_eq!(std::fs::read_to_string(&rows).expect("is there"), "");
+        writer.let_disk_go().expect("syncs");
+        exported.await.expect("no panic").expect("is written");
+        copied.await.expect("no panic").expect("is made");
+        assert_eq!(std::fs::read_to_string(&rows).expect("is there"), "1\t1\t\\N\n");
         succeeded(committed).await;
     });
 }

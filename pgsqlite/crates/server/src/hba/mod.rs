@@ -1,15 +1,22 @@
 //! Who may come in, from where, and how they prove who they are: rules as in PostgreSQL's `pg_hba.conf`, of which the first one that fits a
-//! connection decides. `--hba FILE` reads them ([`parse`]); `--auth` stands for a few of them.
+//! connection decides. `--hba FILE` reads them ([`parse`]); `--auth` stands for a few of them. Maps of `--ident FILE` ([`ident`]) say which
+//! names of users, as the operating system or a certificate has them, may be which role.
 
+mod host_name;
+mod ident;
+mod lines;
 mod parse;
+mod shown;
 
-pub use parse::Fault;
+pub use host_name::HostName;
+pub use ident::Maps;
+pub use lines::{Fault, Word};
 
 use crate::config::Auth;
 use nix::ifaddrs::getifaddrs;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How a client proves who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +29,28 @@ pub enum Method {
     Scram,
     /// By the operating system, which names the user at the other end of a Unix socket.
     Peer,
+    /// By its certificate, which names the user.
+    Certificate,
+}
+
+/// What a rule demands of the certificate of a client, beside its method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientCertificate {
+    NotAsked,
+    /// It has a valid one (`clientcert=verify-ca`).
+    Valid,
+    /// It has a valid one, which names the user (`clientcert=verify-full`, and the method `cert`).
+    OfUser,
+}
+
+/// What the server was started with, as far as rules ask for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Offered {
+    pub tls: bool,
+    /// Certificates of clients can be verified.
+    pub client_certificates: bool,
+    /// There is a file of maps.
+    pub maps: bool,
 }
 
 /// The connections that a rule is for.
@@ -31,21 +60,6 @@ pub enum Transport {
     Local,
     /// Those over TCP; `Some(true)` with TLS only, `Some(false)` without it only.
     Tcp(Option<bool>),
-}
-
-/// A word of a rule. Quotes take its special meaning from it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
-    /// The word itself.
-    pub text: String,
-    /// It begins with a quote.
-    pub quoted: bool,
-}
-
-impl Word {
-    fn is(&self, keyword: &str) -> bool {
-        !self.quoted && self.text == keyword
-    }
 }
 
 /// The addresses that a rule is for.
@@ -59,6 +73,8 @@ pub enum Addresses {
     SameNet,
     /// Those of a network: address and mask.
     Network(IpAddr, IpAddr),
+    /// Those whose name is this one or, where it begins with a dot, ends with it.
+    Host(String),
 }
 
 /// One rule.
@@ -66,12 +82,17 @@ pub enum Addresses {
 pub struct Rule {
     /// The line of the file; 0: it stands for a flag.
     pub line: usize,
+    /// The word that the rule begins with.
+    pub kind: &'static str,
     pub transport: Transport,
     pub databases: Vec<Word>,
     pub users: Vec<Word>,
     /// For [`Transport::Local`] it is [`Addresses::All`].
     pub addresses: Addresses,
     pub method: Method,
+    /// The map that says which role a user may be ([`Maps`]); None, or without a name: the role of its own name.
+    pub map: Option<String>,
+    pub client_certificate: ClientCertificate,
 }
 
 /// What is known of a client that wants to come in.
@@ -95,24 +116,52 @@ impl Attempt<'_> {
 
 /// All rules, in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rules(Vec<Rule>);
+pub struct Rules {
+    rules: Vec<Rule>,
+    /// the file that they were read from
+    file: Option<PathBuf>,
+    offered: Offered,
+}
+
+/// What the rules say of a client.
+enum Verdict<'r> {
+    Rule(&'r Rule),
+    /// No rule fits.
+    NoRule,
+    /// It depends on the name of its address.
+    AskForName,
+}
+
+/// The lines that are wrong as one error.
+fn told(file: &Path, faults: &[Fault]) -> PgError {
+    let told: Vec<String> =
+        faults.iter().map(|f| format!("line {} of \"{}\": {}", f.line, file.display(), f.message)).collect();
+    PgError::new(SqlState::CONFIG_FILE_ERROR, told.join("\n"))
+}
 
 impl Rules {
     /// The rules of a file. Errors: 58P01 where it cannot be read, F0000 with every line that is no rule.
-    pub fn read(path: &Path) -> Result<Rules> {
-        let text = std::fs::read_to_string(path).map_err(|e| {
-            PgError::new(SqlState::UNDEFINED_FILE, format!("could not read the file \"{}\": {e}", path.display()))
-        })?;
-        Rules::parse(&text).map_err(|faults| {
-            let told: Vec<String> =
-                faults.iter().map(|f| format!("line {} of \"{}\": {}", f.line, path.display(), f.message)).collect();
-            PgError::new(SqlState::CONFIG_FILE_ERROR, told.join("\n"))
-        })
+    pub fn read(path: &Path, offered: Offered) -> Result<Rules> {
+        let text = ident::read(path)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let rules = parse::rules(&text, folder, offered).map_err(|faults| told(path, &faults))?;
+        Ok(Rules { rules, file: Some(path.to_path_buf()), offered })
     }
 
-    /// The rules of a text. Errors: what is wrong, line by line.
+    /// The rules as the file has them now.
+    pub fn read_again(&self) -> Result<Option<Rules>> {
+        self.file.as_ref().map(|file| Rules::read(file, self.offered)).transpose()
+    }
+
+    /// The file that the rules were read from; None: they stand for a flag.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The rules of a text, without other files. Errors: what is wrong, line by line.
     pub fn parse(text: &str) -> std::result::Result<Rules, Vec<Fault>> {
-        parse::rules(text).map(Rules)
+        let offered = Offered { tls: true, client_certificates: true, maps: true };
+        parse::rules(text, Path::new("."), offered).map(|rules| Rules { rules, file: None, offered })
     }
 
     /// What `--auth` means, or its absence: trust for local sockets and loopback, passwords for all others.
@@ -120,6 +169,9 @@ impl Rules {
         let all = || vec![Word { text: "all".into(), quoted: false }];
         let rule = |transport, addresses, method| Rule {
             line: 0,
+            kind: if transport == Transport::Local { "local" } else { "host" },
+            map: None,
+            client_certificate: ClientCertificate::NotAsked,
             transport,
             databases: all(),
             users: all(),
@@ -132,7 +184,7 @@ impl Rules {
             Addresses::Network([127, 0, 0, 0].into(), [255, 0, 0, 0].into()),
             Addresses::Network(std::net::Ipv6Addr::LOCALHOST.into(), std::net::Ipv6Addr::from(u128::MAX).into()),
         ];
-        Rules(match auth {
+        let rules = match auth {
             Some(Auth::Trust) => vec![local(Method::Trust), tcp(Addresses::All, Method::Trust)],
             Some(Auth::Scram) => vec![local(Method::Scram), tcp(Addresses::All, Method::Scram)],
             Some(Auth::Peer) => vec![local(Method::Peer), tcp(Addresses::All, Method::Scram)],
@@ -140,33 +192,71 @@ impl Rules {
                 .chain(loopback.map(|network| tcp(network, Method::Trust)))
                 .chain([tcp(Addresses::All, Method::Scram)])
                 .collect(),
-        })
+        };
+        Rules { rules, file: None, offered: Offered::default() }
     }
 
     /// Whether some rule asks for a password.
     pub fn ask_for_passwords(&self) -> bool {
-        self.0.iter().any(|rule| rule.method == Method::Scram)
+        self.rules.iter().any(|rule| rule.method == Method::Scram)
     }
 
-    /// How this client has to prove who it is. `is_member` says whether the user is a member of a role (of the database that it names).
-    /// Errors: 28000 where no rule fits, or the one that does rejects.
-    pub fn method(&self, attempt: &Attempt, is_member: &mut dyn FnMut(&str) -> bool) -> Result<Method> {
-        let refused = |why: String| Err(PgError::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, why).fatal());
-        match self.0.iter().find(|rule| rule.fits(attempt, is_member)).map(|rule| rule.method) {
-            Some(Method::Reject) => refused(format!("pg_hba.conf rejects connection for {}", attempt.told())),
-            Some(method) => Ok(method),
-            None => refused(format!("no pg_hba.conf entry for {}", attempt.told())),
+    /// The rule that says how this client has to prove who it is. `is_member` says whether the user is a member of a role (of the database that it names).
+    /// The name of its address is looked up only if a rule asks for it. Errors: 28000 where no rule fits, or the one that does rejects.
+    pub async fn rule(&self, attempt: &Attempt<'_>, is_member: &mut (dyn FnMut(&str) -> bool + Send)) -> Result<&Rule> {
+        let mut name = None;
+        let verdict = match self.verdict(attempt, None, is_member) {
+            Verdict::AskForName => {
+                let Some(address) = attempt.address else { return Err(PgError::internal("a socket has no name")) };
+                let found = name.insert(HostName::look_up(address).await);
+                self.verdict(attempt, Some(found), is_member)
+            }
+            verdict => verdict,
+        };
+        let refused = |why: String| {
+            let error = PgError::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, why).fatal();
+            Err(match name.as_ref().and_then(HostName::told) {
+                Some(told) => error.detail(told),
+                None => error,
+            })
+        };
+        match verdict {
+            Verdict::Rule(Rule { method: Method::Reject, .. }) => {
+                refused(format!("pg_hba.conf rejects connection for {}", attempt.told()))
+            }
+            Verdict::Rule(rule) => Ok(rule),
+            Verdict::NoRule | Verdict::AskForName => refused(format!("no pg_hba.conf entry for {}", attempt.told())),
         }
+    }
+
+    /// `name`: of the client's address; None: it has not been looked up.
+    fn verdict<'r>(
+        &'r self,
+        attempt: &Attempt,
+        name: Option<&HostName>,
+        is_member: &mut dyn FnMut(&str) -> bool,
+    ) -> Verdict<'r> {
+        for rule in self.rules.iter().filter(|rule| rule.fits(attempt, is_member)) {
+            let fits = match (&rule.addresses, attempt.address, name) {
+                (Addresses::Host(_), Some(_), None) => return Verdict::AskForName,
+                (Addresses::Host(host), Some(_), Some(name)) => name.is(host),
+                (addresses, Some(address), _) => addresses.contain(address.to_canonical()),
+                (_, None, _) => true,
+            };
+            if fits {
+                return Verdict::Rule(rule);
+            }
+        }
+        Verdict::NoRule
     }
 }
 
 impl Rule {
+    /// Whether the rule is for this client, but for its address.
     fn fits(&self, attempt: &Attempt, is_member: &mut dyn FnMut(&str) -> bool) -> bool {
         let transport = match (self.transport, attempt.address) {
             (Transport::Local, None) => true,
-            (Transport::Tcp(tls), Some(address)) => {
-                tls.is_none_or(|tls| tls == attempt.encrypted) && self.addresses.contain(address.to_canonical())
-            }
+            (Transport::Tcp(tls), Some(_)) => tls.is_none_or(|tls| tls == attempt.encrypted),
             _ => false,
         };
         transport
@@ -189,6 +279,8 @@ impl Addresses {
     fn contain(&self, address: IpAddr) -> bool {
         match self {
             Addresses::All => true,
+            // (names are compared by the rules)
+            Addresses::Host(_) => false,
             Addresses::Network(network, mask) => masked(address, *mask) == masked(*network, *mask),
             Addresses::SameHost => own_networks().any(|(own, _)| own == address),
             Addresses::SameNet => own_networks()
@@ -235,7 +327,21 @@ mod tests {
         let attempt = Attempt { address, encrypted, database, user };
         // joe is a member of staff, and of the role that has his database's name
         let mut is_member = |role: &str| user == "joe" && matches!(role, "staff" | "shop" | "joe");
-        rules.method(&attempt, &mut is_member).map_err(|e| e.message().to_string())
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(rules.rule(&attempt, &mut is_member)).map(|r| r.method).map_err(|e| e.message().to_string())
+    }
+
+    #[test]
+    fn names_of_hosts_count_where_their_rule_is_reached() {
+        let rules = Rules::parse(
+            "host all ann 127.0.0.1 255.0.0.0 trust\nhost all all localhost scram-sha-256\nhost all all 127.0.0.1/8 reject\n\
+             host all all .no-such-domain.invalid trust\n",
+        )
+        .unwrap();
+        assert_eq!(method(&rules, "127.0.0.1", false, "main", "ann"), Ok(Method::Trust));
+        assert_eq!(method(&rules, "127.0.0.1", false, "main", "bob"), Ok(Method::Scram));
+        assert!(method(&rules, "127.9.9.9", false, "main", "bob").is_err(), "an address that localhost does not have");
+        assert!(method(&rules, "192.0.2.1", false, "main", "ann").is_err(), "an address without a name");
     }
 
     #[test]

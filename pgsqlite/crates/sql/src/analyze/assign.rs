@@ -118,7 +118,10 @@ impl Analyzer<'_> {
                 let positions = subscripts.iter().filter_map(|(_, upper)| upper.clone()).collect();
                 (AssignPart::Element(positions), read.ty)
             }
-            _ => return Err(PgError::internal("a subscript expected")),
+            _ => {
+                let what = format!("assigning to a subscript of type {}", self.type_display(ty));
+                return Err(PgError::not_supported(what).at(location));
+            }
         };
         let value = if rest.is_empty() {
             // (a domain's modifier is that of what it is made of)

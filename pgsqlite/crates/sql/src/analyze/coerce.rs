@@ -156,6 +156,7 @@ impl Analyzer<'_> {
         let base = self.base_type(target);
         let Some(method) = self.cast_path(expr.ty, base, context) else { return Ok(None) };
         let base_typmod = domain.unwrap_or(typmod);
+        let converted = expr.ty != base;
         let mut out = match method {
             CastMethod::Relabel if self.base_type(expr.ty) == base && expr.ty != base => {
                 // domain → its base type: the value is as it is
@@ -189,6 +190,9 @@ impl Analyzer<'_> {
         out = self.apply_typmod(out, base, base_typmod, form);
         out = self.check_contents(out, form);
         if domain.is_some() {
+            if let (true, ExprKind::Cast { form: inner, .. }) = (converted && self.storing, &mut out.kind) {
+                *inner = CastForm::Implicit;
+            }
             out = Expr {
                 kind: ExprKind::Cast { arg: Box::new(out), method: CastMethod::Domain, form },
                 ty: target,
@@ -346,7 +350,10 @@ impl Analyzer<'_> {
                     _ => typmod,
                 };
                 let mut out = if reads_clock(base, &text) {
-                    // 'now', 'today' …: read when the statement runs, since plans are kept.
+                    // 'now', 'today' …: read when the statement runs, since plans are kept. What is none of them is wrong at any time.
+                    let names = self.names_of_constants();
+                    let context = Context { settings: self.env.settings, names: &names };
+                    codec.text_in(&text, -1, &context).map_err(|e| e.at(location))?;
                     let literal = Expr::new(ExprKind::Const(Datum::Text(text)), oid::TEXT, location);
                     let cast = Expr::new(
                         ExprKind::Cast { arg: Box::new(literal), method: CastMethod::InOut, form },

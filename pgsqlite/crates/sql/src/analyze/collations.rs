@@ -84,7 +84,7 @@ pub(crate) fn needs(proc: Oid) -> Needs {
         | "regexp_matches"
         | "regexp_matches_no_flags" => Needs::Named("regular expression"),
         "hashtext" | "hashtextextended" => Needs::Named("string hashing"),
-        "aggregate_dummy" if matches!(p.name, "min" | "max") => Needs::Comparison,
+        "aggregate_dummy" if matches!(p.name.as_str(), "min" | "max") => Needs::Comparison,
         _ => Needs::Nothing,
     }
 }
@@ -119,7 +119,8 @@ fn depends_on_order(proc: Oid) -> bool {
         "nameicnlike",
     ];
     ordered.contains(&symbol)
-        || matches!(p.name, "percentile_disc" | "rank" | "dense_rank" | "percent_rank" | "cume_dist") && p.kind == b'a'
+        || matches!(p.name.as_str(), "percentile_disc" | "rank" | "dense_rank" | "percent_rank" | "cume_dist")
+            && p.kind == b'a'
         || symbol.starts_with("range_")
         || symbol.starts_with("multirange_")
         || symbol.starts_with("citext")
@@ -129,7 +130,7 @@ fn depends_on_order(proc: Oid) -> bool {
 fn ignores_equality(proc: Oid) -> bool {
     let Some(p) = proc_by_oid(proc) else { return false };
     matches!(
-        p.name,
+        p.name.as_str(),
         "textcat"
             | "length"
             | "char_length"

@@ -1,8 +1,10 @@
 //! Expressions of the grammar → typed expressions.
 
+use super::select::MOST_ENTRIES;
 use super::typename::name_parts;
 use super::{modifiers, Analyzer, Clause};
 use crate::builtins::catalog as builtin;
+use crate::catalog::Catalog;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
     BoolTest, CastForm, CastMethod, Expr, ExprKind, OperatorRef, Quantifier, RteKind, SortKey, SubLinkKind,
@@ -89,6 +91,10 @@ impl Analyzer<'_> {
             NodeEnum::AArrayExpr(a) => self.array(a, None),
             NodeEnum::RowExpr(r) => {
                 let args = self.row_elements(&r.args)?;
+                if args.len() > MOST_ENTRIES {
+                    let message = format!("ROW expressions can have at most {MOST_ENTRIES} entries");
+                    return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, message).at(r.location));
+                }
                 // untyped literals stay so: a comparison with another row may type them
                 Ok(Expr::new(ExprKind::Row(args), oid::RECORD, r.location))
             }
@@ -276,7 +282,7 @@ impl Analyzer<'_> {
     fn a_expr(&mut self, e: &ast::AExpr) -> Result<Expr> {
         use ast::AExprKind as K;
         let kind = K::try_from(e.kind).map_err(|_| PgError::internal("unknown kind of expression"))?;
-        let name = operator_name(&e.name, e.location)?;
+        let name = operator_name(self.env.catalog, &e.name)?;
         let name: &str = &name;
         let location = e.location;
         match kind {
@@ -856,7 +862,7 @@ impl Analyzer<'_> {
             return Ok(None);
         }
         let proc = found.proc;
-        super::aggregate::call_target(self.env, proc.oid)?;
+        super::aggregate::call_target(&self.env, proc.oid)?;
         if self.env.catalog.function(proc.oid).is_none() && crate::builtins::imp::imp(proc.oid).is_none() {
             return Err(PgError::not_supported(format!("function {}", self.proc_signature(proc))).at(location));
         }
@@ -1005,7 +1011,11 @@ impl Analyzer<'_> {
 
     /// A collation by name, along the search path. Errors: 42704; 0A000 for a language's whose order is not known here.
     pub(crate) fn collation(&self, name: &[ast::Node], location: i32) -> Result<Oid> {
-        let found = find_collation(self.env.catalog, self.env.search_path, &name_parts(name));
+        let parts = name_parts(name);
+        if let [.., schema, _] = parts[..] {
+            self.check_schema(schema).map_err(|e| e.at(location))?;
+        }
+        let found = find_collation(self.env.catalog, self.env.search_path, &parts);
         found.map_err(|e| e.at(location))
     }
 
@@ -1129,7 +1139,8 @@ impl Analyzer<'_> {
                 Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Array, query: Box::new(query) }, array, location))
             }
             T::AnySublink | T::AllSublink => {
-                let name = if s.oper_name.is_empty() { "=".into() } else { operator_name(&s.oper_name, location)? };
+                let name =
+                    if s.oper_name.is_empty() { "=".into() } else { operator_name(self.env.catalog, &s.oper_name)? };
                 let name: &str = &name;
                 let test = test.ok_or_else(|| PgError::internal("ANY without a left side"))?;
                 let tests = match test.kind {
@@ -1222,7 +1233,7 @@ impl Analyzer<'_> {
         self.check_orderable(if expr.ty == oid::UNKNOWN { oid::TEXT } else { expr.ty }, location)?;
         let mut descending = sort.sortby_dir == ast::SortByDir::SortbyDesc as i32;
         if sort.sortby_dir == ast::SortByDir::SortbyUsing as i32 {
-            match &*operator_name(&sort.use_op, sort.location)? {
+            match &*operator_name(self.env.catalog, &sort.use_op)? {
                 "<" => {}
                 ">" => descending = true,
                 other => {
@@ -1267,12 +1278,28 @@ fn forbid_set_functions(exprs: &[Expr], what: &str) -> Result<()> {
 }
 
 /// An operator's name, with `schema.` in front where it was written (of PostgreSQL's own names not: they are what is found anyway).
-pub(crate) fn operator_name(names: &[ast::Node], location: i32) -> Result<Cow<'_, str>> {
-    match name_parts(names)[..] {
+pub(crate) fn operator_name<'n>(catalog: &Catalog, names: &'n [ast::Node]) -> Result<Cow<'n, str>> {
+    let parts = name_parts(names);
+    let parts = match &parts[..] {
+        [database, rest @ ..] if rest.len() == 2 => {
+            if !catalog.is_database(database) {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("cross-database references are not implemented: {}", parts.join(".")),
+                ));
+            }
+            rest
+        }
+        whole => whole,
+    };
+    match *parts {
         [name] => Ok(name.into()),
         ["pg_catalog", name] if builtin::operators_named(name).next().is_some() => Ok(name.into()),
         [schema, name] => Ok(format!("{schema}.{name}").into()),
-        _ => Err(PgError::not_supported("an operator of another schema").at(location)),
+        _ => Err(PgError::new(
+            SqlState::SYNTAX_ERROR,
+            format!("improper qualified name (too many dotted names): {}", parts.join(".")),
+        )),
     }
 }
 

@@ -129,6 +129,8 @@ impl Analyzer<'_> {
         let index = match &relation.kind {
             RelationKind::View { definition, .. } => {
                 self.check_view_access(&relation)?;
+                // whoever asks for a view's rows FOR UPDATE locks those of its tables, as its owner
+                self.locks_next = locked;
                 self.view_entry(&relation, &definition.clone(), r)?
             }
             RelationKind::Table if self.is_secured(&relation)? => {
@@ -230,7 +232,12 @@ impl Analyzer<'_> {
 
     /// 42501 unless the acting role has the privilege on the relation and may look into its schema.
     pub(crate) fn check_privilege(&self, relation: &Relation, needed: u32) -> Result<()> {
-        let (catalog, role) = (self.env.catalog, self.acting);
+        self.check_privilege_of(self.acting, relation, needed)
+    }
+
+    /// The same for another role.
+    pub(super) fn check_privilege_of(&self, role: Oid, relation: &Relation, needed: u32) -> Result<()> {
+        let catalog = self.env.catalog;
         if crate::acl::is_superuser(catalog, role) || catalog.roles.is_empty() {
             return Ok(());
         }
@@ -239,7 +246,8 @@ impl Analyzer<'_> {
         if crate::acl::schema_privileges(catalog, role, relation.schema) & crate::acl::privilege::USAGE == 0 {
             return Err(denied(format!("schema {}", catalog.schema_name(relation.schema))));
         }
-        if crate::acl::relation_privileges(catalog, role, relation) & needed != needed {
+        let now = self.env.rights == super::Rights::AskedNow;
+        if now && crate::acl::relation_privileges(catalog, role, relation) & needed != needed {
             let word = match relation.kind {
                 RelationKind::View { .. } | RelationKind::ForeignView => "view",
                 RelationKind::MaterializedView { .. } => "materialized view",
@@ -347,6 +355,15 @@ impl Analyzer<'_> {
         Ok(index)
     }
 
+    /// Whose privileges count for what a view's query names: its owner's, or, with security_invoker, those of the session's role, also
+    /// where another view stands between them.
+    pub(super) fn acting_within(&self, view: &Relation) -> Oid {
+        match view.is_invoker_view() {
+            true => self.env.user,
+            false => view.owner,
+        }
+    }
+
     /// A view's query.
     pub(super) fn view_query(&mut self, view: &Relation, definition: &str) -> Result<crate::typed::Query> {
         if self.view_depth > 64 {
@@ -363,13 +380,12 @@ impl Analyzer<'_> {
         let saved_levels = std::mem::take(&mut self.levels);
         let saved_open = std::mem::replace(&mut self.parameters_open, false);
         let saved_parameters = std::mem::take(&mut self.parameters);
-        let invoker = view.is_invoker_view();
-        let acting = if invoker { self.acting } else { view.owner };
+        let acting = self.acting_within(view);
         let saved_acting = std::mem::replace(&mut self.acting, acting);
         self.view_depth += 1;
         let written = std::mem::take(&mut self.written);
         let variables = self.variables.take();
-        let result = self.top_query(select);
+        let result = self.in_stored_text(|a| a.top_query(select));
         self.view_depth -= 1;
         self.written = written;
         self.variables = variables;
@@ -419,16 +435,9 @@ impl Analyzer<'_> {
         let Some(NodeEnum::SelectStmt(select)) = &node.node else {
             return Err(PgError::internal("SELECT expected in FROM"));
         };
-        let mut query = self.from_query(select, s.lateral)?;
-        self.resolve_unknown_columns(&mut query)?;
-        let mut columns = query.columns.clone();
-        for column in &mut columns {
-            column.attnum = 0;
-        }
         let alias = s.alias.as_ref();
-        let name = alias.map_or(String::new(), |a| a.aliasname.clone());
         if alias.is_none() {
-            // PostgreSQL 15 demands one
+            // PostgreSQL 15's grammar demands one
             let what = if select.values_lists.is_empty() {
                 "subquery in FROM must have an alias"
             } else {
@@ -441,6 +450,14 @@ impl Analyzer<'_> {
             };
             return Err(PgError::new(SqlState::SYNTAX_ERROR, what).hint(hint));
         }
+        self.locks_next = alias.is_some_and(|a| self.level().locks(&a.aliasname));
+        let mut query = self.from_query(select, s.lateral)?;
+        self.resolve_unknown_columns(&mut query)?;
+        let mut columns = query.columns.clone();
+        for column in &mut columns {
+            column.attnum = 0;
+        }
+        let name = alias.map_or(String::new(), |a| a.aliasname.clone());
         rename_columns(&mut columns, alias, &name)?;
         let level = self.level();
         level.range_table.push(entry(

@@ -4,6 +4,7 @@ use super::{Analyzer, Clause};
 use crate::analyze::typename::name_parts;
 use crate::builtins::catalog::{self as builtin, CastContext};
 use crate::builtins::imp::{imp, Imp};
+use crate::builtins::word::Word;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
     Aggregate, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, SortKey, Window,
@@ -28,6 +29,9 @@ mod frame_option {
     pub const EXCLUDE_GROUP: i32 = 0x10000;
     pub const EXCLUDE_TIES: i32 = 0x20000;
 }
+
+/// PostgreSQL's FUNC_MAX_ARGS.
+const MOST_ARGUMENTS: usize = 100;
 
 impl<'a> Analyzer<'a> {
     pub(crate) fn function_call(&mut self, call: &ast::FuncCall) -> Result<Expr> {
@@ -86,6 +90,10 @@ impl<'a> Analyzer<'a> {
             names.resize(args.len(), None);
         }
         let nested_aggregate = std::mem::replace(&mut self.level().aggregates_seen, saved_aggregates);
+        if args.len() > MOST_ARGUMENTS {
+            let message = format!("cannot pass more than {MOST_ARGUMENTS} arguments to a function");
+            return Err(PgError::new(SqlState::TOO_MANY_ARGUMENTS, message).at(call.location));
+        }
         let mut types: Vec<Oid> = args.iter().map(|a| a.ty).collect();
         self.calling = calling;
         let mut candidates = self.functions_named(schema, name);
@@ -177,7 +185,10 @@ impl<'a> Analyzer<'a> {
             // (these look at the argument's type itself)
             let shows_type = matches!(proc.src, Some("pg_typeof" | "pg_collation_for" | "pg_column_size"));
             converted.push(if target == oid::ANY && arg.ty == oid::UNKNOWN && !shows_type {
-                // VARIADIC "any": PostgreSQL reads an unknown literal as text
+                // "any": PostgreSQL reads an unknown literal as text, and has no type for a parameter
+                if let ExprKind::Param(n) = arg.kind {
+                    return Err(super::indeterminate_parameter(n));
+                }
                 self.coerce_implicit(arg, oid::TEXT)?
             } else {
                 self.coerce_implicit(arg, target)?
@@ -301,7 +312,7 @@ impl<'a> Analyzer<'a> {
         let ordered = args.len() - direct;
         if ordered != direct {
             let types: Vec<Oid> = args.iter().map(|a| a.ty).collect();
-            return Err(self.no_function(proc.name, &types, false, location).hint(format!(
+            return Err(self.no_function(&proc.name, &types, false, location).hint(format!(
                 "To use the hypothetical-set aggregate {}, the number of hypothetical direct arguments (here {direct}) \
                  must match the number of ordering columns (here {ordered}).",
                 proc.name
@@ -378,13 +389,13 @@ impl<'a> Analyzer<'a> {
     ) -> Result<&'a builtin::Proc> {
         let positional = names.iter().take_while(|n| n.is_none()).count();
         // the names of the arguments that calls give
-        let inputs = |p: &builtin::Proc| -> Vec<&'static str> {
+        let inputs = |p: &builtin::Proc| -> Vec<Word> {
             let Some(all) = &p.arg_names else { return vec![] };
             match &p.arg_modes {
-                None => all.iter().take(p.args.len()).copied().collect(),
+                None => all.iter().take(p.args.len()).cloned().collect(),
                 Some(modes) => {
                     let given = |m: &u8| matches!(m, b'i' | b'b' | b'v') || p.kind == b'p' && *m == b'o';
-                    all.iter().zip(modes).filter(|(_, m)| given(m)).map(|(n, _)| *n).collect()
+                    all.iter().zip(modes).filter(|(_, m)| given(m)).map(|(n, _)| n.clone()).collect()
                 }
             }
         };
@@ -449,7 +460,7 @@ impl<'a> Analyzer<'a> {
             let arg = match slot.take() {
                 Some(arg) => arg,
                 None => {
-                    let text = i.checked_sub(first_default).and_then(|d| proc.defaults.get(d)).copied();
+                    let text = i.checked_sub(first_default).and_then(|d| proc.defaults.get(d));
                     let default = self.sub_expression(text.ok_or_else(|| PgError::internal("a missing default"))?)?;
                     self.coerce_implicit(default, proc.args[i])?
                 }
@@ -459,22 +470,26 @@ impl<'a> Analyzer<'a> {
         Ok(proc)
     }
 
-    /// Some of PostgreSQL's functions are not for everybody.
+    /// Some of PostgreSQL's functions are not for everybody. (In a view, too, it is its user who calls them, not its owner.)
     fn may_call_builtin(&self, proc: Oid) -> bool {
         use crate::acl::{builtin_function_acl, privilege, privileges, AclObject};
+        if self.env.rights == super::Rights::AskedAtUse {
+            return true;
+        }
         let catalog = self.env.catalog;
         builtin_function_acl(catalog, proc).is_none_or(|list| {
             let owner = crate::catalog::BOOTSTRAP_ROLE;
-            let has = privileges(catalog, self.acting, AclObject::Function, owner, Some(&list));
+            let has = privileges(catalog, self.env.user, AclObject::Function, owner, Some(&list));
             has & privilege::EXECUTE != 0
         })
     }
 
-    /// 42501 unless the acting role may execute the function.
+    /// 42501 unless the session's role may execute the function.
     pub(super) fn check_execute(&self, function: &crate::routine::Function) -> Result<()> {
         use crate::acl::{privilege, privileges, AclObject};
-        let has = privileges(self.env.catalog, self.acting, AclObject::Function, function.owner, function.acl.as_ref());
-        if has & privilege::EXECUTE != 0 {
+        let has =
+            privileges(self.env.catalog, self.env.user, AclObject::Function, function.owner, function.acl.as_ref());
+        if has & privilege::EXECUTE != 0 || self.env.rights == super::Rights::AskedAtUse {
             return Ok(());
         }
         let word = match function.kind() {
@@ -514,7 +529,7 @@ impl<'a> Analyzer<'a> {
     }
 
     pub(crate) fn proc_signature(&self, proc: &builtin::Proc) -> String {
-        self.signature(proc.name, &proc.args)
+        self.signature(&proc.name, &proc.args)
     }
 
     fn no_function(&self, name: &str, types: &[Oid], ambiguous: bool, location: i32) -> PgError {

@@ -5,6 +5,7 @@
 
 use super::variables::{Precedence, Variable, Variables};
 use super::{walk, Analyzer, Level, Statement};
+use crate::deparse::names::STORED_PATH;
 use crate::parse::NodeEnum;
 use crate::routine::{Function, Language, Mode};
 use crate::typed::{Expr, ExprKind, QueryBody};
@@ -101,7 +102,11 @@ impl Analyzer<'_> {
         if !nothing_else {
             return None;
         }
-        let mut inner = Analyzer::new(self.env, &[], false);
+        // a body that is a string is read along the path of whoever calls it
+        let search_path = if function.standard { STORED_PATH } else { self.session_path };
+        let environment = super::Environment { search_path, ..self.env };
+        let mut inner = Analyzer::new(&environment, &[], false);
+        inner.session_path = self.session_path;
         inner.variables = Some(&parameters);
         inner.inlining = true;
         // (the body's text is the function's, and is run by who calls it)

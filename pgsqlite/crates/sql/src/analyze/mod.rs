@@ -39,6 +39,7 @@ mod with;
 
 use crate::builtins::catalog as builtin;
 use crate::catalog::{Catalog, Relation, RelationKind, INFORMATION_SCHEMA, PG_CATALOG};
+use crate::deparse::names::STORED_PATH;
 use crate::parse::{ast, NodeEnum, RawStatement};
 use crate::typed::{Cte, Expr, Modify, Query, RangeTableEntry, Rewritten, RteColumn, RteKind, Var, Window};
 pub use coerce::is_polymorphic;
@@ -66,6 +67,24 @@ pub struct Environment<'a> {
     /// resolves constants of reg types ('t'::regclass)
     pub names: &'a dyn RegNames,
     pub user: Oid,
+    /// whether what is analyzed runs now
+    pub rights: Rights,
+}
+
+impl Environment<'_> {
+    /// For a text that is stored (see [`Analyzer::in_stored_text`]).
+    pub fn for_stored_text(&self) -> Self {
+        Environment { search_path: STORED_PATH, ..*self }
+    }
+}
+
+/// When the role is asked whether it may use the relations and functions that a text names. (Schemas are always asked for at once.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// Where they are named: what is analyzed runs.
+    AskedNow,
+    /// When it is used: the text of a view or a function is analyzed again then, a prepared statement planned again.
+    AskedAtUse,
 }
 
 /// An optimizable statement, analyzed.
@@ -199,7 +218,9 @@ impl Level {
 
 /// The state of one statement's analysis.
 pub(crate) struct Analyzer<'a> {
-    pub env: &'a Environment<'a>,
+    pub env: Environment<'a>,
+    /// the search path of what is analyzed, also within a stored text
+    session_path: &'a [Oid],
     /// types of `$1` …; 0 or UNKNOWN: not known yet
     pub parameters: Vec<Oid>,
     /// parameters may be added (not in DEFAULTs and views)
@@ -220,6 +241,8 @@ pub(crate) struct Analyzer<'a> {
     spliced: std::rc::Rc<std::cell::Cell<usize>>,
     /// views being expanded, against recursion
     view_depth: usize,
+    /// the next query is one of FROM whose rows FOR UPDATE and the like lock: its tables are locked, too
+    locks_next: bool,
     /// whose privileges count: the session's role or, in a view's query, the view's owner
     acting: Oid,
     /// tables whose policies are being expanded, against recursion
@@ -239,7 +262,8 @@ pub(crate) struct Analyzer<'a> {
 impl<'a> Analyzer<'a> {
     pub fn new(env: &'a Environment<'a>, parameter_types: &[Oid], parameters_open: bool) -> Analyzer<'a> {
         Analyzer {
-            env,
+            env: *env,
+            session_path: env.search_path,
             parameters: parameter_types.to_vec(),
             parameters_open,
             levels: Vec::new(),
@@ -250,6 +274,7 @@ impl<'a> Analyzer<'a> {
             splicing: Vec::new(),
             spliced: Default::default(),
             view_depth: 0,
+            locks_next: false,
             acting: env.user,
             policies_in: Vec::new(),
             written: false,
@@ -273,12 +298,21 @@ impl<'a> Analyzer<'a> {
         result
     }
 
+    /// Runs `f` on a text that is stored. Everything in it that is not in pg_catalog is qualified: what its other names mean was settled
+    /// when it was stored, and whoever uses it has no say in that by a search path or a temporary table.
+    pub(crate) fn in_stored_text<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let path = std::mem::replace(&mut self.env.search_path, STORED_PATH);
+        let result = f(self);
+        self.env.search_path = path;
+        result
+    }
+
     /// Analyzes an expression given as PostgreSQL text (function defaults, spliced functions) in the present scope.
     pub fn sub_expression(&mut self, text: &str) -> Result<Expr> {
         let node = parse_expression(text)?;
         let variables = self.variables.take();
         let written = std::mem::take(&mut self.written);
-        let expr = self.expr(&node);
+        let expr = self.in_stored_text(|a| a.expr(&node));
         self.written = written;
         self.variables = variables;
         let mut expr = expr?;
@@ -323,10 +357,7 @@ impl<'a> Analyzer<'a> {
     fn finish_parameters(&self) -> Result<Vec<Oid>> {
         for (i, &ty) in self.parameters.iter().enumerate() {
             if ty == 0 || ty == oid::UNKNOWN {
-                return Err(PgError::new(
-                    SqlState::INDETERMINATE_DATATYPE,
-                    format!("could not determine data type of parameter ${}", i + 1),
-                ));
+                return Err(indeterminate_parameter(i + 1));
             }
         }
         Ok(self.parameters.clone())
@@ -334,8 +365,14 @@ impl<'a> Analyzer<'a> {
 
     /// The relation a name means, along the search path.
     pub fn relation(&self, schema: Option<&str>, name: &str) -> Option<Arc<Relation>> {
-        find_relation(self.env, schema, name)
+        find_relation(&self.env, schema, name)
     }
+}
+
+/// 42P18: nothing says which type a parameter has.
+fn indeterminate_parameter(number: usize) -> PgError {
+    let message = format!("could not determine data type of parameter ${number}");
+    PgError::new(SqlState::INDETERMINATE_DATATYPE, message)
 }
 
 fn clear_locations(expr: &mut Expr) {
@@ -444,7 +481,7 @@ pub fn analyze_expression(
     target: Option<(Oid, i32)>,
 ) -> Result<Expr> {
     let node = parse_expression(text)?;
-    let mut expr = analyze_expression_node(environment, &node, relation, target)?;
+    let mut expr = analyze_expression_node(&environment.for_stored_text(), &node, relation, target)?;
     clear_locations(&mut expr);
     Ok(expr)
 }
@@ -478,7 +515,7 @@ pub fn analyze_index_expression(
     target: Option<(Oid, i32)>,
 ) -> Result<Expr> {
     let node = parse_expression(text)?;
-    let mut expr = expression_over(environment, &node, relation, target, For::Index)?;
+    let mut expr = expression_over(&environment.for_stored_text(), &node, relation, target, For::Index)?;
     clear_locations(&mut expr);
     Ok(expr)
 }
@@ -553,14 +590,15 @@ pub(crate) fn related(environment: &Environment, operator: Oid, left: Expr, righ
     let mut analyzer = Analyzer::new(environment, &[], false);
     analyzer.levels.push(Level::new());
     let found = crate::builtins::catalog::operator_by_oid(operator);
-    let name = found.ok_or_else(|| PgError::internal("an operator that is not there"))?.name;
+    let name = &found.ok_or_else(|| PgError::internal("an operator that is not there"))?.name;
     analyzer.operator(name, Some(left), right, -1)
 }
 
 /// Analyzes a domain's CHECK: VALUE stands for a value of the base type.
 pub fn analyze_domain_check(environment: &Environment, text: &str, base: Oid) -> Result<Expr> {
     let node = parse_expression(text)?;
-    let mut analyzer = Analyzer::new(environment, &[], false);
+    let environment = environment.for_stored_text();
+    let mut analyzer = Analyzer::new(&environment, &[], false);
     let mut level = Level::new();
     level.clause = Clause::Standalone;
     level.namespace.push(NamespaceItem::domain_value(base));
@@ -575,6 +613,11 @@ pub fn analyze_domain_check(environment: &Environment, text: &str, base: Oid) ->
 /// A type name of the grammar → (type OID, typmod). 42704 with position if unknown.
 pub fn resolve_type_name(environment: &Environment, name: &ast::TypeName) -> Result<(Oid, i32)> {
     Analyzer::new(environment, &[], false).type_name(name)
+}
+
+/// The same of a name that only stands for the type: of one, too, that values cannot have.
+pub fn resolve_name_of_type(environment: &Environment, name: &ast::TypeName) -> Result<(Oid, i32)> {
+    Analyzer::new(environment, &[], false).any_type_name(name)
 }
 
 /// A possibly qualified relation name → the relation, along the search path; None if there is none.
@@ -596,8 +639,9 @@ pub fn find_relation(environment: &Environment, schema: Option<&str>, name: &str
         None => {
             let path = environment.search_path;
             let implied = (!path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
-            // the temporary schema is searched first, then pg_catalog, unless the path names them
-            let temp = (!path.contains(&crate::catalog::PG_TEMP)).then_some(crate::catalog::PG_TEMP);
+            // the temporary schema is searched first, then pg_catalog, unless the path names them or is that of stored texts
+            let temp =
+                (path != STORED_PATH && !path.contains(&crate::catalog::PG_TEMP)).then_some(crate::catalog::PG_TEMP);
             temp.into_iter().chain(implied).chain(path.iter().copied()).find_map(in_schema)
         }
     }
@@ -660,6 +704,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                     triggers: Vec::new(),
                     statistics: Vec::new(),
                     rules: Vec::new(),
+                    array_name: None,
                 };
                 ((r.schema, r.name), Arc::new(relation))
             })
@@ -722,7 +767,7 @@ pub(crate) fn out_columns(catalog: &Catalog, proc: Oid, args: &[Expr]) -> Vec<(S
         .filter(|&i| matches!(modes[i], b'o' | b'b' | b't'))
         .enumerate()
         .map(|(place, i)| {
-            let name = proc.arg_names.as_ref().and_then(|names| names.get(i)).copied().unwrap_or("");
+            let name = proc.arg_names.as_ref().and_then(|names| names.get(i)).map_or("", |n| n.as_str());
             let ty = concrete_type(catalog, &proc.args, &actual, all[i]);
             (if name.is_empty() { format!("column{}", place + 1) } else { name.to_string() }, ty)
         })

@@ -103,7 +103,7 @@ impl Analyzer<'_> {
     /// What a partition's bound demands of the rows that are written to it directly.
     pub(super) fn partition_check(&self, target: &Relation) -> Result<Option<RowCheck>> {
         let Some(text) = crate::partition::constraint(self.env.catalog, target)? else { return Ok(None) };
-        let condition = super::analyze_expression(self.env, &text, Some(target), Some((oid::BOOL, -1)))?;
+        let condition = super::analyze_expression(&self.env, &text, Some(target), Some((oid::BOOL, -1)))?;
         let schema = self.env.catalog.schema_name(target.schema).to_string();
         Ok(Some(RowCheck { condition, of: RowCheckOf::Partition { schema, table: target.name.clone() } }))
     }
@@ -862,6 +862,16 @@ impl Analyzer<'_> {
             let expr = match &value.node {
                 Some(NodeEnum::MultiAssignRef(m)) => self.multi_assign(m)?,
                 _ => self.in_clause(Clause::UpdateSet, |a| a.expr(value))?,
+            };
+            // a view's column without a default of its own has that of its type, or NULL, whatever its table's column has
+            let of_view = matches!(expr.kind, ExprKind::Default) && !self.storing && self.level().view_target.is_some();
+            let expr = match of_view && self.view_default(&column)?.is_none() {
+                true => {
+                    let bare = Column { default: None, identity: None, generated: None, ..column.clone() };
+                    self.default_of(&bare)?
+                        .unwrap_or_else(|| Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, expr.location))
+                }
+                false => expr,
             };
             if column.is_generated() || column.identity == Some(Identity::Always) {
                 if matches!(expr.kind, ExprKind::Default) {

@@ -50,7 +50,7 @@ pub fn analyze_policy(environment: &Environment, node: &ast::Node, relation: &Re
 
 /// As [`analyze_policy`], of a stored text.
 pub fn analyze_policy_text(environment: &Environment, text: &str, relation: &Relation) -> Result<Expr> {
-    analyze_policy(environment, &super::parse_expression(text)?, relation)
+    analyze_policy(&environment.for_stored_text(), &super::parse_expression(text)?, relation)
 }
 
 fn falsehood() -> Expr {
@@ -82,7 +82,7 @@ impl Analyzer<'_> {
 
     /// Whether the policies of a table count for the acting role.
     pub(super) fn is_secured(&self, relation: &Relation) -> Result<bool> {
-        Ok(relation.kind == RelationKind::Table && counts(self.env, self.acting, relation)?)
+        Ok(relation.kind == RelationKind::Table && counts(&self.env, self.acting, relation)?)
     }
 
     /// The policies for a command (permissive ones and restrictive ones by name) that are the acting role's.
@@ -106,7 +106,8 @@ impl Analyzer<'_> {
         }
         self.policies_in.push(relation.oid);
         let written = std::mem::take(&mut self.written);
-        let result = super::parse_expression(text).and_then(|node| self.policy_condition(&node, relation));
+        let node = super::parse_expression(text);
+        let result = node.and_then(|node| self.in_stored_text(|a| a.policy_condition(&node, relation)));
         self.written = written;
         self.policies_in.pop();
         result.map(|mut expr| {

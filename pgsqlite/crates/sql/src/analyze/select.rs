@@ -12,6 +12,28 @@ use crate::typed::{
 };
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
+/// The most columns that a row may have while it is computed: PostgreSQL's MaxTupleAttributeNumber.
+pub(super) const MOST_ENTRIES: usize = 1664;
+
+/// Refuses a query that computes too many columns for each row: those that it returns, and what it groups and sorts by besides.
+fn check_entries(query: &Query) -> Result<()> {
+    let mut entries = query.columns.len() + query.order_by.iter().filter(|key| key.target.is_none()).count();
+    if let QueryBody::Select(s) = &query.body {
+        for key in &s.group_by {
+            if entries > MOST_ENTRIES {
+                break;
+            }
+            pgsqlite_types::work::tick(16)?;
+            entries += usize::from(!s.targets.iter().any(|t| t.expr == *key));
+        }
+    }
+    if entries > MOST_ENTRIES {
+        let message = format!("target lists can have at most {MOST_ENTRIES} entries");
+        return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, message));
+    }
+    Ok(())
+}
+
 impl Analyzer<'_> {
     /// A whole statement's query.
     pub(crate) fn top_query(&mut self, select: &ast::SelectStmt) -> Result<Query> {
@@ -41,10 +63,14 @@ impl Analyzer<'_> {
         query.range_table = level.range_table;
         self.check_query_columns(&query, &level.column_checks)?;
         self.assign_query_collations(&mut query)?;
+        check_entries(&query)?;
         Ok(query)
     }
 
     fn query_in_level(&mut self, select: &ast::SelectStmt) -> Result<Query> {
+        if std::mem::take(&mut self.locks_next) {
+            self.level().locked.push(Vec::new());
+        }
         for node in &select.locking_clause {
             let Some(NodeEnum::LockingClause(lock)) = &node.node else { continue };
             let names = lock.locked_rels.iter().filter_map(|r| match &r.node {

@@ -291,21 +291,21 @@ impl Analyzer<'_> {
                  INSTEAD rule."
             ))
         })?;
-        // the table is changed in the name of the view's owner
+        // each view changes what is below it in the name of its owner
         let needed = match verb {
             "INSERT" => crate::acl::privilege::INSERT,
             "UPDATE" => crate::acl::privilege::UPDATE,
             _ => crate::acl::privilege::DELETE,
         };
-        let invoker = view.is_invoker_view();
-        if !invoker {
-            let acting = std::mem::replace(&mut self.acting, view.owner);
-            let permitted = self.check_privilege(&simple.table, needed);
-            self.acting = acting;
-            permitted?;
-        } else {
-            self.check_privilege(&simple.table, needed)?;
+        let mut acting = self.acting_within(view);
+        // (the conditions are those of the innermost view first)
+        for (row_type, _) in simple.filters.iter().rev().skip(1) {
+            let Some(TypeEntry::Row(below)) = self.env.catalog.type_entry(*row_type) else { continue };
+            let Some(below) = self.env.catalog.relation(below.oid) else { continue };
+            self.check_privilege_of(acting, below, needed)?;
+            acting = self.acting_within(below);
         }
+        self.check_privilege_of(acting, &simple.table, needed)?;
         for (row_type, _) in &simple.filters {
             if let Some(TypeEntry::Row(below)) = self.env.catalog.type_entry(*row_type) {
                 let below = self.env.catalog.relation(below.oid).cloned();
@@ -319,7 +319,6 @@ impl Analyzer<'_> {
                 }
             }
         }
-        let acting = if invoker { self.acting } else { view.owner };
         let checks = self.view_checks(view, &simple.filters);
         let only = simple.only;
         let filter = simple.filters.into_iter().fold(None, |all, (_, filter)| both(all, filter));

@@ -1,5 +1,6 @@
 //! `pg_proc`, `pg_operator`, `pg_cast`, `pg_aggregate` of PostgreSQL 15, read from the data files that gen/catalogs.sh wrote.
 
+use super::word::Word;
 use pgsqlite_types::Oid;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -9,7 +10,7 @@ use std::sync::OnceLock;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proc {
     pub oid: Oid,
-    pub name: &'static str,
+    pub name: Word,
     /// input arguments
     pub args: Vec<Oid>,
     pub ret: Oid,
@@ -23,11 +24,11 @@ pub struct Proc {
     pub variadic: Oid,
     pub default_count: usize,
     /// PostgreSQL SQL texts of the defaults of the last `default_count` arguments
-    pub defaults: Vec<&'static str>,
+    pub defaults: Vec<Word>,
     pub all_args: Option<Vec<Oid>>,
     /// `i`, `o`, `b`, `v`, `t` per entry of `all_args`
     pub arg_modes: Option<Vec<u8>>,
-    pub arg_names: Option<Vec<&'static str>>,
+    pub arg_names: Option<Vec<Word>>,
     /// C symbol of internal functions
     pub src: Option<&'static str>,
 }
@@ -36,7 +37,7 @@ pub struct Proc {
 #[derive(Debug, Clone)]
 pub struct Operator {
     pub oid: Oid,
-    pub name: &'static str,
+    pub name: Word,
     /// 0 for a prefix operator
     pub left: Oid,
     pub right: Oid,
@@ -146,7 +147,7 @@ fn oid_list(text: &str) -> Vec<Oid> {
 struct Procs {
     rows: Vec<Proc>,
     by_oid: HashMap<Oid, usize>,
-    by_name: HashMap<&'static str, Vec<usize>>,
+    by_name: HashMap<Word, Vec<usize>>,
 }
 
 fn procs() -> &'static Procs {
@@ -155,9 +156,9 @@ fn procs() -> &'static Procs {
         let extensions = include_str!("../../data/extension_proc.tsv").lines().skip(1);
         let own = include_str!("../../data/pg_proc.tsv").lines().skip(1);
         let rows: Vec<Proc> = own.chain(extensions).map(parse_proc).collect();
-        let mut by_name: HashMap<&'static str, Vec<usize>> = HashMap::new();
+        let mut by_name: HashMap<Word, Vec<usize>> = HashMap::new();
         for (i, p) in rows.iter().enumerate() {
-            by_name.entry(p.name).or_default().push(i);
+            by_name.entry(p.name.clone()).or_default().push(i);
         }
         Procs { by_oid: rows.iter().enumerate().map(|(i, p)| (p.oid, i)).collect(), by_name, rows }
     })
@@ -171,7 +172,7 @@ fn parse_proc(line: &'static str) -> Proc {
     let default_count: usize = f[10].parse().expect("pronargdefaults");
     Proc {
         oid: oid(f[0]),
-        name: f[1],
+        name: f[1].into(),
         args: oid_list(f[3]),
         ret: oid(f[4]),
         kind: f[5].as_bytes()[0],
@@ -183,13 +184,13 @@ fn parse_proc(line: &'static str) -> Proc {
         defaults: optional(f[14]).map(split_defaults).unwrap_or_default(),
         all_args: optional(f[11]).map(oid_list),
         arg_modes: list(f[12]).map(|m| m.iter().map(|s| s.as_bytes()[0]).collect()),
-        arg_names: list(f[13]),
+        arg_names: list(f[13]).map(|names| names.into_iter().map(Word::from).collect()),
         src: optional(f[15]),
     }
 }
 
 /// Splits `'a'::text, 0` at the commas outside quotes and parentheses.
-fn split_defaults(text: &'static str) -> Vec<&'static str> {
+fn split_defaults(text: &'static str) -> Vec<Word> {
     let (mut out, mut depth, mut quoted, mut start) = (Vec::new(), 0, false, 0);
     for (i, c) in text.char_indices() {
         match c {
@@ -197,13 +198,13 @@ fn split_defaults(text: &'static str) -> Vec<&'static str> {
             '(' if !quoted => depth += 1,
             ')' if !quoted => depth -= 1,
             ',' if !quoted && depth == 0 => {
-                out.push(text[start..i].trim());
+                out.push(text[start..i].trim().into());
                 start = i + 1;
             }
             _ => {}
         }
     }
-    out.push(text[start..].trim());
+    out.push(text[start..].trim().into());
     out
 }
 
@@ -276,7 +277,7 @@ pub fn proc_details(proc: Oid) -> Option<&'static ProcDetails> {
 struct Operators {
     rows: Vec<Operator>,
     by_oid: HashMap<Oid, usize>,
-    by_name: HashMap<&'static str, Vec<usize>>,
+    by_name: HashMap<Word, Vec<usize>>,
 }
 
 fn operators() -> &'static Operators {
@@ -291,7 +292,7 @@ fn operators() -> &'static Operators {
                 let f = fields(line);
                 Operator {
                     oid: oid(f[0]),
-                    name: f[1],
+                    name: f[1].into(),
                     left: oid(f[3]),
                     right: oid(f[4]),
                     result: oid(f[5]),
@@ -305,9 +306,9 @@ fn operators() -> &'static Operators {
                 }
             })
             .collect();
-        let mut by_name: HashMap<&'static str, Vec<usize>> = HashMap::new();
+        let mut by_name: HashMap<Word, Vec<usize>> = HashMap::new();
         for (i, o) in rows.iter().enumerate() {
-            by_name.entry(o.name).or_default().push(i);
+            by_name.entry(o.name.clone()).or_default().push(i);
         }
         Operators { by_oid: rows.iter().enumerate().map(|(i, o)| (o.oid, i)).collect(), by_name, rows }
     })

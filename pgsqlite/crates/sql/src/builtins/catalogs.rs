@@ -5,7 +5,7 @@ use super::imp::{row, Imp, Row};
 use Imp::{Native, Sql};
 
 pub const ROWS: &[Row] = &[
-    row("oidvectortypes pg_my_temp_schema pg_sequence_last_value", Native),
+    row("nameconcatoid oidvectortypes pg_my_temp_schema pg_sequence_last_value", Native),
     row("_pg_index_position(oid,int2)", Native),
     row(
         "_pg_truetypid(pg_attribute,pg_type)",

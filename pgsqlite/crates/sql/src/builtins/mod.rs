@@ -7,6 +7,7 @@ pub mod extensions;
 pub mod imp;
 pub mod keywords;
 pub mod text_search;
+pub mod word;
 
 mod aggregates;
 pub mod binary;

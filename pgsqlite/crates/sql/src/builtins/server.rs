@@ -6,7 +6,7 @@ use Imp::{Inline, Native, NativeSet, Sql};
 pub const ROWS: &[Row] = &[
     row(
         "pg_listening_channels pg_get_keywords pg_timezone_names pg_timezone_abbrevs pg_available_extensions \
-         pg_available_extension_versions pg_options_to_table",
+         pg_available_extension_versions pg_options_to_table pg_hba_file_rules pg_ident_file_mappings",
         NativeSet { typed: false },
     ),
     row("xid_age", Native),
@@ -14,7 +14,7 @@ pub const ROWS: &[Row] = &[
     row("pg_notification_queue_usage", Inline("0.0")),
     row(
         "pg_current_xact_id pg_current_xact_id_if_assigned pg_notify pg_postmaster_start_time \
-         pg_cancel_backend pg_terminate_backend pg_sleep pg_advisory_lock_int8 pg_advisory_lock_int4 \
+         pg_reload_conf pg_cancel_backend pg_terminate_backend pg_sleep pg_advisory_lock_int8 pg_advisory_lock_int4 \
          pg_advisory_lock_shared_int8 pg_advisory_lock_shared_int4 pg_advisory_xact_lock_int8 \
          pg_advisory_xact_lock_int4 pg_advisory_xact_lock_shared_int8 pg_advisory_xact_lock_shared_int4 \
          pg_try_advisory_lock_int8 pg_try_advisory_lock_int4 pg_try_advisory_lock_shared_int8 \

@@ -7,6 +7,7 @@
 
 use crate::catalog::Catalog;
 use crate::typed::{ExprKind, FromItem, RangeTableEntry, RteKind};
+use pgsqlite_types::work;
 
 /// The names of one entry's columns.
 #[derive(Debug, Default)]
@@ -99,6 +100,7 @@ pub(super) fn column_names(
     };
     from.iter().for_each(|item| namer.using(item, &[]));
     for (i, entry) in entries.iter().enumerate() {
+        work::visit();
         match entry.kind {
             RteKind::Join { .. } => namer.of_join(i),
             _ => namer.of_entry(i, own(entry)),
@@ -131,6 +133,7 @@ impl Namer<'_> {
         let mut out = name.to_string();
         let mut n = 0;
         while !self.is_unique(&out, columns) {
+            work::visit();
             n += 1;
             out = format!("{name}_{n}");
         }
@@ -148,12 +151,14 @@ impl Namer<'_> {
             let has_alias = self.entries[own].has_alias;
             if !has_alias {
                 for i in 0..columns.names.len() {
+                    work::visit();
                     if let Some(name) = columns.names[i].clone() {
                         self.push_down(l, r, numbers(i), &name);
                     }
                 }
             }
             for (i, written) in using.iter().enumerate() {
+                work::visit();
                 let name = match columns.names.get(i).cloned().flatten() {
                     Some(name) => name,
                     None => {
@@ -185,6 +190,7 @@ impl Namer<'_> {
 
     fn push_down(&mut self, left: usize, right: usize, numbers: (Option<usize>, Option<usize>), name: &str) {
         for (side, number) in [(left, numbers.0), (right, numbers.1)] {
+            work::visit();
             if let Some(number) = number.filter(|n| *n > 0) {
                 self.columns[side].put(number, name);
             }
@@ -198,14 +204,17 @@ impl Namer<'_> {
         let merged = |n: &str| using.iter().any(|u| u == n);
         let mut out = Sides { left, right, left_numbers: vec![], right_numbers: vec![] };
         for name in using {
+            work::visit();
             out.left_numbers.push(find(&l, name));
             out.right_numbers.push(find(&r, name));
         }
         for (_, number) in l.iter().filter(|(n, _)| !merged(n)) {
+            work::visit();
             out.left_numbers.push(*number);
             out.right_numbers.push(0);
         }
         for (_, number) in r.iter().filter(|(n, _)| !merged(n)) {
+            work::visit();
             out.left_numbers.push(0);
             out.right_numbers.push(*number);
         }
@@ -224,6 +233,7 @@ impl Namer<'_> {
                 let now = self.catalog.relation(then.oid).unwrap_or(then);
                 known = then.columns.len();
                 for column in &now.columns {
+                    work::visit();
                     let place = entry.columns.iter().find(|c| c.attnum == column.attnum);
                     let before = then.column_by_attnum(column.attnum);
                     let alias = match (place, before) {
@@ -235,6 +245,7 @@ impl Namer<'_> {
             }
             _ => {
                 for (i, column) in entry.columns.iter().enumerate().filter(|(_, c)| c.attnum >= 0) {
+                    work::visit();
                     let own = own.as_ref().and_then(|o| o.get(i)).cloned().unwrap_or_else(|| column.name.clone());
                     let alias = (own != column.name).then(|| column.name.clone());
                     real.push(Some((own, alias)));
@@ -245,6 +256,7 @@ impl Namer<'_> {
         columns.names.resize(columns.names.len().max(real.len()), None);
         let mut shown = Vec::new();
         for (i, real) in real.into_iter().enumerate() {
+            work::visit();
             let Some((real, alias)) = real else {
                 columns.names[i] = None;
                 continue;
@@ -279,6 +291,7 @@ impl Namer<'_> {
         };
         let mut changed = false;
         for i in columns.using.len()..count {
+            work::visit();
             let Some(real) = child(i) else {
                 columns.names[i] = None;
                 continue;
@@ -307,6 +320,7 @@ impl Namer<'_> {
         // the columns as a parser would find them now
         let mut next = 0;
         while next < count && sides.left_numbers[next] != 0 && sides.right_numbers[next] != 0 {
+            work::visit();
             let name = columns.name(next).to_string();
             columns.shown.push(name);
             columns.new.push(false);
@@ -314,12 +328,15 @@ impl Namer<'_> {
         }
         let merged = next;
         for (side, numbers) in [(sides.left, &sides.left_numbers), (sides.right, &sides.right_numbers)] {
+            work::visit();
             let mut old = 0;
             for at in 0..self.columns[side].shown.len() {
+                work::visit();
                 let of_child = self.columns[side].shown[at].clone();
                 let is_new = self.columns[side].new.get(at).copied().unwrap_or(false);
                 let name = if !is_new {
                     while old < self.columns[side].names.len() && self.columns[side].names[old].is_none() {
+                        work::visit();
                         old += 1;
                     }
                     old += 1;
@@ -327,6 +344,7 @@ impl Namer<'_> {
                         continue;
                     }
                     while next < columns.names.len() && columns.names[next].is_none() {
+                        work::visit();
                         next += 1;
                     }
                     let name = columns.name(next).to_string();

@@ -7,6 +7,7 @@ use crate::catalog::*;
 use crate::parse::{ast, NodeEnum};
 use crate::rule::Rule;
 use crate::typed::{CastForm, Expr, ExprKind};
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result};
 
 fn analyzed(environment: &Environment, text: &str, relation: Option<&Relation>) -> Result<Expr> {
@@ -172,10 +173,12 @@ pub fn index_definition(
 pub fn statistics_columns(environment: &Environment, table: &Relation, object: &StatisticsObject) -> Result<String> {
     let mut out: Vec<String> = Vec::new();
     for attnum in &object.columns {
+        work::visit();
         let column = table.column_by_attnum(*attnum);
         out.push(quote_identifier(&column.ok_or_else(|| PgError::internal("statistics of a missing column"))?.name));
     }
     for text in &object.expressions {
+        work::visit();
         let key = KeyPart::Expression(text.clone());
         out.push(key_part_text(environment, table, &key, Style::Pretty)?.0);
     }
@@ -257,6 +260,7 @@ fn index_text(
     let table = catalog.relation(index.table).ok_or_else(|| PgError::internal("an index without its table"))?;
     let mut keys: Vec<String> = Vec::new();
     for (i, key) in index.columns.iter().enumerate() {
+        work::visit();
         let (mut text, ty, own_collation) = key_text(environment, table, key, style)?;
         let default = match catalog.type_entry(catalog.base_type(ty)) {
             _ if own_collation != 0 => own_collation,
@@ -281,7 +285,7 @@ fn index_text(
             (true, false) => " DESC NULLS LAST",
         });
         if let (true, Some(operator)) = (constraint, index.exclusion.get(i)) {
-            let name = builtin::operator_by_oid(*operator).map_or("", |o| o.name);
+            let name = builtin::operator_by_oid(*operator).map_or("", |o| o.name.as_str());
             let schema = prefix_unless_visible(environment, *operator);
             text.push_str(&match schema.is_empty() {
                 true => format!(" WITH {name}"),
@@ -341,6 +345,7 @@ pub fn unexpanded(catalog: &Catalog) -> Catalog {
         .values()
         .filter(|r| matches!(r.kind, RelationKind::View { .. } | RelationKind::MaterializedView { .. }))
     {
+        work::visit();
         out.add_relation(Relation { kind: RelationKind::Table, ..(**view).clone() });
     }
     out
@@ -368,6 +373,7 @@ fn stored_query(
     let stored = Environment { catalog: &catalog, search_path: super::names::STORED_PATH, ..*environment };
     let mut query = analyze(&stored, select)?;
     for (column, own) in query.columns.iter_mut().zip(relation.live_columns()) {
+        work::visit();
         column.name.clone_from(&own.name);
     }
     Ok(Some(query))
@@ -398,6 +404,7 @@ pub fn rule_tree(
     };
     let mut commands = Vec::new();
     for text in &rule.actions {
+        work::visit();
         commands.extend(crate::parse::parse(text)?.into_iter().map(|s| s.node));
     }
     analyze::rule_tree(&stored, relation, rule.event, condition.as_ref(), &commands)

@@ -2,8 +2,10 @@
 
 use super::{quote_constant, quote_identifier, Printer, Style};
 use crate::builtins::catalog as builtin;
+use crate::catalog::Catalog;
 use crate::typed::*;
-use pgsqlite_types::codec::{Context, NoNames};
+use pgsqlite_types::codec::{Context, NoNames, RegNames, TypeCodec};
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, Settings};
 
 impl<'a> Printer<'a> {
@@ -33,6 +35,7 @@ impl<'a> Printer<'a> {
 
     pub(super) fn list(&mut self, exprs: &[Expr]) -> Result<()> {
         for (i, expr) in exprs.iter().enumerate() {
+            work::visit();
             if i > 0 {
                 self.out.push_str(", ");
             }
@@ -170,6 +173,7 @@ impl<'a> Printer<'a> {
             ExprKind::Case { whens, otherwise } => {
                 self.keyword("CASE", 0, INDENT_VAR, 0);
                 for (condition, result) in whens {
+                    work::visit();
                     if !self.out.ends_with(' ') {
                         self.out.push(' ');
                     }
@@ -225,6 +229,7 @@ impl<'a> Printer<'a> {
                 let bare = matches!(arg.kind, ExprKind::Var(_) | ExprKind::Field { .. });
                 self.parenthesised(arg, !bare)?;
                 for (lower, upper) in subscripts {
+                    work::visit();
                     self.out.push('[');
                     if *slice {
                         if let Some(lower) = lower {
@@ -242,6 +247,7 @@ impl<'a> Printer<'a> {
                 let bare = matches!(arg.kind, ExprKind::Var(_) | ExprKind::Param(_));
                 self.parenthesised(arg, !bare)?;
                 for subscript in subscripts {
+                    work::visit();
                     self.out.push('[');
                     self.expr(subscript, false)?;
                     self.out.push(']');
@@ -265,7 +271,8 @@ impl<'a> Printer<'a> {
                 self.out.push_str("))");
             }
             ExprKind::Field { arg, name, .. } => {
-                self.parenthesised(arg, true)?;
+                let bare = matches!(arg.kind, ExprKind::Subscript { .. } | ExprKind::Field { .. });
+                self.parenthesised(arg, !bare)?;
                 self.out.push('.');
                 self.out.push_str(&quote_identifier(name));
             }
@@ -321,6 +328,7 @@ impl<'a> Printer<'a> {
     fn bool_list(&mut self, args: &[Expr], word: &str, expr: &Expr) -> Result<()> {
         self.full('(');
         for (i, arg) in args.iter().enumerate() {
+            work::visit();
             if i > 0 {
                 self.out.push_str(word);
             }
@@ -347,7 +355,7 @@ impl<'a> Printer<'a> {
     }
 
     fn function(&mut self, proc: Oid, args: &[Expr], variadic: bool, expr: &Expr) -> Result<()> {
-        let name = builtin::proc_by_oid(proc).map_or("", |p| p.name);
+        let name = builtin::proc_by_oid(proc).map_or("", |p| p.name.as_str());
         // (where a tree does not tell how they were written)
         if matches!((name, args.len()), ("extract" | "timezone", 2)) {
             return self.standard_call(expr);
@@ -356,6 +364,7 @@ impl<'a> Printer<'a> {
         self.out.push_str(&name);
         self.out.push('(');
         for (i, arg) in args.iter().enumerate() {
+            work::visit();
             if i > 0 {
                 self.out.push_str(", ");
             }
@@ -371,7 +380,7 @@ impl<'a> Printer<'a> {
     /// A call in the syntax that the SQL standard has for the function.
     fn standard_call(&mut self, call: &Expr) -> Result<()> {
         let ExprKind::Func { proc, args, .. } = &call.kind else { return self.expr(call, true) };
-        let name = builtin::proc_by_oid(*proc).map_or("", |p| p.name);
+        let name = builtin::proc_by_oid(*proc).map_or("", |p| p.name.as_str());
         let word = |e: &Expr| match &e.kind {
             ExprKind::Const(Datum::Text(word)) => word.clone(),
             _ => String::new(),
@@ -516,6 +525,7 @@ impl<'a> Printer<'a> {
         self.full('(');
         self.out.push_str("ARRAY[");
         for (i, item) in items.iter().enumerate() {
+            work::visit();
             if i > 0 {
                 self.out.push_str(", ");
             }
@@ -659,8 +669,26 @@ impl<'a> Printer<'a> {
         let stored = Settings::default();
         let settings = self.names.settings.unwrap_or(&stored);
         let mut out = Vec::new();
-        codec.text_out(value.as_ref(), &Context { settings, names: &NoNames }, &mut out)?;
+        codec.text_out(value.as_ref(), &Context { settings, names: &Fields(self.names.catalog) }, &mut out)?;
         String::from_utf8(out).map_err(|_| PgError::internal("a constant that is not UTF-8"))
+    }
+}
+
+/// The codecs of a record's fields; reg types are printed as numbers.
+struct Fields<'a>(&'a Catalog);
+
+impl RegNames for Fields<'_> {
+    fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
+        NoNames.reg_name(reg_type, oid)
+    }
+    fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
+        NoNames.reg_oid(reg_type, name)
+    }
+    fn reg_oid_for(&self, role: Oid, reg_type: Oid, name: &str) -> Result<Oid> {
+        NoNames.reg_oid_for(role, reg_type, name)
+    }
+    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
+        self.0.codec(type_oid)
     }
 }
 
@@ -718,7 +746,7 @@ fn is_simple(node: &Expr, parent: &Expr, show_implicit: bool) -> bool {
     match &node.kind {
         ExprKind::Op { op, args } => {
             if let ExprKind::Op { op: parent_op, args: parent_args } = &parent.kind {
-                let priority = |op: &OperatorRef| match builtin::operator_by_oid(op.oid).map(|o| o.name) {
+                let priority = |op: &OperatorRef| match builtin::operator_by_oid(op.oid).map(|o| o.name.as_str()) {
                     Some("+" | "-") => 1,
                     Some("*" | "/" | "%") => 2,
                     _ => 0,

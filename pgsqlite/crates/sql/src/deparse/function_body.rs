@@ -7,6 +7,7 @@ use crate::analyze::{self, Environment, Statement};
 use crate::catalog::BOOTSTRAP_ROLE;
 use crate::routine::Function;
 use crate::typed::{Expr, QueryBody};
+use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result};
 
 /// How the parameters of a function are called in its body.
@@ -28,6 +29,7 @@ pub fn function_body(environment: &Environment, function: &Function) -> Result<S
     let block = function.source.trim_start().get(..5).is_some_and(|w| w.eq_ignore_ascii_case("begin"));
     let mut out = String::new();
     for (node, returns) in analyze::standard_body(function)? {
+        work::visit();
         let statement = analyze::analyze_in_function_to_print(&stored, &node, &parameters)?;
         let mut printer = Printer::new(Names::of(environment), Style::Full, None);
         printer.parameters = Some(known.clone());

@@ -22,6 +22,7 @@ use crate::analyze::walk;
 use crate::catalog::Relation;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{Expr, ExprKind, FromItem, Query, QueryBody, RangeTableEntry, RteKind};
+use pgsqlite_types::work;
 use pgsqlite_types::{Datum, Oid, PgError, Result};
 
 /// How texts are printed: ruleutils' pretty flags.
@@ -247,6 +248,7 @@ fn sub_queries(query: &Query) -> Vec<&Query> {
     }
     let mut out = Vec::new();
     for entry in &query.range_table {
+        work::visit();
         match &entry.kind {
             RteKind::Function { functions, .. } => functions.iter().for_each(|f| of_expr(&f.call, &mut out)),
             RteKind::Values { rows, .. } => rows.iter().flatten().for_each(|e| of_expr(e, &mut out)),
@@ -287,6 +289,7 @@ fn sub_queries_of(expr: &Expr) -> Vec<&Query> {
 fn levels<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, out: &mut std::collections::BTreeSet<Reference>) {
     outer.push(query);
     for entry in &query.range_table {
+        work::visit();
         match &entry.kind {
             RteKind::Relation(relation) => {
                 out.insert(Reference { class: CLASS_RELATION, object: relation.oid, sub: 0 });
@@ -296,6 +299,7 @@ fn levels<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, out: &mut std::colle
         }
     }
     for cte in &query.ctes {
+        work::visit();
         if let crate::typed::CteBody::Query(q) = &cte.body {
             levels(q, outer, out);
         }
@@ -324,6 +328,7 @@ fn levels<'q>(query: &'q Query, outer: &mut Vec<&'q Query>, out: &mut std::colle
         }
     });
     for sub in sub_queries(query) {
+        work::visit();
         levels(sub, outer, out);
     }
     outer.pop();
@@ -342,6 +347,7 @@ fn grouping_keys(query: &Query, out: &mut std::collections::BTreeSet<Reference>)
             .any(|e| matches!(&e.kind, ExprKind::Var(v) if v.levels_up == 0 && v.rte == rte && v.column == column))
     };
     for (rte, entry) in query.range_table.iter().enumerate() {
+        work::visit();
         let RteKind::Relation(relation) = &entry.kind else { continue };
         let Some(key) = relation.primary_key() else { continue };
         let position = |attnum: &i16| entry.columns.iter().position(|c| c.attnum == *attnum);
@@ -350,6 +356,7 @@ fn grouping_keys(query: &Query, out: &mut std::collections::BTreeSet<Reference>)
         }
         let mut used = false;
         for expr in select.targets.iter().map(|t| &t.expr).chain(&select.having) {
+            work::visit();
             used |= uses_ungrouped(expr, &|v| v.levels_up == 0 && v.rte == rte && !grouped(rte, v.column));
         }
         if used {

@@ -4,6 +4,7 @@ use super::query::{unique_aliases, STD};
 use super::{quote_identifier, quote_literal, Level, Names, Printer, Style};
 use crate::analyze::RuleTree;
 use crate::typed::*;
+use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result};
 
 /// The level of OLD and NEW around a rule's commands.
@@ -196,6 +197,7 @@ impl<'a> Printer<'a> {
         let mut values: Vec<&Expr> = Vec::new();
         let mut separator = "(";
         for (i, attnum) in columns.iter().enumerate() {
+            work::visit();
             self.out.push_str(separator);
             separator = ", ";
             let name = self.target_column(modify, *attnum)?;
@@ -252,6 +254,7 @@ impl<'a> Printer<'a> {
                 let single = self.levels.len();
                 self.out.push('(');
                 for (i, key) in target.keys.iter().enumerate() {
+                    work::visit();
                     if i > 0 {
                         self.out.push_str(", ");
                     }
@@ -298,6 +301,7 @@ impl<'a> Printer<'a> {
     fn assignments(&mut self, modify: &Modify, set: &[(i16, Expr)]) -> Result<()> {
         let mut separator = "";
         for (attnum, value) in set {
+            work::visit();
             let name = self.target_column(modify, *attnum)?;
             let parts = assigned_parts(value);
             if parts.is_empty() {
@@ -306,6 +310,7 @@ impl<'a> Printer<'a> {
                 separator = ", ";
             }
             for (part, value) in parts {
+                work::visit();
                 self.out.push_str(&format!("{separator}{name}"));
                 self.assigned_part(part)?;
                 self.out.push_str(" = ");
@@ -321,6 +326,7 @@ impl<'a> Printer<'a> {
         match part {
             AssignPart::Element(list) | AssignPart::Json(list) => {
                 for subscript in list {
+                    work::visit();
                     self.out.push('[');
                     self.expr(subscript, false)?;
                     self.out.push(']');
@@ -328,6 +334,7 @@ impl<'a> Printer<'a> {
             }
             AssignPart::Slice(bounds) => {
                 for (lower, upper) in bounds {
+                    work::visit();
                     self.out.push('[');
                     if let Some(lower) = lower {
                         self.expr(lower, false)?;

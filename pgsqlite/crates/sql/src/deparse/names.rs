@@ -134,10 +134,11 @@ impl<'a> Names<'a> {
             TypeEntry::Builtin(t) => (self.catalog.schema_of_builtin_type(t)?, t.name.to_string()),
             TypeEntry::User(t) => (t.schema, t.name.clone()),
             TypeEntry::Row(r) => (r.schema, r.name.clone()),
-            TypeEntry::ArrayOf(element) => {
-                let (schema, name) = self.type_identity(element)?;
-                (schema, format!("_{name}"))
-            }
+            TypeEntry::ArrayOf(element) => match self.catalog.type_entry(element)? {
+                TypeEntry::User(t) => (t.schema, t.array_name()),
+                TypeEntry::Row(r) => (r.schema, r.array_name()),
+                TypeEntry::Builtin(_) | TypeEntry::ArrayOf(_) => return None,
+            },
         })
     }
 
@@ -160,7 +161,7 @@ impl<'a> Names<'a> {
     /// An operator between its operands: `OPERATOR(schema.name)` where the name alone would not find it.
     pub fn operator(&self, oid: Oid) -> String {
         let Some(made) = self.catalog.operators.get(&oid) else {
-            return builtin::operator_by_oid(oid).map_or("?", |o| o.name).to_string();
+            return builtin::operator_by_oid(oid).map_or("?", |o| o.name.as_str()).to_string();
         };
         let d = &made.definition;
         if self.operator_is_visible(d) {
@@ -203,14 +204,14 @@ impl<'a> Names<'a> {
             (self.catalog.range_constructors.get(&proc), self.catalog.range_of_constructor(proc))
         {
             let schema = range.constructor_schema;
-            return self.qualified(schema, p.name, self.search_path.contains(&schema));
+            return self.qualified(schema, &p.name, self.search_path.contains(&schema));
         }
         match builtin::proc_by_oid(proc) {
             Some(p) => match self.catalog.schema_of_builtin(proc) {
                 Some(schema) if schema != PG_CATALOG => {
-                    self.qualified(schema, p.name, self.search_path.contains(&schema))
+                    self.qualified(schema, &p.name, self.search_path.contains(&schema))
                 }
-                _ => quote_identifier(p.name),
+                _ => quote_identifier(&p.name),
             },
             None => proc.to_string(),
         }

@@ -3,6 +3,7 @@
 use super::expr::Label;
 use super::{quote_identifier, Level, Printer, Style};
 use crate::typed::*;
+use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result};
 
 /// What a clause's continuation lines are indented by.
@@ -19,10 +20,12 @@ impl<'a> Printer<'a> {
         }
         self.indent = (self.indent + before).max(0);
         while self.out.ends_with(' ') {
+            work::visit();
             self.out.pop();
         }
         self.out.push('\n');
         for _ in 0..self.indent + plus {
+            work::visit();
             self.out.push(' ');
         }
         self.out.push_str(word);
@@ -57,6 +60,7 @@ impl<'a> Printer<'a> {
             } else {
                 let last = call.args.len().saturating_sub(1);
                 for (i, arg) in call.args.iter().enumerate() {
+                    work::visit();
                     if i > 0 {
                         self.out.push_str(", ");
                     }
@@ -77,6 +81,7 @@ impl<'a> Printer<'a> {
 
     fn sort_keys(&mut self, keys: &[SortKey], by_number: bool) -> Result<()> {
         for (i, key) in keys.iter().enumerate() {
+            work::visit();
             if i > 0 {
                 self.out.push_str(", ");
             }
@@ -146,6 +151,7 @@ impl<'a> Printer<'a> {
         if !window.partition_by.is_empty() {
             self.out.push_str("PARTITION BY ");
             for (i, expr) in window.partition_by.iter().enumerate() {
+                work::visit();
                 if i > 0 {
                     self.out.push_str(", ");
                 }
@@ -265,6 +271,7 @@ impl<'a> Printer<'a> {
             flat: self.flat,
         };
         for level in &self.levels {
+            work::visit();
             inner.levels.push(Level {
                 entries: level.entries,
                 aliases: level.aliases.clone(),
@@ -374,6 +381,7 @@ impl<'a> Printer<'a> {
             }
         }
         for mark in &query.row_marks {
+            work::visit();
             let alias = self.levels.last().and_then(|l| l.aliases.get(mark.rte)).cloned().unwrap_or_default();
             self.keyword(&format!(" {}", mark.strength), -STD, STD, 0);
             self.out.push_str(&format!(" OF {}{}", quote_identifier(&alias), mark.wait));
@@ -389,6 +397,7 @@ impl<'a> Printer<'a> {
         self.out.push(' ');
         let mut separator = if ctes.iter().any(|c| c.recursive) { "WITH RECURSIVE " } else { "WITH " };
         for cte in ctes {
+            work::visit();
             self.out.push_str(separator);
             separator = ", ";
             self.out.push_str(&quote_identifier(&cte.name));
@@ -417,6 +426,7 @@ impl<'a> Printer<'a> {
     pub(super) fn values(&mut self, rows: &[Vec<Expr>]) -> Result<()> {
         self.out.push_str("VALUES ");
         for (i, row) in rows.iter().enumerate() {
+            work::visit();
             if i > 0 {
                 self.out.push_str(", ");
             }
@@ -435,6 +445,7 @@ impl<'a> Printer<'a> {
         separator: &str,
     ) -> Result<()> {
         for (i, item) in items.into_iter().enumerate() {
+            work::visit();
             if i > 0 {
                 self.out.push_str(separator);
             }
@@ -510,6 +521,7 @@ impl<'a> Printer<'a> {
             Distinct::On(list) => {
                 self.out.push_str(" DISTINCT ON (");
                 for (i, expr) in list.iter().enumerate() {
+                    work::visit();
                     if i > 0 {
                         self.out.push_str(", ");
                     }
@@ -534,6 +546,7 @@ impl<'a> Printer<'a> {
         } else if !select.group_by.is_empty() {
             self.keyword(" GROUP BY ", -STD, STD, 1);
             for (i, expr) in select.group_by.iter().enumerate() {
+                work::visit();
                 if i > 0 {
                     self.out.push_str(", ");
                 }
@@ -546,6 +559,7 @@ impl<'a> Printer<'a> {
         }
         let named: Vec<&Window> = select.windows.iter().filter(|w| w.name.is_some()).collect();
         for (i, window) in named.iter().enumerate() {
+            work::visit();
             if i == 0 {
                 self.keyword(" WINDOW ", -STD, STD, 1);
             } else {
@@ -561,6 +575,7 @@ impl<'a> Printer<'a> {
     /// A list of outputs with the names that they are to have.
     pub(super) fn target_list(&mut self, targets: &'a [Target], names: &[&str]) -> Result<()> {
         for (i, target) in targets.iter().enumerate() {
+            work::visit();
             self.out.push_str(if i == 0 { " " } else { ", " });
             let before = std::mem::take(&mut self.out);
             self.expr(&target.expr, true)?;
@@ -578,6 +593,7 @@ impl<'a> Printer<'a> {
             // Every column but the first has a line of its own (a text that begins with one has it already).
             if text.starts_with('\n') {
                 while self.out.ends_with(' ') {
+                    work::visit();
                     self.out.pop();
                 }
             } else if i > 0 {
@@ -596,6 +612,7 @@ impl<'a> Printer<'a> {
         word: &str,
     ) -> Result<()> {
         for (i, item) in items.iter().enumerate() {
+            work::visit();
             if i == 0 {
                 self.keyword(word, -STD, STD, 2);
             } else {
@@ -629,6 +646,7 @@ impl<'a> Printer<'a> {
             });
         let list = |printer: &mut Self, set: &mut dyn Iterator<Item = usize>| -> Result<()> {
             for (i, key) in set.enumerate() {
+                work::visit();
                 if i > 0 {
                     printer.out.push_str(", ");
                 }
@@ -644,6 +662,7 @@ impl<'a> Printer<'a> {
         }
         self.out.push_str("GROUPING SETS (");
         for (i, set) in sets.iter().enumerate() {
+            work::visit();
             self.out.push_str(if i > 0 { ", (" } else { "(" });
             list(self, &mut set.iter().copied())?;
             self.out.push(')');
@@ -789,6 +808,7 @@ impl<'a> Printer<'a> {
                     self.out.push_str(if arrays.is_empty() { "ROWS FROM(" } else { "UNNEST(" });
                 }
                 for (i, array) in arrays.iter().enumerate() {
+                    work::visit();
                     if i > 0 {
                         self.out.push_str(", ");
                     }
@@ -796,6 +816,7 @@ impl<'a> Printer<'a> {
                 }
                 let mut column = 0;
                 for (i, f) in functions.iter().enumerate().filter(|_| arrays.is_empty()) {
+                    work::visit();
                     if i > 0 {
                         self.out.push_str(", ");
                     }
@@ -907,6 +928,7 @@ pub(super) fn unique_aliases(
 ) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for entry in entries {
+        work::visit();
         let wanted = match &entry.kind {
             // A table without an alias goes by the name it has now.
             RteKind::Relation(r) if !entry.has_alias => catalog.relation(r.oid).unwrap_or(r).name.clone(),
@@ -915,6 +937,7 @@ pub(super) fn unique_aliases(
         let mut name = wanted.clone();
         let mut n = 1;
         while !name.is_empty() && (out.contains(&name) || outer.contains(&name)) {
+            work::visit();
             name = format!("{wanted}_{n}");
             n += 1;
         }

@@ -4,6 +4,7 @@ use super::{expr_references, levels, sub_queries_of, Reference, CLASS_RELATION};
 use crate::analyze::{walk, RuleTree};
 use crate::catalog::Relation;
 use crate::typed::*;
+use pgsqlite_types::work;
 use std::collections::BTreeSet;
 
 /// The objects that a rule of a relation names: relations and their columns (the rule's own among them), types, functions.
@@ -37,6 +38,7 @@ fn references(condition: Option<&Expr>, commands: &[Product], relation: Option<&
         sub_queries_of(expr).into_iter().for_each(|q| levels(q, &mut Vec::new(), &mut out));
     }
     for command in commands {
+        work::visit();
         let mut exprs: Vec<(usize, Expr)> = Vec::new();
         match command {
             Product::Notify { .. } => {}
@@ -65,6 +67,7 @@ fn references(condition: Option<&Expr>, commands: &[Product], relation: Option<&
                     sub: i32::from(attnum),
                 }));
                 for entry in &modify.range_table {
+                    work::visit();
                     match &entry.kind {
                         RteKind::Relation(r) => {
                             out.insert(Reference { class: CLASS_RELATION, object: r.oid, sub: 0 });
@@ -75,9 +78,11 @@ fn references(condition: Option<&Expr>, commands: &[Product], relation: Option<&
                 }
                 walk::entry_exprs(&modify.range_table, 0, &mut |depth, e| exprs.push((depth, e.clone())));
                 for e in crate::lower::modify_expressions(&mut modify) {
+                    work::visit();
                     walk::deep(e, 0, &mut |depth, e| exprs.push((depth, e.clone())));
                 }
                 for (depth, e) in &exprs {
+                    work::visit();
                     expr_references(e, &mut out);
                     match &e.kind {
                         ExprKind::Var(v) if v.levels_up == *depth => {

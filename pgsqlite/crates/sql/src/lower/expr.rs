@@ -126,8 +126,10 @@ impl Lowerer<'_> {
                     .len()
                     .checked_sub(1 + v.levels_up)
                     .ok_or_else(|| PgError::internal("a variable of no level"))?;
-                self.scopes[scope].entries[v.rte]
-                    .get(v.column)
+                self.scopes[scope]
+                    .entries
+                    .get(v.rte)
+                    .and_then(|entry| entry.get(v.column))
                     .cloned()
                     .ok_or_else(|| PgError::internal("a variable of no column"))?
             }
@@ -944,7 +946,8 @@ impl Lowerer<'_> {
         let comparison = match (&tests[..], &items[..]) {
             ([test], [item]) => self.call(operators[0].proc, &[test.clone(), item.clone()], false, whole),
             _ => {
-                let name = operators.first().and_then(|op| builtin::operator_by_oid(op.oid)).map_or("", |o| o.name);
+                let name =
+                    operators.first().and_then(|op| builtin::operator_by_oid(op.oid)).map_or("", |o| o.name.as_str());
                 self.row_compare(name, operators, &tests, &items, whole)
             }
         };

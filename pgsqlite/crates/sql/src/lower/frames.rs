@@ -44,7 +44,7 @@ pub(super) fn constant_integer(expr: &Expr) -> Option<i64> {
 /// A window function that disregards the frame.
 fn disregards_frame(proc: pgsqlite_types::Oid) -> bool {
     let row_wise = ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
-    crate::builtins::catalog::proc_by_oid(proc).is_some_and(|p| p.kind == b'w' && row_wise.contains(&p.name))
+    crate::builtins::catalog::proc_by_oid(proc).is_some_and(|p| p.kind == b'w' && row_wise.contains(&p.name.as_str()))
 }
 
 impl Lowerer<'_> {
@@ -153,7 +153,7 @@ impl Lowerer<'_> {
         let condition = self.frame_condition(frame, window, index, (&t, &f), entry, &of_frame)?;
         let number = format!("{f}.n{index}");
         // what the call names is of the frame's rows
-        let function = crate::builtins::catalog::proc_by_oid(proc).filter(|p| p.kind == b'w').map(|p| p.name);
+        let function = crate::builtins::catalog::proc_by_oid(proc).filter(|p| p.kind == b'w').map(|p| p.name.as_str());
         let nth = match (function, &call.args[..]) {
             (Some("nth_value"), [_, n]) => Some(format!("{}({})", support::NTH, self.expr(n)?)),
             _ => None,

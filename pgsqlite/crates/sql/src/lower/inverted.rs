@@ -177,6 +177,7 @@ impl Lowerer<'_> {
                 let environment = crate::analyze::Environment {
                     search_path: crate::deparse::names::STORED_PATH,
                     user: crate::catalog::BOOTSTRAP_ROLE,
+                    rights: crate::analyze::Rights::AskedNow,
                     ..*self.env
                 };
                 analyze_expression(&environment, text, Some(relation), None).is_ok_and(|key| key == alone)

@@ -2,7 +2,7 @@
 //! table; then each clause is carried out for its rows.
 
 use super::modify::new_row_checks;
-use super::{quote, rowid_name, support, table_name, Lowerer, Scope};
+use super::{rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::{plain_column, var};
 use crate::plan::{ByRows, Step, StepOutput};
 use crate::routine::Event;
@@ -32,7 +32,7 @@ impl Lowerer<'_> {
         let alias = self.unique("t");
         let prefix = format!("{alias}.");
         self.scope().entries[0] = self.entry_columns(&target, &prefix);
-        let rows = format!("temp.{}", quote(&table));
+        let rows = super::scratch_name(&table);
         // what frees a key comes before what takes one
         for pass in 0..3 {
             for (i, when) in whens.iter().enumerate() {
@@ -136,7 +136,7 @@ impl Lowerer<'_> {
         }
         let table = self.unique("pg_merge_");
         let width = columns.len();
-        let rows = format!("temp.{}", quote(&table));
+        let rows = super::scratch_name(&table);
         let mut steps = vec![Step {
             sql: format!("{with}SELECT {} FROM {source_text} {word} {name} ON {on}", columns.join(", ")),
             output: StepOutput::Materialize { table: table.clone(), columns: width },

@@ -107,6 +107,8 @@ pub mod support {
     pub const UNTOUCHED: &str = "pg_untouched";
     /// (table, key …) → NULL; the statement has touched the row with this key
     pub const TOUCH: &str = "pg_touch";
+    /// (table, key …) → whether the statement has not touched the row with this key
+    pub const IS_UNTOUCHED: &str = "pg_is_untouched";
     /// (value, schema, domain, not null, condition, constraint …) → value; 23514/23502
     pub const DOMAIN: &str = "pg_domain";
     /// (type OID, value, place, typmod) → value in canonical storage form
@@ -240,6 +242,8 @@ struct Lowerer<'a> {
     counter: usize,
     /// what the rows that are written must satisfy besides the table's constraints
     row_checks: Vec<RowCheck>,
+    /// Tables that several parts of the statement change: each row is changed by the first part that comes to it
+    changed_by_several: Vec<Oid>,
     /// what VALUE of a domain's check is, while one is lowered
     domain_value: Option<String>,
     uses_catalog: bool,
@@ -261,6 +265,8 @@ struct Lowerer<'a> {
     parameters: usize,
     /// steps that come behind all that change rows
     after_statements: Vec<Step>,
+    /// data-modifying WITH queries that come behind the statement's own rows
+    unread_parts: Vec<Step>,
     /// of the modification that was lowered last
     read_back: Option<crate::plan::ReadBack>,
 }
@@ -272,6 +278,7 @@ impl<'a> Lowerer<'a> {
             scopes: vec![],
             counter: 0,
             row_checks: vec![],
+            changed_by_several: vec![],
             domain_value: None,
             uses_catalog: false,
             collated_columns: std::cell::OnceCell::new(),
@@ -283,6 +290,7 @@ impl<'a> Lowerer<'a> {
             leaves_traces: false,
             parameters: 0,
             after_statements: vec![],
+            unread_parts: vec![],
             read_back: None,
         }
     }
@@ -437,10 +445,20 @@ pub fn rowid_name(relation: &Relation) -> Result<String> {
         .ok_or_else(|| PgError::not_supported("this statement on a table with columns named rowid, _rowid_ and oid"))
 }
 
-/// The table's name in SQLite, with the database it lives in.
+/// The database (an attached one, in memory) of the tables that a statement makes for itself. They are not in SQLite's `temp`: a change of
+/// that schema makes SQLite give up the statements that are running ("abort due to ROLLBACK" when they open their next table).
+pub const SCRATCH: &str = "pg_scratch";
+
+/// A table of [`SCRATCH`] as it is written in SQLite's SQL.
+pub fn scratch_name(table: &str) -> String {
+    format!("{SCRATCH}.{}", quote(table))
+}
+
 /// How a relation is written in SQLite's SQL: quoted, with the name of its database.
 pub fn table_name(relation: &Relation) -> String {
-    if relation.temporary {
+    if relation.temporary && (relation.oid == 0 || crate::catalog::TRANSITION_TABLES.contains(&relation.oid)) {
+        scratch_name(&relation.sqlite_name)
+    } else if relation.temporary {
         format!("temp.{}", quote(&relation.sqlite_name))
     } else if relation.kind == RelationKind::System {
         quote(&relation.sqlite_name)

@@ -29,11 +29,13 @@ impl Lowerer<'_> {
         let merges = matches!(modify.action, ModifyAction::Merge { .. });
         // (the row that a partition's bound refuses is told by what goes row by row)
         let by_rows = by_rows || (merges && modify.target.is_partition());
+        // (and where other parts come after its rows: RETURNING shows them when all is done)
+        let by_rows = by_rows || !self.unread_parts.is_empty();
         let triggered = !merges && by_rows;
         let own = match triggered {
             false if by_rows => self.merge_by_rows(&modify, &ctes, parameters.len())?,
             false => self.modify_steps(&modify, &ctes)?,
-            true if steps.is_empty() => vec![],
+            true if steps.is_empty() && self.unread_parts.is_empty() => vec![],
             true => {
                 let (mut own, _) = self.by_rows(&modify, &ctes, parameters.len())?;
                 modifies.extend(self.changed_by_rows(&own));
@@ -44,10 +46,11 @@ impl Lowerer<'_> {
                 vec![Self::step_by_rows(ByRows::Modify(own), StepOutput::Rows, true)]
             }
         };
-        let triggered = triggered && steps.is_empty();
-        let several = steps.len() + own.len() > 1;
+        let triggered = triggered && steps.is_empty() && own.is_empty();
         steps.extend(own);
+        let several = steps.len() + self.unread_parts.len() > 1;
         steps.append(&mut self.after_statements);
+        steps.append(&mut self.unread_parts);
         modifies.push(modify.target.oid);
         let tag = match &modify.action {
             ModifyAction::Insert { .. } => Tag::Insert,
@@ -184,23 +187,32 @@ impl Lowerer<'_> {
         Ok(before)
     }
 
-    /// RETURNING whose sub-queries read the target: they see it as it was before the statement, in a copy.
+    /// RETURNING whose sub-queries read the target, or what SQLite changes for its foreign keys: they see it as it was before the
+    /// statement, in a copy.
     fn returning_without_target(&mut self, modify: &Modify, steps: &mut Vec<Step>) -> Result<Option<Modify>> {
-        let target = modify.target.oid;
-        if !modify.returning.iter().any(|t| reads(&t.expr, &self.with_ancestors(target))) {
+        if !modify.returning.iter().any(|t| looks_further(&t.expr)) {
             return Ok(None);
         }
-        if modify.returning.iter().any(|t| reads(&t.expr, &self.env.catalog.ancestors(target))) {
-            return Err(PgError::not_supported(
-                "a sub-query in RETURNING that reads the rows of the target by another table",
-            ));
+        let mut tables = vec![modify.target.clone()];
+        tables.extend(self.reached_by_actions(modify).into_iter().map(|(child, _)| child));
+        let mut copied: Option<Modify> = None;
+        for (i, table) in tables.iter().enumerate() {
+            if tables[..i].iter().any(|t| t.oid == table.oid)
+                || !modify.returning.iter().any(|t| reads(&t.expr, &self.with_ancestors(table.oid)))
+            {
+                continue;
+            }
+            if modify.returning.iter().any(|t| reads(&t.expr, &self.env.catalog.ancestors(table.oid))) {
+                return Err(PgError::not_supported(
+                    "a sub-query in RETURNING that reads the rows of the target by another table",
+                ));
+            }
+            let copy = self.copy_step(table, steps);
+            for t in &mut copied.get_or_insert_with(|| modify.clone()).returning {
+                super::with::replace_in_sub_queries(&mut t.expr, table.oid, &copy);
+            }
         }
-        let mut modify = modify.clone();
-        let copy = self.copy_step(&modify.target, steps);
-        for t in &mut modify.returning {
-            super::with::replace_in_sub_queries(&mut t.expr, target, &copy);
-        }
-        Ok(Some(modify))
+        Ok(copied)
     }
 
     /// UPDATE … FROM and DELETE … USING whose RETURNING shows columns of the other tables: the rows are chosen first, with
@@ -232,10 +244,7 @@ impl Lowerer<'_> {
         for expr in others.iter().chain(set.iter().map(|(_, e)| e)) {
             columns.push(format!("{} AS c{}", self.expr(expr)?, columns.len() + 1));
         }
-        let condition = match filter {
-            Some(filter) => format!(" WHERE {}", self.expr(filter)?),
-            None => String::new(),
-        };
+        let condition = self.condition_of_change(filter.as_ref(), &target, &format!("{alias}."))?;
         let items = if from_text.is_empty() { String::new() } else { format!(", {from_text}") };
         let table = self.unique("pg_rows_");
         let width = columns.len();
@@ -271,12 +280,12 @@ impl Lowerer<'_> {
                 self.scope().entries[0] = self.entry_columns(&target, &format!("{alias}."));
                 let assignments = self.assignments(&target, &values, &format!("{alias}."))?;
                 format!(
-                    "UPDATE {name} AS {alias} SET {} FROM temp.{} AS {rows} WHERE {alias}.{rowid} = {rows}.c1",
+                    "UPDATE {name} AS {alias} SET {} FROM {} AS {rows} WHERE {alias}.{rowid} = {rows}.c1",
                     assignments.join(", "),
-                    quote(&table)
+                    super::scratch_name(&table)
                 )
             }
-            _ => format!("DELETE FROM {name} WHERE {rowid} IN (SELECT c1 FROM temp.{})", quote(&table)),
+            _ => format!("DELETE FROM {name} WHERE {rowid} IN (SELECT c1 FROM {})", super::scratch_name(&table)),
         };
         // RETURNING looks up what belongs to the row
         let qualified = self.returning_prefix(&target)?;
@@ -284,9 +293,9 @@ impl Lowerer<'_> {
         let look_up: Vec<String> = (0..others.len())
             .map(|i| {
                 format!(
-                    "(SELECT {row}.c{} FROM temp.{} AS {row} WHERE {row}.{key} = {qualified}{rowid})",
+                    "(SELECT {row}.c{} FROM {} AS {row} WHERE {row}.{key} = {qualified}{rowid})",
                     i + 2,
-                    quote(&table)
+                    super::scratch_name(&table)
                 )
             })
             .collect();
@@ -699,7 +708,7 @@ impl Lowerer<'_> {
             scope.entries.resize(excluded + 1, vec![]);
         }
         scope.entries[excluded] = columns;
-        let several = affects_several(modify);
+        let several = affects_several(modify) || self.changed_by_several.contains(&target.oid);
         let shows_xmax = shows_xmax(modify);
         let around = self.row_checks.clone();
         self.row_checks = new_row_checks(&modify.checks, &conflict.secured);
@@ -798,11 +807,29 @@ impl Lowerer<'_> {
             // with FROM all new values are computed before the first row changes
             text += " FROM (SELECT 1)";
         }
-        if let Some(filter) = filter {
-            text += &format!(" WHERE {}", self.expr(filter)?);
-        }
+        text += &self.condition_of_change(filter, &target, &prefix)?;
         self.scope().entries[0] = self.entry_columns(&target, "");
         Ok(text)
+    }
+
+    /// The WHERE of an UPDATE or DELETE: its condition, and that no other part of the statement has changed the row.
+    pub(super) fn condition_of_change(
+        &mut self,
+        filter: Option<&Expr>,
+        target: &Relation,
+        prefix: &str,
+    ) -> Result<String> {
+        let mut conditions = Vec::new();
+        if let Some(filter) = filter {
+            conditions.push(self.expr(filter)?);
+        }
+        if self.changed_by_several.contains(&target.oid) {
+            conditions.push(format!("{}({})", support::IS_UNTOUCHED, identity(target, prefix)?));
+        }
+        Ok(match conditions.is_empty() {
+            true => String::new(),
+            false => format!(" WHERE {}", conditions.join(" AND ")),
+        })
     }
 
     /// Lowers FROM/USING: the scope's entries, and the text of the items.
@@ -824,10 +851,7 @@ impl Lowerer<'_> {
         let alias = self.unique("t");
         let prefix = format!("{alias}.");
         let using_text = self.other_entries(modify, &prefix, using)?;
-        let condition = match filter {
-            Some(filter) => format!(" WHERE {}", self.expr(filter)?),
-            None => String::new(),
-        };
+        let condition = self.condition_of_change(filter, &target, &prefix)?;
         let text = if using_text.is_empty() {
             format!("DELETE FROM {} AS {alias}{condition}", table_name(&target))
         } else {
@@ -843,7 +867,9 @@ impl Lowerer<'_> {
     }
 
     fn returning(&mut self, modify: &Modify) -> Result<String> {
-        let touches = affects_several(modify);
+        let noted = !matches!(modify.action, ModifyAction::Delete { .. })
+            && self.changed_by_several.contains(&modify.target.oid);
+        let touches = noted || affects_several(modify);
         if modify.returning.is_empty() && !touches {
             return Ok(String::new());
         }
@@ -894,10 +920,14 @@ fn inserts_one_row(modify: &Modify) -> bool {
         &modify.action,
         ModifyAction::Insert { source: InsertSource::Values(rows), on_conflict: None, .. } if rows.len() == 1
     );
-    let looks_further = |e: &Expr| matches!(e.kind, ExprKind::SubLink { .. });
     one && !modify.target.without_rowid
         && !shows_xmax(modify)
-        && !modify.returning.iter().any(|t| crate::analyze::walk::any(&t.expr, &looks_further))
+        && !modify.returning.iter().any(|t| looks_further(&t.expr))
+}
+
+/// Whether an expression has a sub-query.
+fn looks_further(expr: &Expr) -> bool {
+    crate::analyze::walk::any(expr, &|e| matches!(e.kind, ExprKind::SubLink { .. }))
 }
 
 /// Whether an INSERT … ON CONFLICT DO UPDATE may meet a row that it has inserted or updated itself (21000).

@@ -16,7 +16,7 @@ fn has_effect(expr: &Expr) -> bool {
     walk::any(expr, &|e| {
         shows_calls(e)
             && match &e.kind {
-                ExprKind::Func { proc, .. } => !proc_by_oid(*proc).is_some_and(|p| UNSEEN.contains(&p.name)),
+                ExprKind::Func { proc, .. } => !proc_by_oid(*proc).is_some_and(|p| UNSEEN.contains(&p.name.as_str())),
                 _ => true,
             }
     })

@@ -683,7 +683,7 @@ fn refers_outwards(query: &Query) -> bool {
 
 /// How often a query names WITH query `index` of the level `depth` levels out: one entry per use, which says whether the
 /// use is in an arm of UNION, INTERSECT or EXCEPT.
-fn cte_uses(query: &Query, depth: usize, index: usize, in_arm: bool, uses: &mut Vec<bool>) {
+pub(super) fn cte_uses(query: &Query, depth: usize, index: usize, in_arm: bool, uses: &mut Vec<bool>) {
     for entry in &query.range_table {
         match &entry.kind {
             // (what a recursive term names is the query's last rows)

@@ -124,7 +124,7 @@ impl Lowerer<'_> {
         let call = &function.call;
         if let ExprKind::SetFunc { proc, args, variadic } = &call.kind {
             if let ([json, definitions], true) = (&args[..], JSON_TO_RECORD.contains(proc)) {
-                let name = builtin::proc_by_oid(*proc).map_or("", |p| p.name);
+                let name = builtin::proc_by_oid(*proc).map_or("", |p| p.name.as_str());
                 let (json, definitions) = (self.expr(json)?, self.expr(definitions)?);
                 return Ok(format!("{}({json}, {definitions}, '{name}')", support::JSON_ROWS));
             }

@@ -24,7 +24,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The tables besides `tables` whose reading reads rows of these.
+    /// `table` and the tables that it inherits from: a query of any of them reads rows of `table`.
     pub(super) fn with_ancestors(&self, table: Oid) -> Vec<Oid> {
         let mut all = vec![table];
         all.extend(self.env.catalog.ancestors(table));
@@ -241,10 +241,9 @@ fn check_once(modify: &Modify, ctes: &[Cte]) -> Result<()> {
         volatile
     };
     let mut volatile = ctes.iter().any(|c| matches!(&c.body, CteBody::Query(q) if volatile_query(q)));
-    let mut copy = modify.clone();
-    for expr in super::with::modify_exprs_mut(&mut copy) {
+    super::with::each_expr_of_modify(modify, &mut |expr| {
         volatile |= walk::any(expr, &|e| matches!(&e.kind, ExprKind::SubLink { query, .. } if volatile_query(query)));
-    }
+    });
     for entry in modify.range_table.iter().skip(1) {
         volatile |= match &entry.kind {
             crate::typed::RteKind::Subquery { query, .. } => volatile_query(query),

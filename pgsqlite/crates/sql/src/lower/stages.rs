@@ -302,7 +302,7 @@ pub(super) fn replace(expr: &mut Expr, parts: &[Expr], rte: usize) {
 }
 
 /// The variable of this level that an expression `depth` levels further in is, as this level would write it.
-fn outer_var(e: &Expr, depth: usize) -> Option<Expr> {
+pub(super) fn outer_var(e: &Expr, depth: usize) -> Option<Expr> {
     let kind = match &e.kind {
         ExprKind::Var(v) if v.levels_up == depth => ExprKind::Var(Var { levels_up: 0, ..*v }),
         ExprKind::WholeRow { levels_up, rte, fields } if *levels_up == depth => {

@@ -10,12 +10,13 @@
 
 use super::{rowid_name, table_name, Lowerer};
 use crate::analyze::walk;
-use crate::catalog::{Column, ConstraintKind, ForeignKeyAction, Relation, RelationKind};
+use crate::catalog::{Column, Constraint, ConstraintKind, ForeignKeyAction, Relation, RelationKind};
 use crate::plan::{ByRows, QueryPlan, Step, StepOutput, Tag, Triggered};
 use crate::routine::Event;
 use crate::typed::{Cte, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, Target, Var};
 use crate::volatility::is_repeatable;
 use pgsqlite_types::{oid, Oid, PgError, Result};
+use std::sync::Arc;
 
 /// The events of a data modification, with the columns that it sets.
 fn events(modify: &Modify) -> Vec<(Event, Vec<i16>)> {
@@ -65,6 +66,19 @@ fn computes_once(modify: &Modify) -> bool {
 /// Whether an event makes rows that EXCLUDE constraints must be satisfied by at once.
 fn may_exclude(relation: &Relation, event: Event) -> bool {
     matches!(event, Event::Insert | Event::Update) && relation.immediate_exclusions().next().is_some()
+}
+
+/// What SQLite does to the rows that reference a table when rows of that are deleted, or updated in the columns `set`.
+fn caused_by_action(constraint: &Constraint, event: Event, set: &[i16]) -> Option<Event> {
+    let ConstraintKind::ForeignKey { columns, on_update, on_delete, .. } = &constraint.kind else { return None };
+    if constraint.managed || (event == Event::Update && !columns.iter().any(|a| set.contains(a))) {
+        return None;
+    }
+    match (if event == Event::Delete { on_delete } else { on_update }, event) {
+        (ForeignKeyAction::NoAction | ForeignKeyAction::Restrict, _) => None,
+        (ForeignKeyAction::Cascade, Event::Delete) => Some(Event::Delete),
+        _ => Some(Event::Update),
+    }
 }
 
 pub(super) fn row_tag(event: Event) -> Tag {
@@ -118,18 +132,9 @@ impl Lowerer<'_> {
         }
         seen.push((parent.oid, event));
         for (child, constraint) in self.env.catalog.referencing(parent.oid) {
-            let ConstraintKind::ForeignKey { columns, on_update, on_delete, .. } = &constraint.kind else { continue };
-            if constraint.managed || (event == Event::Update && !columns.iter().any(|a| set.contains(a))) {
-                continue;
-            }
-            let action = if event == Event::Delete { on_delete } else { on_update };
-            let caused = match (action, event) {
-                (ForeignKeyAction::NoAction | ForeignKeyAction::Restrict, _) => continue,
-                (ForeignKeyAction::Cascade, Event::Delete) => Event::Delete,
-                _ => Event::Update,
-            };
+            let Some(caused) = caused_by_action(constraint, event, set) else { continue };
             // (a key in an expression or a condition may be any of the columns)
-            let keys = |c: &crate::catalog::Constraint| {
+            let keys = |c: &Constraint| {
                 let index = self.env.catalog.relation(c.index).map(|r| &r.kind);
                 let plain = matches!(index, Some(RelationKind::Index(i)) if i.predicate.is_none());
                 !plain || c.columns.iter().any(|a| *a == 0 || constraint.columns.contains(a))
@@ -149,6 +154,28 @@ impl Lowerer<'_> {
             self.check_cascade(child, caused, &constraint.columns, seen)?;
         }
         Ok(())
+    }
+
+    /// The tables that SQLite changes when it carries out the actions of foreign keys for a modification, each with the key's name.
+    pub(super) fn reached_by_actions(&self, modify: &Modify) -> Vec<(Arc<Relation>, String)> {
+        let catalog = self.env.catalog;
+        let mut waiting: Vec<(Oid, Event, Vec<i16>)> = Vec::new();
+        for parent in catalog.with_descendants(modify.target.oid) {
+            waiting.extend(events(modify).into_iter().map(|(event, set)| (parent, event, set)));
+        }
+        let (mut seen, mut found) = (Vec::new(), Vec::new());
+        while let Some((parent, event, set)) = waiting.pop() {
+            if event == Event::Insert || seen.contains(&(parent, event)) {
+                continue;
+            }
+            seen.push((parent, event));
+            for (child, constraint) in catalog.referencing(parent) {
+                let Some(caused) = caused_by_action(constraint, event, &set) else { continue };
+                found.push((child.clone(), constraint.name.clone()));
+                waiting.push((child.oid, caused, constraint.columns.clone()));
+            }
+        }
+        found
     }
 
     /// Whether a modification is carried out row by row.
@@ -179,10 +206,7 @@ impl Lowerer<'_> {
             }
             _ => {}
         }
-        let mut copy = modify.clone();
-        for expr in super::with::modify_exprs_mut(&mut copy) {
-            walk::deep(expr, 0, &mut |_, e| found |= steady(e));
-        }
+        super::with::each_expr_of_modify(modify, &mut |expr| walk::deep(expr, 0, &mut |_, e| found |= steady(e)));
         found
     }
 
@@ -277,9 +301,13 @@ impl Lowerer<'_> {
             })
             .collect();
         for t in &modify.returning {
-            let expr = walk::map(&t.expr, &mut |e| {
-                let at = others.iter().position(|o| o == e)?;
-                Some(Expr { typmod: e.typmod, ..parameter(first_other + at, e.ty) })
+            // (in its sub-queries, too)
+            let mut expr = t.expr.clone();
+            walk::deep_mut(&mut expr, 0, &mut |depth, e| {
+                let own = if depth == 0 { Some(e.clone()) } else { super::stages::outer_var(e, depth) };
+                if let Some(at) = own.and_then(|own| others.iter().position(|o| *o == own)) {
+                    *e = Expr { typmod: e.typmod, ..parameter(first_other + at, e.ty) };
+                }
             });
             apply.returning.push(Target { expr, ..t.clone() });
         }
@@ -487,6 +515,8 @@ impl Lowerer<'_> {
             .collect();
         let mut apply = Modify { ctes: vec![], ..modify.clone() };
         apply.returning = self.stored_row(&target, &modify.returning);
+        // (what it needs of other tables are parameters)
+        apply.range_table.truncate(1);
         apply.checks = super::modify::new_row_checks(&modify.checks, &conflict.secured);
         apply.action = ModifyAction::Update {
             set: kept,
@@ -543,10 +573,7 @@ impl Lowerer<'_> {
         from: &str,
         filter: Option<&Expr>,
     ) -> Result<String> {
-        let condition = match filter {
-            Some(filter) => format!(" WHERE {}", self.expr(filter)?),
-            None => String::new(),
-        };
+        let condition = self.condition_of_change(filter, target, &format!("{alias}."))?;
         let (items, group) = match from.is_empty() {
             true => (String::new(), String::new()),
             false => (format!(", {from}"), format!(" GROUP BY {alias}.{}", rowid_name(target)?)),

@@ -29,6 +29,9 @@ impl Lowerer<'_> {
         if changed.is_empty() {
             return Ok(query);
         }
+        let order = Order::of(&query.ctes, &|i| query_names(&query, 0, i));
+        let order = order.all_first();
+        self.note_repeated(&query.ctes, &order, None)?;
         let mut all = Vec::new();
         each_table(&mut query, &mut |r| all.push(r.clone()));
         let changed = self.with_read_tables(&query.ctes, changed, &all);
@@ -37,7 +40,8 @@ impl Lowerer<'_> {
         each_table(&mut query, &mut |r| note(r, &changed, &mut read));
         let copies = self.copies(&query.ctes, &changed, read, steps)?;
         each_table(&mut query, &mut |r| replace(r, &copies));
-        self.run_modifying_ctes(&mut query.ctes, &copies, steps, modifies)?;
+        let (now, _) = self.run_modifying_ctes(&mut query.ctes, &order, true, &copies, modifies)?;
+        steps.extend(now);
         Ok(query)
     }
 
@@ -49,12 +53,21 @@ impl Lowerer<'_> {
         modifies: &mut Vec<Oid>,
     ) -> Result<Modify> {
         let mut modify = modify.clone();
-        let changed = self.with_their_parts(changed_tables(&modify.ctes));
+        let mut changed = self.with_their_parts(changed_tables(&modify.ctes));
         if changed.is_empty() {
             return Ok(modify);
         }
-        check_repeated(&changed, &modify)?;
-        let mut all = vec![modify.target.clone()];
+        let order = Order::of(&modify.ctes, &|i| modification_names(&modify, 0, i));
+        let own = self.with_their_parts(vec![modify.target.oid]);
+        // whether the statement's own rows come before those of parts that it does not read can be told only by a table of both
+        let apart = !own.iter().any(|table| changed.contains(table));
+        let order = if apart { order.all_first() } else { order };
+        self.note_repeated(&modify.ctes, &order, Some(&modify))?;
+        if !order.unread.is_empty() {
+            // (named twice: what a part reads of it is not what the part alone changes)
+            changed.extend(own);
+        }
+        let mut all = Vec::new();
         each_table_of_modify(&mut modify, &mut |r| all.push(r.clone()));
         let changed = self.with_read_tables(&modify.ctes, changed, &all);
         self.check_read_by_ctes(&modify.ctes, &changed, all)?;
@@ -68,8 +81,51 @@ impl Lowerer<'_> {
         }
         let copies = self.copies(&modify.ctes, &changed, read, steps)?;
         each_table_of_modify(&mut modify, &mut |r| replace(r, &copies));
-        self.run_modifying_ctes(&mut modify.ctes, &copies, steps, modifies)?;
+        let (before, after) = self.run_modifying_ctes(&mut modify.ctes, &order, false, &copies, modifies)?;
+        steps.extend(before);
+        self.unread_parts.extend(after);
         Ok(modify)
+    }
+
+    /// Tables that several parts of a statement change: no part may meet a row that another one has inserted or changed. `main`: the
+    /// statement itself. Errors: 0A000 where a part does not note its rows.
+    fn note_repeated(&mut self, ctes: &[Cte], order: &Order, main: Option<&Modify>) -> Result<()> {
+        let part = |i: &usize| match &ctes[*i].body {
+            CteBody::Modify(modify) => Some(&**modify),
+            CteBody::Query(_) => None,
+        };
+        let parts: Vec<&Modify> = order.read.iter().filter_map(part).chain(main).collect();
+        let parts: Vec<&Modify> = parts.into_iter().chain(order.unread.iter().filter_map(part)).collect();
+        let tables: Vec<Vec<Oid>> = parts.iter().map(|p| self.with_their_parts(vec![p.target.oid])).collect();
+        for (i, part) in parts.iter().enumerate() {
+            // (PostgreSQL carries out the actions of foreign keys when all parts are done)
+            for changing in &parts[..i] {
+                for (child, constraint) in self.reached_by_actions(changing) {
+                    if tables[i].contains(&child.oid) {
+                        return Err(PgError::not_supported(format!(
+                            "a change of table \"{}\" beside that of another part of the statement, which reaches it by foreign key \
+                             \"{constraint}\"",
+                            child.name
+                        )));
+                    }
+                }
+            }
+            let earlier: Vec<usize> = (0..i).filter(|&e| tables[e].iter().any(|t| tables[i].contains(t))).collect();
+            // (a row that is there is left as it is by DO NOTHING, whoever has stored it)
+            let adds = matches!(&part.action, ModifyAction::Insert { on_conflict, .. }
+                if on_conflict.as_ref().is_none_or(|conflict| conflict.set.is_none()));
+            if earlier.is_empty() || adds {
+                continue;
+            }
+            let notes = |m: &Modify| {
+                !matches!(m.action, ModifyAction::Merge { .. }) && matches!(m.target.kind, RelationKind::Table)
+            };
+            if !notes(part) || !earlier.iter().all(|&e| notes(parts[e])) {
+                return Err(PgError::not_supported("changing a table twice in one statement"));
+            }
+            self.changed_by_several.extend(&tables[i]);
+        }
+        Ok(())
     }
 
     /// Tables with the children and partitions that change with them.
@@ -77,8 +133,13 @@ impl Lowerer<'_> {
         tables.iter().flat_map(|t| self.env.catalog.with_descendants(*t)).collect()
     }
 
-    /// The tables that WITH queries change, with those that triggers may change meanwhile: all that are read.
+    /// The tables that WITH queries change, with those that actions of foreign keys change, and those that triggers may change meanwhile:
+    /// all that are read.
     fn with_read_tables(&self, ctes: &[Cte], mut changed: Vec<Oid>, read: &[Arc<Relation>]) -> Vec<Oid> {
+        for cte in ctes {
+            let CteBody::Modify(modify) = &cte.body else { continue };
+            changed.extend(self.reached_by_actions(modify).iter().map(|(child, _)| child.oid));
+        }
         let fires = |cte: &Cte| matches!(&cte.body, CteBody::Modify(modify) if self.fires_triggers(modify));
         if !ctes.iter().any(fires) {
             return changed;
@@ -152,90 +213,131 @@ impl Lowerer<'_> {
         Arc::new(stand_in(&table, &crate::analyze::relation_columns(relation)))
     }
 
+    /// The steps of WITH queries: of those that come before the statement's own rows, and of those that come after them. `order` has both;
+    /// `shown`: the statement itself only shows what it reads.
     fn run_modifying_ctes(
         &mut self,
         ctes: &mut [Cte],
+        order: &Order,
+        shown: bool,
         copies: &[(Oid, Arc<Relation>)],
-        steps: &mut Vec<Step>,
         modifies: &mut Vec<Oid>,
-    ) -> Result<()> {
-        for i in 0..ctes.len() {
-            let table = format!("pg_with_{}_{}", i + 1, ctes[i].columns.len());
-            let modify = match &mut ctes[i].body {
-                CteBody::Query(query) => {
-                    // computed once for all parts
-                    let mut volatile = false;
-                    walk::query_exprs(query, 0, &mut |_, e| volatile |= volatility::shows_calls(e));
-                    if volatile && !ctes[i].recursive {
-                        let query = query.clone();
-                        self.scopes.push(Scope::default());
-                        let lowered =
-                            self.with_queries(&ctes[..i]).and_then(|with| Ok(format!("{with}{}", self.query(&query)?)));
-                        self.scopes.pop();
-                        let columns = ctes[i].columns.len();
-                        let output = StepOutput::Materialize { table: table.clone(), columns };
-                        steps.push(Step::new(lowered?, output, false));
-                        ctes[i].body = CteBody::Query(materialized_query(&table, &ctes[i]));
-                    }
-                    continue;
-                }
-                CteBody::Modify(modify) => modify.clone(),
-            };
-            let own = modify.target.oid;
-            let mut modify = *modify;
-            let own_first = !modifies.contains(&own);
-            let mut substitutes: Vec<(Oid, Arc<Relation>)> = copies.to_vec();
-            if own_first && modifies.is_empty() {
-                substitutes.retain(|(oid, _)| *oid != own);
-            }
-            each_table_of_modify(&mut modify, &mut |r| replace(r, &substitutes));
-            let columns = modify.returning.len();
-            let output = match columns {
-                0 => StepOutput::None,
-                _ => StepOutput::Materialize { table: table.clone(), columns },
-            };
-            // it may refer to the WITH queries before it, which are those of the level around it
-            self.scopes.push(Scope::default());
-            if self.goes_by_rows(&modify) {
-                let made = self.with_queries(&ctes[..i]).and_then(|with| self.part_by_rows(&modify, &with));
-                self.scopes.pop();
-                let mut made = made?;
-                modifies.extend(self.changed_by_rows(&made));
-                let [before, after] = Self::statements_of(&mut made);
-                steps.push(before);
-                self.after_statements.push(after);
-                steps.push(Self::step_by_rows(ByRows::Modify(made), output, false));
-                let table = if columns > 0 { table.as_str() } else { "" };
-                ctes[i].body = CteBody::Query(materialized_query(table, &ctes[i]));
-                continue;
-            }
-            let lowered = self
-                .with_queries(&ctes[..i])
-                .and_then(|with| Ok((with, self.modify_steps(&modify, &modify.ctes.clone())?)));
-            self.scopes.pop();
-            let (with, mut step) = lowered?;
-            if !with.is_empty() {
-                for s in &mut step {
-                    if s.sql.starts_with("WITH ") {
-                        return Err(PgError::not_supported("WITH in a data-modifying statement in WITH"));
-                    }
-                    s.sql.insert_str(0, &with);
-                }
-            }
-            if let Some(last) = step.last_mut() {
-                if columns > 0 {
-                    last.output = StepOutput::Materialize { table: table.clone(), columns };
-                }
-            }
-            for s in &mut step {
-                s.counts = false;
-            }
-            steps.extend(step);
-            modifies.push(own);
-            let table = if columns > 0 { table.as_str() } else { "" };
-            ctes[i].body = CteBody::Query(materialized_query(table, &ctes[i]));
+    ) -> Result<(Vec<Step>, Vec<Step>)> {
+        // what reads a part reads the rows that it leaves
+        let mut parts: Vec<Option<Modify>> = vec![None; ctes.len()];
+        for (i, cte) in ctes.iter_mut().enumerate() {
+            let CteBody::Modify(modify) = &mut cte.body else { continue };
+            let modify = (**modify).clone();
+            let table = if modify.returning.is_empty() { String::new() } else { table_of_part(i, cte) };
+            cte.body = CteBody::Query(materialized_query(&table, cte));
+            parts[i] = Some(modify);
         }
-        Ok(())
+        // The AFTER … FOR EACH STATEMENT triggers of a part that another one reads are due when that one has asked for its last row.
+        let mut due: Vec<(usize, Step)> = Vec::new();
+        let changes: Vec<bool> = parts.iter().map(Option::is_some).collect();
+        let mut all = [Vec::new(), Vec::new()];
+        for (steps, numbers, first) in [(0, &order.read, true), (1, &order.unread, false)] {
+            for &i in numbers {
+                let after =
+                    self.run_with_query(ctes, (i, parts[i].take()), copies, first, modifies, &mut all[steps])?;
+                if changes[i] {
+                    let (now, later) = due.into_iter().partition(|(part, _)| order.reads[i][*part]);
+                    due = later;
+                    all[steps].extend(now.into_iter().map(|(_, step)| step));
+                }
+                let Some(after) = after else { continue };
+                let by_part = (0..ctes.len()).any(|other| changes[other] && order.reads[other][i]);
+                match by_part || (first && !shown) {
+                    true => due.push((i, after)),
+                    false => all[steps].push(after),
+                }
+            }
+            let left = due.drain(..).map(|(_, step)| step);
+            if first {
+                self.after_statements.extend(left)
+            } else {
+                all[steps].extend(left)
+            }
+        }
+        let [before, after] = all;
+        Ok((before, after))
+    }
+
+    /// The steps of WITH query `i`, with the modification that it is; gives the one of its AFTER … FOR EACH STATEMENT triggers. `first`:
+    /// the statement itself has changed nothing yet.
+    fn run_with_query(
+        &mut self,
+        ctes: &mut [Cte],
+        (i, part): (usize, Option<Modify>),
+        copies: &[(Oid, Arc<Relation>)],
+        first: bool,
+        modifies: &mut Vec<Oid>,
+        steps: &mut Vec<Step>,
+    ) -> Result<Option<Step>> {
+        let table = table_of_part(i, &ctes[i]);
+        let Some(mut modify) = part else {
+            let CteBody::Query(query) = &ctes[i].body else { return Ok(None) };
+            // computed once for all parts
+            let mut volatile = false;
+            walk::query_exprs(query, 0, &mut |_, e| volatile |= volatility::shows_calls(e));
+            if volatile && !ctes[i].recursive {
+                let query = query.clone();
+                self.scopes.push(Scope::default());
+                let lowered =
+                    self.with_queries(&ctes[..i]).and_then(|with| Ok(format!("{with}{}", self.query(&query)?)));
+                self.scopes.pop();
+                let columns = ctes[i].columns.len();
+                let output = StepOutput::Materialize { table: table.clone(), columns };
+                steps.push(Step::new(lowered?, output, false));
+                ctes[i].body = CteBody::Query(materialized_query(&table, &ctes[i]));
+            }
+            return Ok(None);
+        };
+        let own = modify.target.oid;
+        let mut substitutes: Vec<(Oid, Arc<Relation>)> = copies.to_vec();
+        if first && modifies.is_empty() {
+            substitutes.retain(|(oid, _)| *oid != own);
+        }
+        each_table_of_modify(&mut modify, &mut |r| replace(r, &substitutes));
+        let columns = modify.returning.len();
+        let output = match columns {
+            0 => StepOutput::None,
+            _ => StepOutput::Materialize { table, columns },
+        };
+        // it may refer to the WITH queries before it, which are those of the level around it
+        self.scopes.push(Scope::default());
+        if self.goes_by_rows(&modify) {
+            let made = self.with_queries(&ctes[..i]).and_then(|with| self.part_by_rows(&modify, &with));
+            self.scopes.pop();
+            let mut made = made?;
+            modifies.extend(self.changed_by_rows(&made));
+            let [before, after] = Self::statements_of(&mut made);
+            steps.push(before);
+            steps.push(Self::step_by_rows(ByRows::Modify(made), output, false));
+            return Ok(Some(after));
+        }
+        let lowered = self
+            .with_queries(&ctes[..i])
+            .and_then(|with| Ok((with, self.modify_steps(&modify, &modify.ctes.clone())?)));
+        self.scopes.pop();
+        let (with, mut step) = lowered?;
+        if !with.is_empty() {
+            for s in &mut step {
+                if s.sql.starts_with("WITH ") {
+                    return Err(PgError::not_supported("WITH in a data-modifying statement in WITH"));
+                }
+                s.sql.insert_str(0, &with);
+            }
+        }
+        if let (Some(last), true) = (step.last_mut(), columns > 0) {
+            last.output = output;
+        }
+        for s in &mut step {
+            s.counts = false;
+        }
+        steps.extend(step);
+        modifies.push(own);
+        Ok(None)
     }
 
     /// The FOR EACH STATEMENT triggers of a part of a statement, as steps: those before its rows, and those after all rows of all
@@ -243,7 +345,10 @@ impl Lowerer<'_> {
     pub(super) fn statements_of(part: &mut Triggered) -> [Step; 2] {
         part.part_of_several = true;
         [true, false].map(|before| {
-            let events = vec![(part.event, part.set.clone())];
+            let mut events = vec![(part.event, part.set.clone())];
+            // (ON CONFLICT DO UPDATE: the last that begins is the first that ends)
+            let update = part.conflict.as_ref().map(|conflict| (conflict.event, conflict.set.clone()));
+            events.splice(if before { 1..1 } else { 0..0 }, update);
             let by_rows = ByRows::Statements { table: part.table, events, before };
             Self::step_by_rows(by_rows, StepOutput::None, false)
         })
@@ -277,6 +382,95 @@ impl Lowerer<'_> {
     }
 }
 
+/// When the WITH queries of a statement are carried out. PostgreSQL begins a data-modifying one when its first row is asked for; those that
+/// nobody asks are carried out when the statement's own rows are done, the last one first.
+struct Order {
+    /// those that come before the statement's own rows, which reads them, by itself or by others of them
+    read: Vec<usize>,
+    /// the other modifications, each behind what it reads
+    unread: Vec<usize>,
+    /// for each WITH query whether it reads another one, by itself or by others
+    reads: Vec<Vec<bool>>,
+}
+
+impl Order {
+    /// `names`: whether the statement itself names the WITH query of that number.
+    fn of(ctes: &[Cte], names: &dyn Fn(usize) -> bool) -> Order {
+        let mut reads: Vec<Vec<bool>> = Vec::new();
+        for cte in ctes {
+            let mut row = vec![false; ctes.len()];
+            // (a WITH query names only those before it)
+            for (other, further) in reads.iter().enumerate() {
+                let named = match &cte.body {
+                    CteBody::Query(query) => query_names(query, 1, other),
+                    CteBody::Modify(modify) => modification_names(modify, 1, other),
+                };
+                if named {
+                    row[other] = true;
+                    row.iter_mut().zip(further).for_each(|(to, from)| *to |= from);
+                }
+            }
+            reads.push(row);
+        }
+        let mut found = vec![false; ctes.len()];
+        let mut add = |i: usize, to: &mut Vec<usize>| {
+            for other in (0..=i).filter(|&other| other == i || reads[i][other]) {
+                if !std::mem::replace(&mut found[other], true) {
+                    to.push(other);
+                }
+            }
+        };
+        let (mut read, mut unread) = (Vec::new(), Vec::new());
+        (0..ctes.len()).filter(|&i| names(i)).for_each(|i| add(i, &mut read));
+        let modifications = (0..ctes.len()).rev().filter(|&i| matches!(ctes[i].body, CteBody::Modify(_)));
+        modifications.for_each(|i| add(i, &mut unread));
+        Order { read, unread, reads }
+    }
+
+    /// Everything comes before the statement's own rows.
+    fn all_first(mut self) -> Order {
+        self.read.append(&mut self.unread);
+        self
+    }
+}
+
+/// The temporary table of the rows that a part's RETURNING gives.
+fn table_of_part(number: usize, cte: &Cte) -> String {
+    format!("pg_with_{}_{}", number + 1, cte.columns.len())
+}
+
+/// Whether a query names the WITH query `index` of the level `depth` levels out.
+fn query_names(query: &Query, depth: usize, index: usize) -> bool {
+    let mut uses = Vec::new();
+    super::query::cte_uses(query, depth, index, false, &mut uses);
+    !uses.is_empty()
+}
+
+/// The same of a data modification.
+fn modification_names(modify: &Modify, depth: usize, index: usize) -> bool {
+    let mut found = modify.range_table.iter().any(|entry| match &entry.kind {
+        RteKind::Cte { levels_up, index: i, .. } => *levels_up == depth && *i == index,
+        RteKind::Subquery { query, .. } => query_names(query, depth + 1, index),
+        _ => false,
+    });
+    for cte in &modify.ctes {
+        if let (CteBody::Query(query), true) = (&cte.body, depth > 0) {
+            found |= query_names(query, depth + 1, index);
+        }
+    }
+    if let ModifyAction::Insert { source: InsertSource::Query { query, .. }, .. } = &modify.action {
+        found |= query_names(query, depth + 1, index);
+    }
+    each_expr_of_modify(modify, &mut |expr| {
+        walk::deep(expr, 0, &mut |at, e| {
+            if let (0, ExprKind::SubLink { query, .. }) = (at, &e.kind) {
+                found |= query_names(query, depth + 1, index);
+            }
+        });
+    });
+    found
+}
+
 /// The tables that WITH queries change, one entry per modification.
 fn changed_tables(ctes: &[Cte]) -> Vec<Oid> {
     ctes.iter()
@@ -285,15 +479,6 @@ fn changed_tables(ctes: &[Cte]) -> Vec<Oid> {
             CteBody::Query(_) => None,
         })
         .collect()
-}
-
-/// Rows that one part of a statement inserted or changed must not be met by an UPDATE or DELETE of another part.
-fn check_repeated(changed: &[Oid], modify: &Modify) -> Result<()> {
-    let inserts = matches!(modify.action, ModifyAction::Insert { on_conflict: None, .. });
-    if changed.contains(&modify.target.oid) && !inserts {
-        return Err(PgError::not_supported("changing a table twice in one statement"));
-    }
-    Ok(())
 }
 
 fn note(table: &mut Arc<Relation>, changed: &[Oid], read: &mut Vec<Arc<Relation>>) {
@@ -380,6 +565,12 @@ pub(super) fn replace_in_sub_queries(expr: &mut Expr, table: Oid, copy: &Arc<Rel
     });
 }
 
+/// Visits the expressions that [`modify_exprs_mut`] lists, of a data modification that stays as it is.
+pub(super) fn each_expr_of_modify(modify: &Modify, visit: &mut dyn FnMut(&Expr)) {
+    let mut copy = modify.clone();
+    modify_exprs_mut(&mut copy).into_iter().for_each(|expr| visit(expr));
+}
+
 /// The expressions of a modification itself.
 pub(crate) fn modify_exprs_mut(modify: &mut Modify) -> Vec<&mut Expr> {
     fn of_from<'m>(item: &'m mut FromItem, out: &mut Vec<&'m mut Expr>) {
@@ -430,7 +621,7 @@ pub(crate) fn modify_exprs_mut(modify: &mut Modify) -> Vec<&mut Expr> {
     out
 }
 
-/// A temporary table of ours as a relation.
+/// A table of [`super::SCRATCH`] as a relation.
 fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
     let mut relation = Relation {
         oid: 0,
@@ -457,6 +648,7 @@ fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
         triggers: Vec::new(),
         statistics: Vec::new(),
         rules: Vec::new(),
+        array_name: None,
     };
     for (i, c) in columns.iter().enumerate() {
         let name = format!("c{}", i + 1);
@@ -465,7 +657,7 @@ fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
     relation
 }
 
-/// `SELECT c1, … FROM temp."table"`, as a typed query over a stand-in relation.
+/// `SELECT c1, … FROM pg_scratch."table"`, as a typed query over a stand-in relation.
 fn materialized_query(table: &str, cte: &Cte) -> Query {
     query_of_table(table, cte.columns.clone())
 }

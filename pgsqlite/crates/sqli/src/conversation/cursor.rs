@@ -90,10 +90,16 @@ pub struct Cursor {
     pub rows: Rows,
     /// the next row to give, counted in `rows`
     pub next: usize,
+    /// rows that were given
+    pub given: i64,
     /// its rows are kept
     pub scroll: bool,
     /// the row that a scroll cursor stands on, from 1; 0: before the first
     pub position: usize,
+    /// of a FOR UPDATE cursor: which rows of their table `rows` are
+    pub ids: Vec<Option<String>>,
+    /// and the one that was given last
+    pub row: Option<String>,
     /// contents of BYTE and TEXT values: a client may ask for those of all rows that it has fetched
     pub blobs: Rows,
     /// where the session keeps the contents of its BLOB and CLOB values
@@ -114,8 +120,11 @@ impl Cursor {
             portal: Some(portal),
             rows: Rows::default(),
             next: 0,
+            given: 0,
             scroll,
             position: 0,
+            ids: vec![],
+            row: None,
             blobs: Rows::default(),
             objects: None,
             files: BTreeMap::new(),

@@ -4,6 +4,7 @@ use super::cursor::Cursor;
 use super::large_objects::{LargeObjects, Origin};
 use super::statement::Output;
 use super::{Conversation, Step, Wrong};
+use crate::dialect::print::EXECUTE_PROCEDURE;
 use crate::dialect::Kind;
 use crate::errors::Failure;
 use crate::values::codeset::CodeSet;
@@ -40,6 +41,8 @@ struct TupleSink<'a> {
     files: &'a [Option<String>],
     /// tables whose rows say which ones they are, behind the outputs
     numbered: &'a [Oid],
+    /// rows also say which one of its table a cursor stands on
+    updates: bool,
     objects: &'a mut LargeObjects,
     row: Vec<u8>,
     value: Vec<u8>,
@@ -111,6 +114,11 @@ impl TupleSink<'_> {
                 return Ok(Err(failure));
             }
         }
+        if self.updates {
+            let at = self.outputs.len() + 2 * self.numbered.len();
+            let id = self.text_at(at, row, context)?;
+            self.cursor.ids.push(id);
+        }
         let n = self.row.len();
         self.cursor.average = (self.cursor.average * 7 + n) / 8 + 1;
         Ok(self.cursor.rows.push(&self.row).map_err(|e| Failure::text(format!("rows cannot be kept: {e}"))))
@@ -119,22 +127,25 @@ impl TupleSink<'_> {
     /// Where a large object of a row is stored, if the row says which one of its table it is.
     fn origin(&self, output: &Output, row: &dyn Row, context: &Context) -> pgsqlite_types::Result<Option<Origin>> {
         let Some((which, attnum)) = output.origin else { return Ok(None) };
-        let text = |at: usize| -> pgsqlite_types::Result<Option<String>> {
-            let (value, codec) = (row.value(at), self.codecs.get(at));
-            let codec = codec.ok_or_else(|| PgError::internal("a row without its number"))?;
-            if value == DatumRef::Null {
-                return Ok(None);
-            }
-            let mut out = Vec::new();
-            codec.text_out(value, context, &mut out)?;
-            Ok(String::from_utf8(out).ok())
-        };
+        let text = |at: usize| self.text_at(at, row, context);
         let at = self.outputs.len() + 2 * which;
         Ok(match (text(at)?, text(at + 1)?, self.numbered.get(which)) {
             (Some(row), Some(values), Some(table)) => Some(Origin { table: *table, attnum, row, values }),
             // an outer join has no such row
             _ => None,
         })
+    }
+
+    /// The text of a column that the client does not see.
+    fn text_at(&self, at: usize, row: &dyn Row, context: &Context) -> pgsqlite_types::Result<Option<String>> {
+        let (value, codec) = (row.value(at), self.codecs.get(at));
+        let codec = codec.ok_or_else(|| PgError::internal("a row without its number"))?;
+        if value == DatumRef::Null {
+            return Ok(None);
+        }
+        let mut out = Vec::new();
+        codec.text_out(value, context, &mut out)?;
+        Ok(String::from_utf8(out).ok())
     }
 
     /// A large value as the client reads it: a text in its code set.
@@ -222,6 +233,10 @@ impl Conversation<'_> {
         self.close_cursor(id)?;
         let statement = self.statement()?;
         match &statement.translation.kind {
+            // a scroll cursor is for reading
+            Kind::Query if statement.scroll && statement.translation.for_update => {
+                return Err(Failure::new(-526, 0, "").into());
+            }
             Kind::Query => {}
             Kind::Change { is_insert: true, .. } => {
                 statement.inserting = true;
@@ -233,9 +248,28 @@ impl Conversation<'_> {
         let statement = self.statement()?;
         let portal = format!("p{id}");
         let (scroll, average) = (statement.scroll, statement.outputs.iter().map(|o| o.ty.width().min(64)).sum());
+        if self.statement()?.translation.statement_type == EXECUTE_PROCEDURE {
+            // what the routine changes is one statement's work, whatever the client reads of its rows
+            self.begin_change().await?;
+            let result = self.open_whole(id, Cursor::new(portal, scroll, average)).await;
+            if result.is_err() {
+                self.close_cursor(id)?;
+            }
+            return self.end_change(result).await;
+        }
         self.bind_portal(&portal).await?;
         self.statement()?.cursor = Some(Cursor::new(portal, scroll, average));
         Ok(())
+    }
+
+    /// Opens the cursor and reads all of its rows.
+    async fn open_whole(&mut self, id: i16, cursor: Cursor) -> Step {
+        if let Some(portal) = &cursor.portal {
+            let portal = portal.clone();
+            self.bind_portal(&portal).await?;
+        }
+        self.statement()?.cursor = Some(cursor);
+        self.read_rest(id).await
     }
 
     /// Asks the engine for `limit` more rows of a statement's cursor (0: for all).
@@ -256,6 +290,7 @@ impl Conversation<'_> {
             cursor,
             files: &statement.files,
             numbered: &statement.translation.numbered,
+            updates: statement.translation.updates.is_some(),
             objects: &mut self.large_objects,
             row: vec![],
             value: vec![],
@@ -295,10 +330,14 @@ impl Conversation<'_> {
         self.check_interrupt()?;
         let id = self.current.unwrap_or(0);
         let buffer = buffer.min(MOST_BYTES);
+        // a cursor that is to change rows stands on the one that the client has
+        let one = self.statement()?.translation.for_update;
         let cursor = self.cursor()?;
+        cursor.row = None;
         if !cursor.scroll {
             if cursor.next == cursor.rows.len() {
                 cursor.rows.clear();
+                cursor.ids.clear();
                 cursor.next = 0;
             }
             cursor.blob_bytes = 0;
@@ -313,13 +352,17 @@ impl Conversation<'_> {
                     break;
                 }
                 let room = buffer.saturating_sub(filled) / (cursor.average + HEAD);
-                let limit = if cursor.is_large { 1 } else { room.clamp(1, MOST_ROWS) };
+                let limit = if cursor.is_large || one { 1 } else { room.clamp(1, MOST_ROWS) };
+                if one && given > 0 {
+                    break;
+                }
                 self.more(id, limit).await?;
                 continue;
             };
-            if given > 0 && filled + size + HEAD > buffer {
+            if given > 0 && (one || filled + size + HEAD > buffer) {
                 break;
             }
+            cursor.row = cursor.ids.get(cursor.next).cloned().flatten();
             let mut row = Vec::with_capacity(size);
             cursor.rows.get(cursor.next, &mut row).map_err(|e| Failure::text(format!("rows cannot be read: {e}")))?;
             let files = cursor.files.remove(&cursor.next).unwrap_or_default();
@@ -329,6 +372,10 @@ impl Conversation<'_> {
             filled += size + HEAD;
             given += 1;
         }
+        // of the cursor, not of this answer
+        let cursor = self.cursor()?;
+        cursor.given += given;
+        let given = cursor.given;
         self.row_count = given;
         self.done(given, 0);
         self.end_read().await
@@ -344,6 +391,8 @@ impl Conversation<'_> {
         }
         let at = cursor.position as i64;
         let wanted = match kind {
+            // the row may be named
+            1 if row > 0 => row as i64,
             1 => at + 1,
             2 => at - 1,
             3 => 1,

@@ -6,6 +6,7 @@
 
 pub mod client_file;
 mod cursor;
+mod databases;
 mod fetch;
 mod keys;
 mod large_objects;
@@ -19,10 +20,10 @@ use crate::dialect::print::Keys;
 use crate::dialect::Environment;
 use crate::errors::Failure;
 use crate::listen::Watcher;
-use crate::login::{proves, Claim, Identity};
+use crate::login::Identity;
 use crate::wire::messages::{self, Message};
 use large_objects::LargeObjects;
-use pgsqlite_engine::session::{Session, SessionOptions};
+use pgsqlite_engine::session::Session;
 use pgsqlite_server::listen::Shared;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::PgError;
@@ -89,6 +90,8 @@ pub(crate) struct Conversation<'a> {
     current: Option<i16>,
     /// BEGIN was said
     in_transaction: bool,
+    /// locks are not waited for
+    not_waiting: bool,
     /// what the last INSERT numbered its row
     last_serial: i64,
     /// rows that the last statement touched
@@ -100,6 +103,8 @@ pub(crate) struct Conversation<'a> {
     /// the statement whose generated keys this group has described
     described_keys: Option<i16>,
     large_objects: LargeObjects,
+    /// the text that was prepared last
+    text: String,
     /// messages that were read while a file of the client was read or written
     pending: VecDeque<Message>,
 }
@@ -129,12 +134,14 @@ pub(crate) async fn run(shared: &Arc<Shared>, client: &mut Client, identity: Ide
         statements: BTreeMap::new(),
         current: None,
         in_transaction: false,
+        not_waiting: true,
         last_serial: 0,
         row_count: 0,
         followers: BTreeMap::new(),
         skipping: false,
         described_keys: None,
         large_objects: LargeObjects::new(large_objects_mark(shared)),
+        text: String::new(),
         pending: VecDeque::new(),
     };
     loop {
@@ -159,6 +166,9 @@ impl Conversation<'_> {
                 // a request that came while the group was at work was for it
                 self.watcher.interrupts.take();
                 self.client.out.eot();
+                if let Some(session) = &mut self.session {
+                    session.observe_pause();
+                }
                 return self.flush().await;
             }
             Message::Exit => {
@@ -203,11 +213,20 @@ impl Conversation<'_> {
     }
 
     fn went_wrong(&mut self, wrong: Wrong) -> Result<(), End> {
-        let (failure, fatal) = match wrong {
+        let (failure, mut fatal) = match wrong {
+            // a row that is locked, and not one that was waited for
+            Wrong::Failed(failure) if self.not_waiting && (failure.sqlcode, failure.isamcode) == (-244, -154) => {
+                (Failure { isamcode: -107, ..failure }, false)
+            }
             Wrong::Failed(failure) => (failure, false),
             Wrong::Fatal(failure) => (failure, true),
             Wrong::End(end) => return Err(end),
         };
+        if let (Some(session), Some(cause)) = (&self.session, &failure.cause) {
+            let statement = self.current.and_then(|id| self.statements.get(&id));
+            session.observe_error_of(cause, statement.map_or(&self.text, |s| &s.text));
+            fatal |= session.exits_on_error();
+        }
         let mut name = Vec::new();
         // a name that the client's code set does not have is told as far as it has it
         for c in failure.name.chars() {
@@ -272,6 +291,8 @@ impl Conversation<'_> {
             delimident: self.identity.delimident,
             keys: Keys::None,
             row_numbers: true,
+            dates: self.identity.dates.clone(),
+            databases: self.shared.databases.names().unwrap_or_else(|| vec![self.database.clone()]),
         })
     }
 
@@ -292,8 +313,7 @@ impl Conversation<'_> {
             Message::OpenDatabase { name, exclusive } => self.open_database(&name, exclusive).await,
             Message::CloseDatabase => {
                 self.statements.clear();
-                self.session = None;
-                self.in_transaction = false;
+                self.close_session();
                 self.done(0, 0);
                 Ok(())
             }
@@ -336,7 +356,11 @@ impl Conversation<'_> {
                 self.statement()?.auto_free = true;
                 Ok(())
             }
-            Message::CursorName => Ok(()),
+            Message::CursorName(name) => {
+                let name = self.identity.codeset.decode(&name)?;
+                self.statement()?.cursor_name = Some(name);
+                Ok(())
+            }
             Message::Bind(values) => self.bind(values),
             Message::BlobBind(count) => self.blob_bind(count),
             Message::Blob(piece) => self.blob_piece(piece),
@@ -385,73 +409,6 @@ impl Conversation<'_> {
 
     fn not_let_in(&self, user: &str, database: &str, reason: &str) {
         self.shared.failed_logins.tell(user, database, Some(self.identity.address), reason);
-    }
-
-    async fn open_database(&mut self, name: &[u8], exclusive: bool) -> Step {
-        if exclusive {
-            return Err(Failure::refused("opening a database exclusively").into());
-        }
-        let name = self.identity.codeset.decode(name)?;
-        let name = name.split('@').next().unwrap_or("").to_string();
-        let engine = self.shared.databases.get(&name);
-        let user = self.identity.user.clone();
-        if let Some(password) = &self.identity.password {
-            let (encrypted, address) = (self.identity.encrypted, self.identity.address);
-            let claim = Claim { user: &user, database: &name, encrypted, address };
-            // what databases there are learns only who is let in
-            if !proves(self.shared, &claim, engine.as_ref().ok(), password) {
-                self.not_let_in(&user, &name, "the password is wrong, the role has none, or no rule lets it in");
-                return Err(Wrong::Fatal(Failure::new(-951, 0, user)));
-            }
-        }
-        let engine = engine.map_err(Failure::from)?;
-        if self.identity.place.is_none() {
-            let place = self.shared.take_place().ok_or_else(|| Wrong::Fatal(Failure::new(-908, 0, "")))?;
-            self.identity.place = Some(place);
-        }
-        let role = engine.role(&user);
-        if !role.as_ref().is_some_and(|r| r.login) {
-            self.not_let_in(&user, &name, "there is no such role, or it may not log in");
-            return Err(Wrong::Fatal(Failure::new(-951, 0, user)));
-        }
-        if self.identity.place.as_ref().is_some_and(|p| p.is_reserved) && role.is_some_and(|r| !r.superuser) {
-            return Err(Wrong::Fatal(Failure::new(-908, 0, "")));
-        }
-        let setting = |n: &str, v: &str| (n.to_string(), v.to_string());
-        let options = SessionOptions {
-            user,
-            database: name.clone(),
-            settings: vec![
-                setting("application_name", "sqli"),
-                // texts of dates and intervals, as Informix's are read
-                setting("datestyle", "ISO, YMD"),
-                setting("intervalstyle", "postgres"),
-            ],
-            backend_pid: self.identity.pid,
-            client_addr: Some(self.identity.address),
-            server_settings: self.shared.settings.clone(),
-        };
-        self.statements.clear();
-        self.in_transaction = false;
-        // objects of the database that was open before are not of this one
-        self.large_objects = LargeObjects::new(large_objects_mark(self.shared));
-        let session = engine.session(options).map_err(|e| Failure::from(e.clone()))?;
-        let cancel = session.cancel_handle();
-        // nobody can cancel these sessions over PostgreSQL's protocol: no secret is told
-        let mut secret = [0u8; 4];
-        secret.copy_from_slice(&self.shared.mock_secret[..4]);
-        self.shared.sessions.lock().insert(self.identity.pid, (i32::from_be_bytes(secret), cancel.clone()));
-        if let Ok(mut watched) = self.watcher.cancel.lock() {
-            *watched = Some(cancel);
-        }
-        self.session = Some(session);
-        self.database = name;
-        // it has a log, and is no file of the small server
-        const LOGGED: i16 = 1;
-        const NOT_SE: i16 = 4;
-        self.client.out.done(LOGGED | NOT_SE, 0, 0, 0);
-        self.client.out.cost();
-        Ok(())
     }
 
     /// An interrupt that came before the statement began to run.

@@ -5,7 +5,7 @@ use super::fetch::FILE_NAME;
 use super::keys::Inserted;
 use super::{Conversation, Step, Wrong, MOST_STATEMENTS};
 use crate::client::End;
-use crate::dialect::print::Keys;
+use crate::dialect::print::{Keys, EXECUTE_PROCEDURE};
 use crate::dialect::{self, Environment, Kind, Shown, Translation};
 use crate::errors::Failure;
 use crate::values::bind;
@@ -16,7 +16,7 @@ use crate::wire::output::Field;
 use crate::wire::type_code;
 use pgsqlite_engine::session::{Execution, OutputColumn, StatementDescription};
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_types::Oid;
+use pgsqlite_types::{oid, Oid};
 use std::sync::Arc;
 
 /// A column of a result: how its values are sent.
@@ -57,12 +57,42 @@ pub struct Statement {
     /// types of the rows of PUT
     pub put_types: Vec<Wanted>,
     pub cursor: Option<Cursor>,
+    /// what the client calls its cursor
+    pub cursor_name: Option<String>,
     /// an insert cursor is open
     pub inserting: bool,
     pub scroll: bool,
     pub hold: bool,
     /// it is released with its cursor: the client will not ask for that
     pub auto_free: bool,
+}
+
+impl Statement {
+    fn new(text: String, translation: Translation, catalog: Arc<Catalog>, name: String) -> Statement {
+        Statement {
+            text,
+            translation,
+            catalog,
+            name,
+            outputs: vec![],
+            files: vec![],
+            fields: vec![],
+            wanted_keys: Keys::None,
+            keys: vec![],
+            parameters: vec![],
+            bound: vec![],
+            blobs: vec![],
+            whole_blobs: 0,
+            client_files: vec![],
+            put_types: vec![],
+            cursor: None,
+            cursor_name: None,
+            inserting: false,
+            scroll: false,
+            hold: false,
+            auto_free: false,
+        }
+    }
 }
 
 /// What the translation knows of each column of a result.
@@ -154,6 +184,14 @@ impl Conversation<'_> {
         let text = self.identity.codeset.decode(text)?;
         let id = (0..i16::MAX).find(|i| !self.statements.contains_key(i)).unwrap_or(0);
         let name = format!("s{id}");
+        self.text.clone_from(&text);
+        if self.session.is_none() {
+            let action = dialect::without_database(&text, self.identity.delimident)?;
+            let statement = Statement::new(text, Translation::of_action(action), Arc::default(), name);
+            self.statements.insert(id, statement);
+            self.current = Some(id);
+            return Ok(());
+        }
         let statement = self.analyze(text, name, Keys::None).await?;
         self.statements.insert(id, statement);
         self.current = Some(id);
@@ -163,18 +201,20 @@ impl Conversation<'_> {
     /// Translates a text and lets the engine analyze it.
     pub(super) async fn analyze(&mut self, text: String, name: String, keys: Keys) -> Step<Statement> {
         let mut environment = Environment { keys, ..self.environment()? };
-        let mut translation = dialect::translate(&text, &environment)
+        let cancel = self.session()?.cancel_handle();
+        let mut translation = cancel
+            .compute(|| dialect::translate(&text, &environment))?
             .inspect_err(|failure| tracing::debug!(text, ?failure, "a statement that is refused"))?;
-        tracing::trace!(text, translation.sql, "a statement is translated");
+        tracing::trace!(text, translation.sql, ?translation.kind, "a statement is translated");
         let mut description = StatementDescription { parameters: vec![], columns: None };
         if matches!(translation.kind, Kind::Query | Kind::Change { .. }) {
             let session = self.session()?;
             session.close_statement(&name)?;
             let mut parsed = session.parse(&name, &translation.sql, &[]).await;
-            if parsed.is_err() && !translation.numbered.is_empty() {
+            if parsed.is_err() && (!translation.numbered.is_empty() || translation.updates.is_some()) {
                 // not every row has a number: its large objects are for reading then
                 environment.row_numbers = false;
-                translation = dialect::translate(&text, &environment)?;
+                translation = cancel.compute(|| dialect::translate(&text, &environment))??;
                 parsed = session.parse(&name, &translation.sql, &[]).await;
             }
             parsed
@@ -182,7 +222,8 @@ impl Conversation<'_> {
             description = session.describe_statement(&name).await?;
         }
         let columns = description.columns.as_deref().unwrap_or_default();
-        let columns = &columns[..columns.len().saturating_sub(2 * translation.numbered.len())];
+        let hidden = 2 * translation.numbered.len() + translation.updates.iter().len();
+        let columns = &columns[..columns.len().saturating_sub(hidden)];
         let is_query = translation.kind == Kind::Query;
         let field = |column: &OutputColumn, output: &Output| {
             let of_table = environment.catalog.relation(column.table_oid);
@@ -240,26 +281,13 @@ impl Conversation<'_> {
         };
         number_types(&environment.catalog, &mut fields);
         Ok(Statement {
-            text,
-            translation,
-            catalog: environment.catalog,
-            name,
             outputs,
             files,
             fields,
             wanted_keys: environment.keys,
             keys,
             parameters: description.parameters,
-            bound: vec![],
-            blobs: vec![],
-            whole_blobs: 0,
-            client_files: vec![],
-            put_types: vec![],
-            cursor: None,
-            inserting: false,
-            scroll: false,
-            hold: false,
-            auto_free: false,
+            ..Statement::new(text, translation, environment.catalog, name)
         })
     }
 
@@ -374,50 +402,66 @@ impl Conversation<'_> {
         Ok(())
     }
 
+    /// The row on which an open cursor FOR UPDATE stands. Errors: -507 for no such cursor, -266 if it stands on none.
+    fn standing_row(&self, cursor: &str, table: Oid) -> Step<String> {
+        let named = |s: &&Statement| s.cursor_name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(cursor));
+        let open = self.statements.values().filter(named).find_map(|s| Some((s, s.cursor.as_ref()?)));
+        let (statement, open) = open.ok_or_else(|| Failure::new(-507, 0, cursor))?;
+        if statement.translation.updates != Some(table) {
+            // the table is not that of the cursor, or its rows are not to be changed
+            return Err(Failure::new(-507, 0, cursor).into());
+        }
+        Ok(open.row.clone().ok_or_else(|| Failure::new(-266, 0, ""))?)
+    }
+
     /// What the engine's parameters get: texts, by the types that take them.
     fn values(&mut self, bound: &[Value], blobs: Vec<Vec<u8>>) -> Step<Vec<Option<Vec<u8>>>> {
         let (codeset, last_serial, row_count) = (self.identity.codeset, self.last_serial, self.row_count);
         let id = self.current.unwrap_or(0);
         self.statement()?;
-        let (Some(statement), objects) = (self.statements.get(&id), &mut self.large_objects) else {
-            return Err(Failure::new(-267, 0, "").into());
-        };
-        let client_files = &statement.client_files;
+        let Some(statement) = self.statements.get(&id) else { return Err(Failure::new(-267, 0, "").into()) };
         if bound.len() != statement.translation.targets.len() {
             return Err(Failure::new(-254, 0, "").into());
         }
+        let dates = self.identity.dates.clone();
+        let row = match &statement.translation.current_of {
+            Some((cursor, table)) => Some(self.standing_row(cursor, *table)?),
+            None => None,
+        };
+        let Some(statement) = self.statements.get(&id) else { return Err(Failure::new(-267, 0, "").into()) };
+        let objects = &mut self.large_objects;
         let mut blobs = blobs.into_iter();
         let mut out = Vec::new();
-        for source in &statement.translation.parameters {
+        for (at, source) in statement.translation.parameters.iter().enumerate() {
             out.push(match source {
                 dialect::print::Source::LastSerial => Some(last_serial.to_string().into_bytes()),
+                dialect::print::Source::CurrentRow => row.clone().map(String::into_bytes),
                 dialect::print::Source::RowCount => Some(row_count.to_string().into_bytes()),
                 dialect::print::Source::ClientFile(i) => {
-                    let content = client_files.get(*i).ok_or_else(|| Failure::internal("a file that was not read"))?;
+                    let content =
+                        statement.client_files.get(*i).ok_or_else(|| Failure::internal("a file that was not read"))?;
                     Some(match statement.translation.client_files[*i].is_text {
                         true => codeset.decode(content)?.into_bytes(),
                         false => hexadecimal(content),
                     })
                 }
-                dialect::print::Source::Client(i) => match &bound[*i] {
-                    Value::Blob { is_text, .. } => {
-                        let content = blobs.next().ok_or_else(|| Failure::new(-254, 0, ""))?;
-                        Some(match is_text {
-                            true => codeset.decode(&content)?.into_bytes(),
-                            false => hexadecimal(&content),
-                        })
-                    }
-                    Value::Opaque { type_name, bytes } if matches!(type_name.as_slice(), b"blob" | b"clob") => {
-                        let content = objects.bound(bytes)?;
-                        let is_text = match statement.translation.targets[*i] {
-                            Some(Type::Clob | Type::Text) => true,
-                            Some(_) => false,
-                            None => type_name == b"clob",
-                        };
-                        Some(if is_text { codeset.decode(&content)?.into_bytes() } else { hexadecimal(&content) })
-                    }
-                    value => bind::text(value, statement.translation.targets[*i], codeset)?,
-                },
+                dialect::print::Source::Client(i) => {
+                    let content = match &bound[*i] {
+                        Value::Blob { .. } => blobs.next().ok_or_else(|| Failure::new(-254, 0, ""))?,
+                        Value::Opaque { type_name, bytes } if matches!(type_name.as_slice(), b"blob" | b"clob") => {
+                            objects.bound(bytes)?
+                        }
+                        value => {
+                            out.push(bind::text(value, statement.translation.targets[*i], codeset, &dates)?);
+                            continue;
+                        }
+                    };
+                    // what takes the content says whether it is bytes or a text, whatever the client calls it
+                    Some(match statement.parameters.get(at) {
+                        Some(&oid::BYTEA) => hexadecimal(&content),
+                        _ => codeset.decode(&content)?.into_bytes(),
+                    })
+                }
             });
         }
         Ok(out)
@@ -437,9 +481,14 @@ impl Conversation<'_> {
 
     pub(super) async fn execute(&mut self) -> Step {
         self.check_interrupt()?;
+        if let Kind::Session(action) = &self.statement()?.translation.kind {
+            let action = action.clone();
+            return self.act(action).await;
+        }
         self.refresh().await?;
         let kind = self.statement()?.translation.kind.clone();
         match kind {
+            Kind::Session(_) => {}
             Kind::Query => return Err(Failure::new(-260, 0, "").into()),
             Kind::Change { .. } => {
                 let rows = self.change().await?;
@@ -450,7 +499,15 @@ impl Conversation<'_> {
             Kind::Utility(statements) => {
                 self.begin_change().await?;
                 let result = self.utility(&statements).await;
-                self.end_change(result).await?;
+                const CREATE_INDEX: i16 = 16;
+                let is_index = self.statement()?.translation.statement_type == CREATE_INDEX;
+                self.end_change(result).await.map_err(|wrong| match wrong {
+                    // the name is that of another index
+                    Wrong::Failed(failure) if is_index && failure.sqlcode == -310 => {
+                        Wrong::Failed(Failure { sqlcode: -316, ..failure })
+                    }
+                    other => other,
+                })?;
                 self.row_count = 0;
             }
             Kind::Transaction(what) => return self.transaction(what).await,
@@ -461,6 +518,9 @@ impl Conversation<'_> {
 
     /// All or none.
     async fn utility(&mut self, statements: &[String]) -> Step {
+        if statements.is_empty() {
+            return Ok(());
+        }
         let alone = self.in_transaction || statements.len() == 1;
         if alone {
             for sql in statements {
@@ -502,7 +562,10 @@ impl Conversation<'_> {
             }
         }
         .await;
-        let rows = self.end_change(result).await?;
+        let mut rows = self.end_change(result).await?;
+        if self.statement()?.translation.statement_type == EXECUTE_PROCEDURE {
+            rows = 0;
+        }
         self.row_count = rows;
         if is_insert {
             if let Some(last) = inserted.last {
@@ -545,9 +608,11 @@ impl Conversation<'_> {
     pub(super) async fn release(&mut self) -> Step {
         let Some(id) = self.current.take() else { return Err(Failure::new(-267, 0, "").into()) };
         self.close_cursor(id)?;
-        if let Some(statement) = self.statements.remove(&id) {
-            self.session()?.close_statement(&statement.name)?;
+        let (statement, session) = (self.statements.remove(&id), &mut self.session);
+        if let (Some(statement), Some(session)) = (statement, session) {
+            session.close_statement(&statement.name)?;
+            return self.end_read().await;
         }
-        self.end_read().await
+        Ok(())
     }
 }

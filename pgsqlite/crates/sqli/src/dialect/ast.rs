@@ -1,6 +1,6 @@
 //! The tree of an Informix statement.
 
-use super::sequence;
+use super::{sequence, spl};
 use crate::values::complex::Kind;
 use crate::values::qualifier::Qualifier;
 use crate::values::types::Type;
@@ -72,6 +72,14 @@ pub enum Expr {
         distinct: bool,
     },
     CountStar,
+    /// a function over the rows around: `call OVER (…)`
+    Window {
+        call: Box<Expr>,
+        partition: Vec<Expr>,
+        order: Vec<Key>,
+        /// ROWS or RANGE and its bounds, as both write them
+        frame: Option<String>,
+    },
     Trim {
         side: &'static str,
         what: Option<Box<Expr>>,
@@ -100,6 +108,15 @@ pub enum Expr {
         collection: Box<Expr>,
         not: bool,
     },
+}
+
+/// A key of ORDER BY.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Key {
+    pub value: Expr,
+    pub descending: bool,
+    /// NULLS FIRST or NULLS LAST, if it is said
+    pub nulls_first: Option<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -139,6 +156,8 @@ pub struct Select {
     pub first: Option<Expr>,
     pub distinct: bool,
     pub items: Vec<Item>,
+    /// INTO: variables of a routine
+    pub into: Vec<String>,
     pub from: Vec<Source>,
     pub condition: Option<Expr>,
     pub group: Vec<Expr>,
@@ -157,8 +176,7 @@ pub enum Body {
 pub struct Query {
     pub with: Vec<(String, Vec<String>, Query)>,
     pub body: Body,
-    /// expression, descending
-    pub order: Vec<(Expr, bool)>,
+    pub order: Vec<Key>,
     pub limit: Option<Expr>,
     pub for_update: bool,
 }
@@ -223,13 +241,26 @@ pub enum Statement {
     Update {
         table: Name,
         alias: Option<String>,
-        set: Vec<(Vec<String>, Expr)>,
+        set: Assignments,
         condition: Option<Expr>,
+        /// WHERE CURRENT OF
+        cursor: Option<String>,
     },
     Delete {
         table: Name,
         alias: Option<String>,
         condition: Option<Expr>,
+        /// WHERE CURRENT OF
+        cursor: Option<String>,
+    },
+    Merge {
+        table: Name,
+        alias: Option<String>,
+        source: Source,
+        on: Expr,
+        matched: Option<Matched>,
+        /// columns and values of what is inserted for a row of the source that has no match
+        unmatched: Option<(Vec<String>, Vec<Expr>)>,
     },
     CreateTable {
         table: Name,
@@ -258,6 +289,35 @@ pub enum Statement {
         columns: Vec<String>,
         query: Query,
         check_option: bool,
+    },
+    CreateRoutine(Box<spl::Routine>),
+    /// EXECUTE PROCEDURE, EXECUTE FUNCTION, CALL
+    Execute(spl::Call),
+    DropRoutine {
+        name: Name,
+        /// of its parameters, if they are said
+        types: Option<Vec<Type>>,
+        if_exists: bool,
+    },
+    GrantExecute {
+        revoke: bool,
+        name: Name,
+        to: Vec<String>,
+        option: bool,
+    },
+    CreateSynonym {
+        name: Name,
+        target: Name,
+        if_not_exists: bool,
+    },
+    DropSynonym {
+        name: Name,
+        if_exists: bool,
+    },
+    CreateTrigger(Box<spl::Trigger>),
+    DropTrigger {
+        name: Name,
+        if_exists: bool,
     },
     /// `table`, `view`, `index`, `sequence`
     Drop {
@@ -309,9 +369,42 @@ pub enum Statement {
         exclusive: bool,
     },
     UpdateStatistics(Option<Name>),
+    /// what PostgreSQL says in the same words
+    Verbatim(String),
+    Session(Action),
     Transaction(Transaction),
     /// PostgreSQL's name of the level
     Isolation(&'static str),
+}
+
+/// Columns and what they become.
+pub type Assignments = Vec<(Vec<String>, Expr)>;
+
+/// What MERGE does with a row that has a match.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Matched {
+    Update(Assignments),
+    Delete,
+}
+
+/// A statement that changes what a client is connected to, and not a database.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// tuning that changes no result: there is nothing to do
+    Nothing,
+    OpenDatabase {
+        name: String,
+        exclusive: bool,
+    },
+    CloseDatabase,
+    CreateDatabase {
+        name: String,
+        if_not_exists: bool,
+    },
+    DropDatabase {
+        name: String,
+        if_exists: bool,
+    },
     /// seconds; None: for ever
     LockWait(Option<u32>),
 }
@@ -357,6 +450,9 @@ impl Expr {
             | Expr::Collection(_, arguments)
             | Expr::RowValue(arguments) => arguments.iter().collect(),
             Expr::Trim { what, value, .. } => what.iter().chain([value]).map(|e| &**e).collect(),
+            Expr::Window { call, partition, order, .. } => {
+                std::iter::once(&**call).chain(partition).chain(order.iter().map(|k| &k.value)).collect()
+            }
             _ => vec![],
         };
         for child in children {

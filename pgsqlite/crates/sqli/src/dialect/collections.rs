@@ -8,9 +8,26 @@ use super::print::{ident, literal, Printer};
 use super::Parse;
 use crate::errors::Failure;
 use crate::values::complex::{self, Complex, Kind};
-use crate::values::types::{Type, SCHEMA};
+use crate::values::types::{Type, LVARCHAR, SCHEMA};
+use pgsqlite_types::work;
 
 impl Printer<'_> {
+    /// The type of a literal like `SET{1, 2}` by itself, if its elements say it.
+    pub fn literal_collection(&self, kind: Kind, elements: &[Expr]) -> Option<Type> {
+        let of = |e: &Expr| match e {
+            Expr::Number(n) if n.parse::<i32>().is_ok() => Some(Type::Integer),
+            Expr::Unary("-", n) if matches!(&**n, Expr::Number(n) if n.parse::<i32>().is_ok()) => Some(Type::Integer),
+            Expr::Text(_) => Some(Type::LVarChar(LVARCHAR)),
+            other => self.known_type(other).filter(|ty| ty.complex().is_none()),
+        };
+        let first = of(elements.first()?)?;
+        elements
+            .iter()
+            .all(|e| of(e) == Some(first))
+            .then(|| complex::kept(Complex::Collection(kind, first)).ok())?
+            .map(Type::Complex)
+    }
+
     /// The type of an expression that is a collection or row.
     pub fn complex(&self, e: &Expr) -> Option<&'static Complex> {
         self.known_type(e)?.complex()
@@ -36,6 +53,7 @@ impl Printer<'_> {
             (Expr::Collection(_, elements), Complex::Collection(_, ty)) => {
                 let mut out = Vec::new();
                 for element in elements {
+                    work::visit();
                     if *element == Expr::Null {
                         return Err(Failure::text(format!("an element of a {} is NULL", complex.name())));
                     }
@@ -50,6 +68,7 @@ impl Printer<'_> {
                 }
                 let mut out = Vec::new();
                 for (value, (_, ty)) in values.iter().zip(fields) {
+                    work::visit();
                     out.push(self.assigned(value, Some(*ty))?);
                 }
                 Ok(format!("ROW({})::{}", out.join(", "), complex.storage()))
@@ -130,13 +149,14 @@ impl Printer<'_> {
 
     /// `2 IN s`
     pub fn member(&mut self, value: &Expr, collection: &Expr, not: bool) -> Parse<String> {
-        let Some(Complex::Collection(_, element)) = self.complex(collection) else {
+        let Some(complex @ Complex::Collection(_, element)) = self.complex(collection) else {
             return Err(Failure::refused("IN of what is not known to be a collection"));
         };
+        let storage = complex.storage();
         let value = self.assigned(value, Some(*element))?;
         let collection = self.partial_or(collection, None)?;
         let not = if not { "NOT " } else { "" };
-        Ok(format!("({not}(({value})::{} = ANY ({collection})))", element.storage()))
+        Ok(format!("({not}(({value})::{} = ANY (({collection})::{storage})))", element.storage()))
     }
 
     pub fn cardinality(&mut self, collection: &Expr) -> Parse<String> {
@@ -159,7 +179,8 @@ impl Printer<'_> {
             return Err(refused());
         }
         let order = whole.map_or(&[][..], |q| q.order.as_slice());
-        for key in select.group.iter().chain(order.iter().map(|(key, _)| key)) {
+        for key in select.group.iter().chain(order.iter().map(|key| &key.value)) {
+            work::visit();
             let shown = |name: &str| {
                 select.items.iter().any(|item| match item {
                     Item::Expr(_, Some(alias)) => alias == name && is_complex(item),
@@ -196,6 +217,7 @@ impl Printer<'_> {
             Complex::Row(fields) => {
                 let mut out = Vec::new();
                 for (field, ty) in fields {
+                    work::visit();
                     out.push(format!("{} {}", ident(field), self.type_name(*ty, &mut made)?));
                 }
                 made.push(format!("CREATE TYPE {name} AS ({})", out.join(", ")));
@@ -218,6 +240,7 @@ impl Printer<'_> {
             }
         }
         for create in made {
+            work::visit();
             if !before.contains(&create) {
                 before.push(create);
             }

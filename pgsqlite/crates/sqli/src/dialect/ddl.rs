@@ -5,6 +5,7 @@ use super::lexer::Token;
 use super::parser::Parser;
 use super::Parse;
 use crate::values::types::Type;
+use pgsqlite_types::work;
 
 impl Parser<'_> {
     pub(super) fn create(&mut self) -> Parse<Statement> {
@@ -43,6 +44,28 @@ impl Parser<'_> {
         if self.accept("sequence") {
             return self.create_sequence();
         }
+        if self.accept("database") {
+            let if_not_exists = self.if_not_exists()?;
+            let name = self.database_name()?;
+            // where its files are kept, and in which way they are logged
+            if self.accept("in") {
+                self.identifier()?;
+            }
+            if self.accept("with") {
+                let buffered = self.accept("buffered");
+                self.expect("log")?;
+                if !buffered && self.is_word("mode") {
+                    return self.refuse("a database MODE ANSI");
+                }
+            }
+            return Ok(Statement::Session(Action::CreateDatabase { name, if_not_exists }));
+        }
+        if self.is_word("synonym") || self.is_word_at(1, "synonym") {
+            return self.synonym();
+        }
+        if let Some(routine) = self.create_routine()? {
+            return Ok(routine);
+        }
         match self.peek() {
             Token::Word(kind) => {
                 let what = format!("CREATE {}", kind.to_uppercase());
@@ -79,6 +102,7 @@ impl Parser<'_> {
         self.expect_sign("(")?;
         let (mut columns, mut constraints) = (Vec::new(), Vec::new());
         loop {
+            work::visit();
             match self.table_constraint()? {
                 Some(constraint) => constraints.push(constraint),
                 None => columns.push(self.column_definition()?),
@@ -95,9 +119,11 @@ impl Parser<'_> {
     /// Where and how Informix keeps a table: nothing of it shows in what statements give.
     fn storage_options(&mut self) -> Parse<()> {
         loop {
+            work::visit();
             if self.accept("with") {
-                if self.is_word("rowids") || self.is_word("crcols") {
-                    return self.refuse("WITH ROWIDS and WITH CRCOLS");
+                // columns that only replication and fragments need
+                if self.accept("rowids") || self.accept("crcols") || self.accept("audit") || self.accept("vercols") {
+                    continue;
                 }
                 self.expect("no")?;
                 self.expect("log")?;
@@ -114,7 +140,14 @@ impl Parser<'_> {
                 }
                 self.accept_sign(")");
             } else if self.is_word("fragment") || self.is_word("partition") || self.is_word("put") {
-                return self.refuse("fragmentation");
+                // on which disks the rows are
+                while !matches!(self.peek(), Token::End | Token::Sign(";")) {
+                    work::visit();
+                    if self.is_word("extent") || self.is_word("lock") {
+                        break;
+                    }
+                    self.next();
+                }
             } else {
                 return Ok(());
             }
@@ -209,6 +242,7 @@ impl Parser<'_> {
             }
         }
         loop {
+            work::visit();
             if self.accept("default") {
                 column.default = match self.expression()? {
                     Expr::Null => None,
@@ -258,6 +292,7 @@ impl Parser<'_> {
         })?;
         self.expect_sign(")")?;
         loop {
+            work::visit();
             if self.accept("using") {
                 if !self.accept("btree") {
                     return self.refuse("an index that is not a B-tree");
@@ -275,6 +310,23 @@ impl Parser<'_> {
 
     pub(super) fn drop(&mut self) -> Parse<Statement> {
         self.next();
+        if self.accept("database") {
+            let if_exists = self.accept("if");
+            if if_exists {
+                self.expect("exists")?;
+            }
+            return Ok(Statement::Session(Action::DropDatabase { name: self.database_name()?, if_exists }));
+        }
+        if self.accept("synonym") {
+            let if_exists = self.accept("if");
+            if if_exists {
+                self.expect("exists")?;
+            }
+            return Ok(Statement::DropSynonym { name: self.name()?, if_exists });
+        }
+        if self.is_word("function") || self.is_word("procedure") || self.is_word("routine") || self.is_word("trigger") {
+            return self.drop_routine();
+        }
         let kind = match ["table", "view", "index", "sequence"].into_iter().find(|k| self.is_word(k)) {
             Some(kind) => kind,
             None => match self.peek() {
@@ -301,6 +353,25 @@ impl Parser<'_> {
         Ok(Statement::Drop { kind, name, if_exists, cascade })
     }
 
+    /// DROP FUNCTION, PROCEDURE, ROUTINE, TRIGGER
+    fn drop_routine(&mut self) -> Parse<Statement> {
+        let is_trigger = self.next() == Token::Word("trigger".into());
+        let if_exists = self.accept("if");
+        if if_exists {
+            self.expect("exists")?;
+        }
+        let name = self.name()?;
+        if is_trigger {
+            return Ok(Statement::DropTrigger { name, if_exists });
+        }
+        let mut types = None;
+        if self.accept_sign("(") {
+            types = Some(if self.is_sign(")") { vec![] } else { self.list(|p| p.data_type())? });
+            self.expect_sign(")")?;
+        }
+        Ok(Statement::DropRoutine { name, types, if_exists })
+    }
+
     pub(super) fn alter(&mut self) -> Parse<Statement> {
         self.next();
         if self.accept("sequence") {
@@ -319,6 +390,7 @@ impl Parser<'_> {
         let table = self.name()?;
         let mut alterations = Vec::new();
         loop {
+            work::visit();
             self.alteration(&mut alterations)?;
             if !self.accept_sign(",") {
                 break;

@@ -8,6 +8,7 @@ use crate::errors::Failure;
 use crate::values::complex::{kept, Complex, Kind};
 use crate::values::qualifier::{self, Qualifier};
 use crate::values::types::{Type, LONGEST_LVARCHAR, LVARCHAR};
+use pgsqlite_types::work;
 
 /// What UNITS takes.
 const UNITS: [&str; 7] = ["year", "month", "day", "hour", "minute", "second", "fraction"];
@@ -20,6 +21,7 @@ impl Parser<'_> {
     fn or(&mut self) -> Parse<Expr> {
         let mut left = self.and()?;
         while self.accept("or") {
+            work::visit();
             left = Expr::Binary("OR", Box::new(left), Box::new(self.and()?));
         }
         Ok(left)
@@ -28,6 +30,7 @@ impl Parser<'_> {
     fn and(&mut self) -> Parse<Expr> {
         let mut left = self.not()?;
         while self.accept("and") {
+            work::visit();
             left = Expr::Binary("AND", Box::new(left), Box::new(self.not()?));
         }
         Ok(left)
@@ -123,6 +126,7 @@ impl Parser<'_> {
     fn operators(&mut self, signs: &[&str], operand: fn(&mut Self) -> Parse<Expr>) -> Parse<Expr> {
         let mut left = operand(self)?;
         loop {
+            work::visit();
             let sign = match self.peek() {
                 Token::Sign(sign) if signs.contains(sign) => *sign,
                 _ => return Ok(left),
@@ -142,6 +146,7 @@ impl Parser<'_> {
         }
         let mut value = self.primary()?;
         loop {
+            work::visit();
             if self.accept_sign("::") {
                 value = Expr::Cast(Box::new(value), self.data_type()?);
             } else if self.is_sign("[") {
@@ -202,6 +207,7 @@ impl Parser<'_> {
     fn column(&mut self) -> Parse<Expr> {
         let mut path = vec![self.identifier()?];
         while path.len() < 3 && self.accept_sign(".") {
+            work::visit();
             path.push(self.identifier()?);
         }
         Ok(Expr::Column(path))
@@ -217,6 +223,12 @@ impl Parser<'_> {
             "today" if !called => {
                 self.next();
                 Ok(Expr::Today)
+            }
+            // the role of SET ROLE, if there is one
+            "current_role" if !called => {
+                self.next();
+                let shown = Expr::Call { name: "current_role".into(), arguments: vec![], distinct: false };
+                Ok(shown)
             }
             "user" | "current_user" if !called => {
                 self.next();
@@ -268,6 +280,29 @@ impl Parser<'_> {
                 Ok(Expr::Extend(value, q))
             }
             "trim" if called => self.trim(),
+            "position" if called => {
+                self.next();
+                self.next();
+                let part = self.concatenation()?;
+                self.expect("in")?;
+                let arguments = vec![part, self.expression()?];
+                self.expect_sign(")")?;
+                Ok(Expr::Call { name: "charindex".into(), arguments, distinct: false })
+            }
+            "overlay" if called => {
+                self.next();
+                self.next();
+                let mut arguments = vec![self.expression()?];
+                self.expect("placing")?;
+                arguments.push(self.expression()?);
+                self.expect("from")?;
+                arguments.push(self.expression()?);
+                if self.accept("for") {
+                    arguments.push(self.expression()?);
+                }
+                self.expect_sign(")")?;
+                Ok(Expr::Call { name: "overlay".into(), arguments, distinct: false })
+            }
             "substring" if called => {
                 self.next();
                 self.next();
@@ -298,6 +333,7 @@ impl Parser<'_> {
                         return Err(Failure::new(-674, 0, name).at(self.place()));
                     }
                     for _owner_and_point in 0..2 {
+                        work::visit();
                         self.next();
                     }
                     return self.call(&name);
@@ -322,7 +358,7 @@ impl Parser<'_> {
         self.expect_sign("(")?;
         if name == "count" && self.accept_sign("*") {
             self.expect_sign(")")?;
-            return self.not_a_window(Expr::CountStar);
+            return self.window(Expr::CountStar);
         }
         let distinct = self.accept("distinct") || self.accept("unique");
         if !distinct {
@@ -333,14 +369,51 @@ impl Parser<'_> {
             arguments = self.list(|p| p.expression())?;
         }
         self.expect_sign(")")?;
-        self.not_a_window(Expr::Call { name: name.into(), arguments, distinct })
+        self.window(Expr::Call { name: name.into(), arguments, distinct })
     }
 
-    fn not_a_window(&self, call: Expr) -> Parse<Expr> {
-        if self.is_word("over") && matches!(self.peek_at(1), Token::Sign("(")) {
-            return self.refuse("a window function");
+    /// The call, and what OVER says of it.
+    fn window(&mut self, call: Expr) -> Parse<Expr> {
+        let ignored = self.is_word("ignore") || self.is_word("respect");
+        if ignored && self.is_word_at(1, "nulls") {
+            return self.refuse("IGNORE NULLS and RESPECT NULLS");
         }
-        Ok(call)
+        if !self.is_word("over") || !matches!(self.peek_at(1), Token::Sign("(")) {
+            return Ok(call);
+        }
+        self.next();
+        self.next();
+        let (mut partition, mut order, mut frame) = (vec![], vec![], None);
+        if self.accept("partition") {
+            self.expect("by")?;
+            partition = self.list(|p| p.expression())?;
+        }
+        if self.accept("order") {
+            self.expect("by")?;
+            order = self.list(Parser::key)?;
+        }
+        if self.is_word("rows") || self.is_word("range") {
+            frame = Some(self.frame()?);
+        }
+        self.expect_sign(")")?;
+        Ok(Expr::Window { call: Box::new(call), partition, order, frame })
+    }
+
+    /// `ROWS BETWEEN 1 PRECEDING AND CURRENT ROW`
+    fn frame(&mut self) -> Parse<String> {
+        const WORDS: [&str; 9] =
+            ["rows", "range", "between", "and", "unbounded", "preceding", "following", "current", "row"];
+        let mut out = Vec::new();
+        while !self.is_sign(")") {
+            work::visit();
+            match self.peek().clone() {
+                Token::Word(word) if WORDS.contains(&word.as_str()) => out.push(word.to_uppercase()),
+                Token::Number(n) => out.push(n),
+                _ => return Err(self.unexpected()),
+            }
+            self.next();
+        }
+        Ok(out.join(" "))
     }
 
     fn case(&mut self) -> Parse<Expr> {
@@ -348,6 +421,7 @@ impl Parser<'_> {
         let value = if self.is_word("when") { None } else { Some(Box::new(self.expression()?)) };
         let mut branches = Vec::new();
         while self.accept("when") {
+            work::visit();
             let condition = self.expression()?;
             self.expect("then")?;
             branches.push((condition, self.expression()?));
@@ -389,6 +463,7 @@ impl Parser<'_> {
     fn raw_literal(&mut self) -> Parse<String> {
         let start = self.place();
         while !self.is_sign(")") {
+            work::visit();
             if matches!(self.peek(), Token::End) {
                 return Err(self.unexpected());
             }

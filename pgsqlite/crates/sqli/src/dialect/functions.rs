@@ -7,16 +7,23 @@ use super::{system, Parse};
 use crate::conversation::client_file::ClientFile;
 use crate::errors::Failure;
 use crate::values::types::Type;
+use pgsqlite_types::work;
 
 /// Functions of one name and one meaning in both.
-const SAME: [&str; 37] = [
+const SAME: [&str; 43] = [
     "sum", "avg", "min", "max", "count", "abs", "ceil", "floor", "round", "trunc", "sqrt", "exp", "sin", "cos", "tan",
     "asin", "acos", "atan", "atan2", "upper", "lower", "initcap", "lpad", "rpad", "replace", "ltrim", "rtrim", "mod",
-    "power", "ascii", "chr", "nullif", "coalesce", "sign", "degrees", "radians", "reverse",
+    "power", "ascii", "chr", "nullif", "coalesce", "sign", "degrees", "radians", "reverse", "sinh", "cosh", "tanh",
+    "asinh", "acosh", "atanh",
 ];
 
+/// Functions that look at all characters of their arguments, also at the blanks that fill a CHAR up.
+const OF_CHARACTERS: [&str; 10] =
+    ["lpad", "rpad", "replace", "ltrim", "instr", "char_length", "character_length", "octet_length", "reverse", "nvl2"];
+
 /// Under another name.
-const RENAMED: [(&str, &str); 8] = [
+const RENAMED: [(&str, &str); 9] = [
+    ("isnull", "coalesce"),
     ("nvl", "coalesce"),
     ("pow", "power"),
     ("logn", "ln"),
@@ -28,7 +35,7 @@ const RENAMED: [(&str, &str); 8] = [
 ];
 
 /// to_char's `%` letters.
-const LETTERS: [(char, &str); 11] = [
+const LETTERS: [(char, &str); 19] = [
     ('Y', "YYYY"),
     ('y', "YY"),
     ('m', "MM"),
@@ -40,7 +47,42 @@ const LETTERS: [(char, &str); 11] = [
     ('b', "Mon"),
     ('B', "FMMonth"),
     ('A', "FMDay"),
+    ('a', "Dy"),
+    ('h', "Mon"),
+    ('j', "DDD"),
+    ('e', "FMDD"),
+    ('p', "AM"),
+    ('R', "HH24:MI"),
+    ('T', "HH24:MI:SS"),
+    ('D', "MM/DD/YY"),
 ];
+
+/// The pattern of PostgreSQL's to_char for one with `%` letters.
+pub(super) fn pattern(format: &str) -> Parse<String> {
+    let mut out = String::new();
+    let mut characters = format.chars().peekable();
+    while let Some(c) = characters.next() {
+        work::visit();
+        match c {
+            '%' => {
+                let letter = characters.next().unwrap_or(' ');
+                if letter == 'F' {
+                    // digits of the fraction
+                    let digits = characters.next_if(|c| ('1'..='5').contains(c)).unwrap_or('3');
+                    out += &format!("FF{digits}");
+                    continue;
+                }
+                let known = LETTERS.iter().find(|(l, _)| *l == letter);
+                let (_, pattern) = known.ok_or_else(|| Failure::refused(format!("%{letter} in a format")))?;
+                out += pattern;
+            }
+            '"' | '\\' => return Err(Failure::refused(format!("{c} in a format"))),
+            c if c.is_alphanumeric() => out += &format!("\"{c}\""),
+            c => out.push(c),
+        }
+    }
+    Ok(out)
+}
 
 impl Printer<'_> {
     pub(super) fn call(
@@ -57,15 +99,32 @@ impl Printer<'_> {
         if distinct && arguments.iter().any(|a| self.complex(a).is_some()) {
             return Err(Failure::refused("DISTINCT of a collection or row"));
         }
+        if !distinct && self.has_routine(name) {
+            if let Some(call) = self.user_call(name, arguments)? {
+                return Ok(call);
+            }
+        }
         let mut printed = Vec::new();
-        if !matches!(name, "dbinfo" | "decode" | "substr" | "to_char" | "max" | "min" | "nvl") {
+        if !distinct {
+            if let Some(printed) = self.further_call(name, arguments)? {
+                return Ok(printed);
+            }
+        }
+        let own = ["dbinfo", "decode", "substr", "to_char", "max", "min", "nvl", "concat"];
+        if !own.contains(&name) {
             for argument in arguments {
-                printed.push(if name == "count" { self.partial_or(argument, None)? } else { self.expr(argument)? });
+                work::visit();
+                printed.push(match name {
+                    "count" => self.partial_or(argument, None)?,
+                    _ if OF_CHARACTERS.contains(&name) => self.characters(argument)?,
+                    _ => self.expr(argument)?,
+                });
             }
         }
         if matches!(name, "max" | "min" | "nvl") {
             let known = arguments.first().and_then(|a| self.known_type(a)).or(target);
             for argument in arguments {
+                work::visit();
                 let same = self.partial(argument).is_some_and(|q| known == Some(Type::DateTime(q)));
                 printed.push(match same {
                     true => self.partial_or(argument, known)?,
@@ -90,6 +149,9 @@ impl Printer<'_> {
             return Err(Failure::refused("LOTOFILE other than as a column of a result"));
         }
         let list = printed.join(", ");
+        if let (Some(Type::Char(n)), [_]) = (self.kept_type(name, arguments), printed.as_slice()) {
+            return Ok(format!("({name}({list}))::char({n})"));
+        }
         if SAME.contains(&name) {
             let distinct = if distinct { "DISTINCT " } else { "" };
             return Ok(format!("{name}({distinct}{list})"));
@@ -104,14 +166,24 @@ impl Printer<'_> {
             // blanks at the end of a CHAR do not count
             ("length", [text]) => format!("octet_length(({text})::text)"),
             ("octet_length", [text]) => format!("octet_length({text})"),
-            ("concat", [a, b]) => format!("({a} || {b})"),
+            ("concat", _) if arguments.len() == 2 => {
+                self.joined(&Expr::Call { name: name.into(), arguments: arguments.to_vec(), distinct })?
+            }
             ("nvl2", [a, b, c]) => format!("(CASE WHEN {a} IS NOT NULL THEN {b} ELSE {c} END)"),
+            ("current_role", []) => "nullif(current_setting('role'), 'none')::varchar(32)".into(),
+            ("rand", []) => "random()".into(),
+            ("regexp_like", [text, pattern]) => format!("regexp_like(({text})::text, ({pattern})::text)"),
+            ("regexp_like", [text, pattern, flags]) => {
+                format!("regexp_like(({text})::text, ({pattern})::text, ({flags})::text)")
+            }
             ("today", []) => "current_date".into(),
+            // a number counts the days since the last one of 1899
+            ("date", [value]) if self.is_number(&arguments[0]) => format!("(date '1899-12-31' + ({value})::int)"),
             ("date", [value]) => format!("({value})::date"),
             ("mdy", [month, day, year]) => format!("make_date(({year})::int, ({month})::int, ({day})::int)"),
             ("year" | "month" | "day", [value]) => format!("extract({name} FROM {})::int", dated(value)),
             ("weekday", [value]) => format!("extract(dow FROM {})::int", dated(value)),
-            ("substr", _) => self.substring(arguments)?,
+            ("substr", _) => self.joined(&Expr::Call { name: name.into(), arguments: arguments.to_vec(), distinct })?,
             ("decode", _) => self.decode(arguments)?,
             ("to_char", _) => self.to_char(arguments)?,
             ("dbinfo", _) => self.dbinfo(arguments)?,
@@ -119,15 +191,31 @@ impl Printer<'_> {
         })
     }
 
+    pub(super) fn is_number(&self, e: &Expr) -> bool {
+        use Type::*;
+        let known = self.known_type(e);
+        matches!(e, Expr::Number(_) | Expr::Unary("-", _) | Expr::Binary("+" | "-" | "*" | "/", ..)) && known.is_none()
+            || matches!(known, Some(SmallInt | Integer | Serial | BigInt | BigSerial | Int8 | Decimal(..)))
+    }
+
     /// A start that counts from the end means something else in PostgreSQL.
-    fn substring(&mut self, arguments: &[Expr]) -> Parse<String> {
+    pub(super) fn substring(&mut self, arguments: &[Expr]) -> Parse<String> {
         let (value, start) = match arguments {
-            [value, start] | [value, start, _] => (self.expr(value)?, start),
+            [value, start] | [value, start, _] => (self.characters(value)?, start),
             _ => return Err(Failure::new(-674, 0, "substr")),
         };
-        match start {
-            Expr::Number(n) if n != "0" => {}
-            _ => return Err(Failure::refused("SUBSTR whose start is not a positive number")),
+        if !matches!(start, Expr::Number(n) if n != "0") {
+            // 0 is the first character, what is below counts from the end
+            let start = self.expr(start)?;
+            let length = match arguments.get(2) {
+                Some(length) => format!(", ({})::int", self.expr(length)?),
+                None => String::new(),
+            };
+            return Ok(format!(
+                "(SELECT CASE WHEN at >= 1 THEN substr(v, at{length}) END FROM (SELECT v, CASE WHEN s > 0 THEN s \
+                 WHEN s = 0 THEN 1 ELSE length(v) + s + 1 END AS at FROM (SELECT ({value})::text AS v, ({start})::int AS s) \
+                 AS \"(a)\") AS \"(b)\")"
+            ));
         }
         let start = self.expr(start)?;
         Ok(match arguments.get(2) {
@@ -145,6 +233,7 @@ impl Printer<'_> {
         let value = self.expr(value)?;
         let mut out = String::from("(CASE");
         for pair in rest.chunks(2) {
+            work::visit();
             match pair {
                 [when, then] => {
                     let when = self.expr(when)?;
@@ -158,24 +247,20 @@ impl Printer<'_> {
     }
 
     fn to_char(&mut self, arguments: &[Expr]) -> Parse<String> {
+        if let [value] = arguments {
+            let text = self.characters(value)?;
+            return Ok(format!("({text})::text"));
+        }
         let [value, Expr::Text(format)] = arguments else {
             return Err(Failure::refused("TO_CHAR without a format that is a literal"));
         };
-        let mut out = String::new();
-        let mut characters = format.chars();
-        while let Some(c) = characters.next() {
-            match c {
-                '%' => {
-                    let letter = characters.next().unwrap_or(' ');
-                    let known = LETTERS.iter().find(|(l, _)| *l == letter);
-                    let (_, pattern) = known.ok_or_else(|| Failure::refused(format!("%{letter} in TO_CHAR")))?;
-                    out += pattern;
-                }
-                '"' | '\\' => return Err(Failure::refused(format!("{c} in TO_CHAR"))),
-                c if c.is_alphanumeric() => out += &format!("\"{c}\""),
-                c => out.push(c),
-            }
+        if self.is_number(value) {
+            return Err(Failure::refused("TO_CHAR of a number with a format"));
         }
+        if !matches!(self.known_type(value), None | Some(Type::Date | Type::DateTime(_) | Type::Char(_))) {
+            return Err(Failure::refused("TO_CHAR of a number with a format"));
+        }
+        let out = pattern(format)?;
         Ok(format!("to_char(({})::timestamp, {})", self.expr(value)?, literal(&out)))
     }
 
@@ -197,6 +282,13 @@ impl Printer<'_> {
                 format!("{number}::bigint")
             }
             ["sessionid"] => "pg_backend_pid()".into(),
+            ["utc_current"] => "extract(epoch FROM now())::int".into(),
+            ["utc_to_datetime", _] => {
+                let seconds = self.expr(&arguments[1])?;
+                format!("to_timestamp(({seconds})::float8)::timestamp(0)")
+            }
+            // there is one
+            ["dbspace", _] => "'rootdbs'::text".into(),
             ["dbname"] => literal(&self.environment.database),
             ["dbhostname"] => "'localhost'::text".into(),
             ["version", "full"] => {
@@ -208,7 +300,10 @@ impl Printer<'_> {
             ["version", "minor"] => "'10'".into(),
             ["version", "os"] => "'F'".into(),
             ["version", "level"] => "'C7'".into(),
-            _ => return Err(Failure::refused(format!("DBINFO ({})", words.join(", ")))),
+            _ => {
+                let what = words.iter().map(|w| if w.is_empty() { "…" } else { w }).collect::<Vec<_>>();
+                return Err(Failure::refused(format!("DBINFO ({})", what.join(", "))));
+            }
         })
     }
 }

@@ -6,6 +6,7 @@ use super::Parse;
 use crate::errors::Failure;
 use crate::values::types::{serial_column, Type};
 use pgsqlite_sql::catalog::Relation;
+use pgsqlite_types::work;
 
 impl Printer<'_> {
     pub(super) fn insert(
@@ -21,6 +22,7 @@ impl Printer<'_> {
         };
         let mut types = Vec::new();
         for name in &columns {
+            work::visit();
             let column = relation.column(name).ok_or_else(|| Failure::new(-217, 0, name.clone()))?;
             types.push(Type::of_column(&self.environment.catalog, column));
         }
@@ -37,6 +39,7 @@ impl Printer<'_> {
                 self.plain_insert = values.iter().enumerate().all(|(i, v)| *v == Expr::Parameter(i));
                 let mut out = Vec::new();
                 for (i, (value, ty)) in values.iter().zip(&types).enumerate() {
+                    work::visit();
                     let printed = self.assigned(value, *ty)?;
                     out.push(match (&serial, value) {
                         (Some(_), Expr::Number(n)) if place == Some(i) && n == "0" => "DEFAULT".into(),
@@ -53,22 +56,36 @@ impl Printer<'_> {
                 format!("VALUES ({})", out.join(", "))
             }
             InsertSource::Query(query) => {
+                let sources = self.query_columns(query)?;
                 self.partial_items = true;
                 let query = self.query(query)?;
-                match (&serial, place) {
-                    (Some((_, sequence)), Some(place)) => {
-                        given = true;
-                        let names: Vec<String> = (1..=columns.len()).map(|i| format!("v{i}")).collect();
-                        let mut items = names.clone();
-                        items[place] = next_for_zero(&names[place], sequence, types[place]);
-                        format!("SELECT {} FROM ({query}) AS s({})", items.join(", "), names.join(", "))
+                let names: Vec<String> = (1..=columns.len()).map(|i| format!("v{i}")).collect();
+                let mut items = names.clone();
+                for (i, ty) in types.iter().enumerate() {
+                    work::visit();
+                    let source = sources.as_ref().and_then(|s| s.get(i)?.1);
+                    if let Some(converted) = self.converted(&names[i], source, *ty)? {
+                        items[i] = converted;
                     }
-                    _ => query,
+                }
+                if let (Some((_, sequence)), Some(place)) = (&serial, place) {
+                    given = true;
+                    items[place] = next_for_zero(&names[place], sequence, types[place]);
+                }
+                match items == names {
+                    true => query,
+                    false => format!("SELECT {} FROM ({query}) AS s({})", items.join(", "), names.join(", ")),
                 }
             }
         };
+        if self.locals.is_some() && matches!(source, InsertSource::Query(_)) {
+            let serial = serial.map(|(_, sequence)| SerialInsert { sequence, given, parameter });
+            return Ok((format!("{head} {body}"), serial));
+        }
         let mut returned: Vec<String> = serial.iter().map(|(column, _)| column.clone()).collect();
-        returned.extend(self.keys(&relation)?);
+        if self.locals.is_none() {
+            returned.extend(self.keys(&relation)?);
+        }
         let returning = match returned.is_empty() {
             true => String::new(),
             false => format!(" RETURNING {}", idents(&returned)),

@@ -2,6 +2,7 @@
 
 use super::Parse;
 use crate::errors::Failure;
+use pgsqlite_types::work;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Token {
@@ -37,6 +38,7 @@ pub fn tokens(text: &str, delimident: bool) -> Parse<Vec<Lexeme>> {
     let mut out: Vec<Lexeme> = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
+        work::visit();
         let rest = &text[at..];
         if c.is_whitespace() {
             at += c.len_utf8();
@@ -102,6 +104,7 @@ fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
     let mut content = String::new();
     let mut characters = rest.char_indices().skip(1).peekable();
     while let Some((i, c)) = characters.next() {
+        work::visit();
         if c != quote {
             content.push(c);
         } else if characters.next_if(|(_, next)| *next == quote).is_some() {

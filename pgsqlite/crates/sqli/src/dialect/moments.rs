@@ -89,6 +89,23 @@ pub(super) fn truncated(timestamp: &str, q: Qualifier) -> Parse<String> {
     of_class(format!("date_trunc('{unit}', {timestamp})"), q)
 }
 
+/// An interval without what lies behind the last field of `q`. Errors: where the digits of a fraction cannot be cut.
+pub(super) fn cut_interval(interval: &str, q: Qualifier) -> Parse<String> {
+    let unit = match q.to {
+        qualifier::YEAR => "year",
+        qualifier::MONTH => "month",
+        qualifier::DAY => "day",
+        qualifier::HOUR => "hour",
+        qualifier::MINUTE => "minute",
+        qualifier::SECOND => "second",
+        13 => "milliseconds",
+        // no interval here has more digits
+        15 => return Ok(format!("({interval})::interval")),
+        _ => return Err(Failure::refused("an expression for an INTERVAL of one, two or four digits of a second")),
+    };
+    Ok(format!("date_trunc('{unit}', justify_hours(({interval})::interval))"))
+}
+
 fn of_class(timestamp: String, q: Qualifier) -> Parse<String> {
     let of_moment = |value: &str| format!("(SELECT {value} FROM (SELECT {timestamp} AS v) AS \"(moment)\")");
     let (second, month) = ("extract(second FROM v)", "extract(month FROM v)::int");

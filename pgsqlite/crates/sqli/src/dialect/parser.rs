@@ -5,6 +5,7 @@ use super::ast::*;
 use super::lexer::{tokens, Lexeme, Token};
 use super::Parse;
 use crate::errors::Failure;
+use pgsqlite_types::work;
 
 /// Deeper nesting is refused, so that no text can use up the stack.
 const DEEPEST: usize = 200;
@@ -16,11 +17,15 @@ pub struct Parser<'a> {
     /// `?` seen so far
     parameters: usize,
     depth: usize,
+    /// within the body of a routine or trigger
+    pub(super) in_routine: bool,
+    /// a RETURN … WITH RESUME was seen
+    pub(super) resumes: bool,
 }
 
 /// A parsed statement and how many `?` it has.
 pub fn parse(text: &str, delimident: bool) -> Parse<(Statement, usize)> {
-    let mut parser = Parser { text, tokens: tokens(text, delimident)?, at: 0, parameters: 0, depth: 0 };
+    let mut parser = Parser::new(text, tokens(text, delimident)?);
     let statement = parser.statement()?;
     while parser.accept_sign(";") {}
     match parser.peek() {
@@ -31,7 +36,7 @@ pub fn parse(text: &str, delimident: bool) -> Parse<(Statement, usize)> {
 
 /// A type by its name.
 pub fn data_type(name: &str) -> Parse<crate::values::types::Type> {
-    let mut parser = Parser { text: name, tokens: tokens(name, false)?, at: 0, parameters: 0, depth: 0 };
+    let mut parser = Parser::new(name, tokens(name, false)?);
     let ty = parser.data_type()?;
     match parser.peek() {
         Token::End => Ok(ty),
@@ -40,6 +45,10 @@ pub fn data_type(name: &str) -> Parse<crate::values::types::Type> {
 }
 
 impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str, tokens: Vec<Lexeme>) -> Parser<'a> {
+        Parser { text, tokens, at: 0, parameters: 0, depth: 0, in_routine: false, resumes: false }
+    }
+
     // --- tokens ----------------------------------------------------------------------------------------------------------
 
     pub(super) fn peek(&self) -> &Token {
@@ -139,6 +148,7 @@ impl<'a> Parser<'a> {
     pub(super) fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
         let mut out = vec![item(self)?];
         while self.accept_sign(",") {
+            work::visit();
             out.push(item(self)?);
         }
         Ok(out)
@@ -200,7 +210,7 @@ impl<'a> Parser<'a> {
 
     // --- statements --------------------------------------------------------------------------------------------------------
 
-    fn statement(&mut self) -> Parse<Statement> {
+    pub(super) fn statement(&mut self) -> Parse<Statement> {
         let Token::Word(word) = self.peek().clone() else {
             if self.is_sign("(") {
                 return self.query_statement();
@@ -252,6 +262,24 @@ impl<'a> Parser<'a> {
             }
             "set" => self.set(),
             "grant" | "revoke" => self.grant(),
+            "database" => {
+                self.next();
+                let name = self.database_name()?;
+                Ok(Statement::Session(Action::OpenDatabase { name, exclusive: self.accept("exclusive") }))
+            }
+            "close" if self.is_word_at(1, "database") => {
+                self.next();
+                self.next();
+                Ok(Statement::Session(Action::CloseDatabase))
+            }
+            "unlock" => {
+                self.next();
+                self.expect("table")?;
+                self.name()?;
+                // a lock of a table lasts as long as its transaction: it is held longer than it would have to be
+                Ok(Statement::Session(Action::Nothing))
+            }
+            "merge" => self.merge(),
             "lock" => {
                 self.next();
                 self.expect("table")?;
@@ -265,14 +293,19 @@ impl<'a> Parser<'a> {
                 Ok(Statement::Lock { table, exclusive })
             }
             "execute" | "call" => {
-                self.next();
-                let _ = self.accept("procedure") || self.accept("function");
-                let name = self.name()?;
-                Err(Failure::new(-674, 0, name.name))
+                if self.is_word_at(1, "immediate") || self.is_word_at(1, "prepare") {
+                    return self.refuse("EXECUTE of a prepared statement");
+                }
+                let (call, into) = self.routine_call()?;
+                match into.is_empty() {
+                    true => Ok(Statement::Execute(call)),
+                    false => self.refuse("INTO outside a routine"),
+                }
             }
-            "load" | "unload" | "database" | "close" | "connect" | "disconnect" | "merge" | "explain" | "output"
-            | "info" | "start" | "stop" | "unlock" | "save" | "move" | "declare" | "prepare" | "fetch" | "open"
-            | "free" | "describe" => self.refuse(&format!("the statement {}", word.to_uppercase())),
+            "load" | "unload" | "close" | "connect" | "disconnect" | "explain" | "output" | "info" | "start"
+            | "stop" | "save" | "move" | "declare" | "prepare" | "fetch" | "open" | "free" | "describe" => {
+                self.refuse(&format!("the statement {}", word.to_uppercase()))
+            }
             _ => Err(self.unexpected()),
         }
     }
@@ -331,14 +364,70 @@ impl<'a> Parser<'a> {
         Ok(Statement::Insert { table, columns, source })
     }
 
-    fn where_clause(&mut self) -> Parse<Option<Expr>> {
+    /// The condition of UPDATE and DELETE, or the cursor whose row they change.
+    fn where_clause(&mut self) -> Parse<(Option<Expr>, Option<String>)> {
         if !self.accept("where") {
-            return Ok(None);
+            return Ok((None, None));
         }
         if self.is_word("current") && self.is_word_at(1, "of") {
-            return self.refuse("WHERE CURRENT OF");
+            self.next();
+            self.next();
+            return Ok((None, Some(self.identifier()?)));
         }
-        Ok(Some(self.expression()?))
+        Ok((Some(self.expression()?), None))
+    }
+
+    /// `name[@server]`, perhaps in quotes.
+    pub(super) fn database_name(&mut self) -> Parse<String> {
+        let name = match self.next() {
+            Token::Word(name) | Token::Quoted(name) | Token::Text(name) => name,
+            _ => return Err(self.unexpected()),
+        };
+        if self.accept_sign("@") {
+            self.identifier()?;
+        }
+        Ok(name)
+    }
+
+    fn merge(&mut self) -> Parse<Statement> {
+        self.next();
+        self.expect("into")?;
+        let (table, alias) = self.target(&["using"])?;
+        self.expect("using")?;
+        let source = self.source()?;
+        self.expect("on")?;
+        let on = self.expression()?;
+        let (mut matched, mut unmatched) = (None, None);
+        while self.accept("when") {
+            work::visit();
+            let not = self.accept("not");
+            self.expect("matched")?;
+            self.expect("then")?;
+            if not && unmatched.is_none() {
+                self.expect("insert")?;
+                let columns = if self.is_sign("(") { self.names_in_parentheses()? } else { vec![] };
+                self.expect("values")?;
+                self.expect_sign("(")?;
+                let values = self.list(|p| p.expression())?;
+                self.expect_sign(")")?;
+                unmatched = Some((columns, values));
+            } else if !not && matched.is_none() {
+                matched = Some(match self.accept("delete") {
+                    true => Matched::Delete,
+                    false => {
+                        self.expect("update")?;
+                        self.expect("set")?;
+                        Matched::Update(self.assignments()?)
+                    }
+                });
+            } else {
+                return Err(self.unexpected());
+            }
+        }
+        if matched.is_none() && unmatched.is_none() {
+            return Err(self.unexpected());
+        }
+        Ok(Statement::Merge { table, alias, source, on, matched, unmatched })
     }
 
     fn target(&mut self, stops: &[&str]) -> Parse<(Name, Option<String>)> {
@@ -359,13 +448,20 @@ impl<'a> Parser<'a> {
         if self.accept("statistics") {
             // how thoroughly is up to the engine
             for word in ["low", "medium", "high"] {
+                work::visit();
                 self.accept(word);
             }
             if !self.accept("for") {
                 return Ok(Statement::UpdateStatistics(None));
             }
             if self.is_word("procedure") || self.is_word("function") || self.is_word("routine") {
-                return self.refuse("UPDATE STATISTICS for routines");
+                // plans of routines are made anew by themselves
+                self.next();
+                if matches!(self.peek(), Token::Word(_) | Token::Quoted(_)) {
+                    self.name()?;
+                    self.skip_parentheses()?;
+                }
+                return Ok(Statement::Session(Action::Nothing));
             }
             self.expect("table")?;
             if matches!(self.peek(), Token::End | Token::Sign(";")) {
@@ -379,11 +475,19 @@ impl<'a> Parser<'a> {
         }
         let (table, alias) = self.target(&["set"])?;
         self.expect("set")?;
-        let mut set = Vec::new();
         if self.is_sign("*") {
             return self.refuse("UPDATE … SET *");
         }
+        let set = self.assignments()?;
+        let (condition, cursor) = self.where_clause()?;
+        Ok(Statement::Update { table, alias, set, condition, cursor })
+    }
+
+    /// What follows SET.
+    fn assignments(&mut self) -> Parse<Assignments> {
+        let mut set = Vec::new();
         loop {
+            work::visit();
             let columns = match self.is_sign("(") {
                 true => self.names_in_parentheses()?,
                 false => vec![self.identifier()?],
@@ -399,11 +503,9 @@ impl<'a> Parser<'a> {
             };
             set.push((columns, value));
             if !self.accept_sign(",") {
-                break;
+                return Ok(set);
             }
         }
-        let condition = self.where_clause()?;
-        Ok(Statement::Update { table, alias, set, condition })
     }
 
     fn delete(&mut self) -> Parse<Statement> {
@@ -413,8 +515,8 @@ impl<'a> Parser<'a> {
         if self.is_word("using") {
             return self.refuse("DELETE … USING");
         }
-        let condition = self.where_clause()?;
-        Ok(Statement::Delete { table, alias, condition })
+        let (condition, cursor) = self.where_clause()?;
+        Ok(Statement::Delete { table, alias, condition, cursor })
     }
 
     fn set(&mut self) -> Parse<Statement> {
@@ -424,8 +526,12 @@ impl<'a> Parser<'a> {
             return self.isolation();
         }
         if self.accept("transaction") {
-            if self.is_word("read") {
-                return self.refuse("SET TRANSACTION READ …");
+            if self.accept("read") {
+                let mode = if self.accept("only") { "ONLY" } else { "WRITE" };
+                if mode == "WRITE" {
+                    self.expect("write")?;
+                }
+                return Ok(Statement::Verbatim(format!("SET TRANSACTION READ {mode}")));
             }
             self.expect("isolation")?;
             self.expect("level")?;
@@ -436,11 +542,14 @@ impl<'a> Parser<'a> {
             self.expect("to")?;
             if self.accept("not") {
                 self.expect("wait")?;
-                return Ok(Statement::LockWait(Some(0)));
+                return Ok(Statement::Session(Action::LockWait(Some(0))));
             }
             self.expect("wait")?;
             let seconds = if matches!(self.peek(), Token::Number(_)) { Some(self.number()?) } else { None };
-            return Ok(Statement::LockWait(seconds));
+            return Ok(Statement::Session(Action::LockWait(seconds)));
+        }
+        if let Some(statement) = self.other_setting()? {
+            return Ok(statement);
         }
         let what = match self.peek() {
             Token::Word(word) => format!("SET {}", word.to_uppercase()),
@@ -467,17 +576,135 @@ impl<'a> Parser<'a> {
         if self.accept("last") {
             self.expect("committed")?;
         }
-        if self.is_word("retain") {
-            return self.refuse("RETAIN UPDATE LOCKS");
+        if self.accept("retain") {
+            // locks are held until the transaction ends in any case
+            self.expect("update")?;
+            self.expect("locks")?;
         }
         Ok(Statement::Isolation(name))
     }
 
+    /// SET of what changes no result here, and of what PostgreSQL has in the same words.
+    fn other_setting(&mut self) -> Parse<Option<Statement>> {
+        let nothing = Ok(Some(Statement::Session(Action::Nothing)));
+        let Token::Word(word) = self.peek().clone() else { return Ok(None) };
+        match word.as_str() {
+            // how a query is planned, what is written about it, what clients do by themselves
+            "explain" | "pdqpriority" | "optimization" | "debug" | "autofree" | "deferred_prepare" | "log"
+            | "buffered" | "statement" => {
+                self.skip_statement();
+                nothing
+            }
+            "environment" => {
+                // those that say how a statement is carried out, not what it gives
+                const HARMLESS: [&str; 12] = [
+                    "optcompind",
+                    "ifx_auto_reprepare",
+                    "implicit_pdq",
+                    "bound_impl_pdq",
+                    "maxscan",
+                    "auto_stat_mode",
+                    "stmt_cache",
+                    "usefs",
+                    "use_dwa",
+                    "use_sharding",
+                    "hdr_txn_scope",
+                    "statchange",
+                ];
+                match self.peek_at(1) {
+                    Token::Word(name) if HARMLESS.contains(&name.as_str()) => {
+                        self.skip_statement();
+                        nothing
+                    }
+                    Token::Word(name) => {
+                        let what = format!("SET ENVIRONMENT {}", name.to_uppercase());
+                        self.refuse(&what)
+                    }
+                    _ => Err(self.unexpected()),
+                }
+            }
+            "no" if self.is_word_at(1, "collation") => {
+                self.skip_statement();
+                nothing
+            }
+            "role" => {
+                self.next();
+                match self.next() {
+                    Token::Word(name) if name == "none" => Ok(Some(Statement::Verbatim("SET ROLE NONE".into()))),
+                    Token::Word(name) | Token::Quoted(name) | Token::Text(name) => {
+                        Ok(Some(Statement::Verbatim(format!("SET ROLE {}", super::print::ident(&name)))))
+                    }
+                    _ => Err(self.unexpected()),
+                }
+            }
+            "constraints" => {
+                self.next();
+                let names = match self.accept("all") {
+                    true => "ALL".to_string(),
+                    false => {
+                        let names = self.list(|p| p.identifier())?;
+                        super::print::idents(&names)
+                    }
+                };
+                let mode = if self.accept("immediate") {
+                    "IMMEDIATE"
+                } else if self.accept("deferred") {
+                    "DEFERRED"
+                } else {
+                    return self.refuse("this mode of SET CONSTRAINTS");
+                };
+                Ok(Some(Statement::Verbatim(format!("SET CONSTRAINTS {names} {mode}"))))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Passes over the rest of the statement.
+    fn skip_statement(&mut self) {
+        while !matches!(self.peek(), Token::End | Token::Sign(";")) {
+            work::visit();
+            self.next();
+        }
+    }
+
+    /// Passes over what stands in parentheses, if there is something.
+    pub(super) fn skip_parentheses(&mut self) -> Parse<()> {
+        if !self.accept_sign("(") {
+            return Ok(());
+        }
+        let mut depth = 1;
+        while depth > 0 {
+            work::visit();
+            match self.next() {
+                Token::Sign("(") => depth += 1,
+                Token::Sign(")") => depth -= 1,
+                Token::End => return Err(self.unexpected()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn grant(&mut self) -> Parse<Statement> {
         let revoke = self.next() == Token::Word("revoke".into());
+        if self.accept("execute") {
+            self.expect("on")?;
+            let _ = self.accept("procedure") || self.accept("function") || self.accept("routine");
+            let name = self.name()?;
+            self.skip_parentheses()?;
+            self.expect(if revoke { "from" } else { "to" })?;
+            let to = self.grantees()?;
+            let option = !revoke && self.accept("with");
+            if option {
+                self.expect("grant")?;
+                self.expect("option")?;
+            }
+            return Ok(Statement::GrantExecute { revoke, name, to, option });
+        }
         const KNOWN: [&str; 7] = ["select", "insert", "update", "delete", "references", "all", "alter"];
         let mut privileges = Vec::new();
         loop {
+            work::visit();
             let place = self.place();
             let name = self.identifier()?;
             if !KNOWN.contains(&name.as_str()) || name == "alter" || self.is_sign("(") {
@@ -492,10 +719,7 @@ impl<'a> Parser<'a> {
         self.expect("on")?;
         let table = self.name()?;
         self.expect(if revoke { "from" } else { "to" })?;
-        let to = self.list(|p| match p.next() {
-            Token::Word(name) | Token::Quoted(name) | Token::Text(name) => Ok(name),
-            _ => Err(p.unexpected()),
-        })?;
+        let to = self.grantees()?;
         let mut option = false;
         if !revoke && self.accept("with") {
             self.expect("grant")?;
@@ -506,6 +730,13 @@ impl<'a> Parser<'a> {
             return self.refuse("GRANT … AS");
         }
         Ok(Statement::Grant { revoke, privileges, table, to, option })
+    }
+
+    fn grantees(&mut self) -> Parse<Vec<String>> {
+        self.list(|p| match p.next() {
+            Token::Word(name) | Token::Quoted(name) | Token::Text(name) => Ok(name),
+            _ => Err(p.unexpected()),
+        })
     }
 
     fn rename(&mut self) -> Parse<Statement> {

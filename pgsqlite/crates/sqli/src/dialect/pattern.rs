@@ -1,11 +1,14 @@
 //! MATCHES patterns as regular expressions.
 
-/// The regular expression (for `~`) that fits what the pattern of MATCHES fits; None: the pattern is malformed.
-pub fn regular_expression(pattern: &str, escape: char) -> Option<String> {
+use pgsqlite_types::work;
+
+/// The regular expression (for `~`) that fits what the pattern of MATCHES fits, perhaps with blanks behind; None: the pattern is malformed.
+pub fn regular_expression(pattern: &str, escape: char, blanks: bool) -> Option<String> {
     // `.` also fits line breaks by default
     let mut out = String::from("^(?:");
     let mut characters = pattern.chars();
     while let Some(c) = characters.next() {
+        work::visit();
         match c {
             c if c == escape => literal(characters.next()?, &mut out),
             '*' => out.push_str(".*"),
@@ -13,6 +16,7 @@ pub fn regular_expression(pattern: &str, escape: char) -> Option<String> {
             '[' => {
                 let mut set = String::new();
                 loop {
+                    work::visit();
                     match characters.next()? {
                         ']' if !set.is_empty() => break,
                         c if c == escape => literal(characters.next()?, &mut set),
@@ -28,7 +32,7 @@ pub fn regular_expression(pattern: &str, escape: char) -> Option<String> {
             c => literal(c, &mut out),
         }
     }
-    out.push_str(")$");
+    out.push_str(if blanks { ") *$" } else { ")$" });
     Some(out)
 }
 
@@ -53,7 +57,7 @@ mod tests {
             ("[a", None),
             ("x\\", None),
         ] {
-            assert_eq!(regular_expression(pattern, '\\').as_deref(), expected, "{pattern}");
+            assert_eq!(regular_expression(pattern, '\\', false).as_deref(), expected, "{pattern}");
         }
     }
 }

@@ -4,15 +4,19 @@
 //! of the column beside it; and it notes what the session must know to run the result ([`Translation`]).
 
 use super::ast::*;
-use super::moments::{current, truncated};
-use super::{parser, system, Parse};
+use super::derived::QueryColumn;
+use super::moments::{current, cut_interval, truncated};
+use super::spl::Locals;
+use super::{parser, server, system, Parse};
 use crate::conversation::client_file::ClientFile;
 use crate::errors::Failure;
 use crate::values::bind::{datetime_text, interval_text};
 use crate::values::codeset::CodeSet;
+use crate::values::dates::DateForm;
 use crate::values::qualifier;
 use crate::values::types::{Type, SCHEMA};
-use pgsqlite_sql::catalog::{Catalog, Relation};
+use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind};
+use pgsqlite_types::work;
 use pgsqlite_types::Oid;
 use std::sync::Arc;
 
@@ -27,8 +31,12 @@ pub struct Environment {
     /// text in double quotes is a name
     pub delimident: bool,
     pub keys: Keys,
-    /// rows are to say which ones of their tables they are, where they show large objects
+    /// rows are to say which ones of their tables they are, where they show large objects or a cursor is to change them
     pub row_numbers: bool,
+    /// how the client writes dates
+    pub dates: DateForm,
+    /// the databases of the server
+    pub databases: Vec<String>,
 }
 
 /// Columns of the rows of an INSERT that the client wants back.
@@ -54,6 +62,8 @@ pub enum Source {
     RowCount,
     /// the n-th of the client's files that the statement names
     ClientFile(usize),
+    /// the row of the cursor of WHERE CURRENT OF
+    CurrentRow,
 }
 
 /// An INSERT into a table with a SERIAL column: that is the first column that the statement returns.
@@ -80,6 +90,7 @@ pub enum Kind {
     /// statements run one after the other, all or none
     Utility(Vec<String>),
     Transaction(Transaction),
+    Session(Action),
 }
 
 /// What is known of a result's column beside what PostgreSQL says.
@@ -95,6 +106,12 @@ pub struct Shown {
 /// A statement ready for the engine.
 #[derive(Debug, Clone)]
 pub struct Translation {
+    /// the one table whose row, behind the columns of the client, each row of a FOR UPDATE cursor names
+    pub updates: Option<Oid>,
+    /// WHERE CURRENT OF: the cursor, and the table that is changed
+    pub current_of: Option<(String, Oid)>,
+    /// a query FOR UPDATE
+    pub for_update: bool,
     /// the number that DESCRIBE tells clients
     pub statement_type: i16,
     pub kind: Kind,
@@ -110,6 +127,43 @@ pub struct Translation {
     /// what is inserted is one `?` per column, in their order
     pub plain_insert: bool,
     pub client_files: Vec<ClientFile>,
+}
+
+impl Translation {
+    /// Of a statement that the engine has no part in.
+    pub fn of_action(action: Action) -> Translation {
+        let statement_type = number_of(&action);
+        Translation {
+            updates: None,
+            current_of: None,
+            for_update: false,
+            statement_type,
+            kind: Kind::Session(action),
+            sql: String::new(),
+            parameters: vec![],
+            targets: vec![],
+            shown: vec![],
+            numbered: vec![],
+            insert_columns: vec![],
+            plain_insert: false,
+            client_files: vec![],
+        }
+    }
+}
+
+/// The number of EXECUTE PROCEDURE, which gives rows or not.
+pub const EXECUTE_PROCEDURE: i16 = 56;
+
+/// The number that DESCRIBE tells clients.
+fn number_of(action: &Action) -> i16 {
+    match action {
+        Action::OpenDatabase { .. } => 1,
+        Action::CreateDatabase { .. } => 12,
+        Action::DropDatabase { .. } => 13,
+        Action::CloseDatabase => 31,
+        Action::LockWait(_) => 47,
+        Action::Nothing => 0,
+    }
 }
 
 /// Parses and translates one statement.
@@ -130,6 +184,11 @@ pub fn translate(text: &str, environment: &Environment) -> Parse<Translation> {
             partial_allowed: false,
             partial_items: false,
             numbered: vec![],
+            with: vec![],
+            updates: None,
+            current_of: None,
+            locals: None,
+            into_types: vec![],
         };
         printer.statement(&statement)
     })
@@ -142,6 +201,8 @@ pub(super) struct Scope {
     pub relation: Option<Arc<Relation>>,
     /// None: not known
     pub columns: Option<Vec<String>>,
+    /// of a query: its columns; None: not known, or not a query
+    pub query: Option<Vec<QueryColumn>>,
 }
 
 pub(super) struct Printer<'a> {
@@ -163,7 +224,34 @@ pub(super) struct Printer<'a> {
     /// and so may the items of the next SELECT
     pub partial_items: bool,
     pub numbered: Vec<Oid>,
+    /// the names of WITH that are known here, the innermost last
+    pub with: Vec<(String, Option<Vec<QueryColumn>>)>,
+    pub updates: Option<Oid>,
+    pub current_of: Option<(String, Oid)>,
+    /// within the body of a routine or trigger
+    pub locals: Option<Locals>,
+    /// types of the variables that the next SELECT gives its rows to
+    pub into_types: Vec<Type>,
 }
+
+/// Functions that only OVER makes sense of.
+const WINDOW_ONLY: [&str; 15] = [
+    "row_number",
+    "rownumber",
+    "rank",
+    "dense_rank",
+    "denserank",
+    "percent_rank",
+    "cume_dist",
+    "ntile",
+    "lag",
+    "lead",
+    "first_value",
+    "last_value",
+    "nth_value",
+    "ratio_to_report",
+    "ratiotoreport",
+];
 
 /// An identifier as PostgreSQL reads it.
 pub fn ident(name: &str) -> String {
@@ -187,6 +275,11 @@ impl Printer<'_> {
 
     /// The table that a name means: a temporary one first, then one of the schema `public`, or of a schema that the owner names.
     pub fn relation(&self, name: &Name) -> Option<Arc<Relation>> {
+        self.relation_itself(name).or_else(|| self.of_synonym(name))
+    }
+
+    /// The same, of no synonym.
+    pub(super) fn relation_itself(&self, name: &Name) -> Option<Arc<Relation>> {
         let catalog = &self.environment.catalog;
         let schema = match &name.owner {
             Some(owner) => self.schema_of_owner(owner)?,
@@ -222,10 +315,10 @@ impl Printer<'_> {
         }
         let missing = || Failure::new(-206, -111, name.name.clone());
         match (&name.owner, self.relation(name)) {
-            (_, Some(found)) if found.temporary => Ok(ident(&name.name)),
+            (_, Some(found)) if found.temporary => Ok(ident(&found.name)),
             (_, Some(found)) => {
                 let schema = self.environment.catalog.schema_name(found.schema);
-                Ok(format!("{}.{}", ident(schema), ident(&name.name)))
+                Ok(format!("{}.{}", ident(schema), ident(&found.name)))
             }
             // an index, or an object that is to be made
             (None, None) => Ok(ident(&name.name)),
@@ -245,22 +338,44 @@ impl Printer<'_> {
 
     /// What a system table is read from; None: it is none (a table of the user hides it).
     pub fn system_table(&self, name: &Name) -> Option<(Vec<String>, String)> {
-        if self.relation(name).is_some() || name.owner.as_ref().is_some_and(|o| o != SCHEMA) {
+        if name.owner.as_ref().is_some_and(|o| o != SCHEMA) {
             return None;
         }
-        system::table(&name.name, self.environment)
+        let of_server = name.database.as_ref().unwrap_or(&self.environment.database) == "sysmaster";
+        if name.database.as_ref().is_some_and(|d| d == "sysmaster") {
+            return server::table(&name.name, self.environment);
+        }
+        if self.relation(name).is_some() {
+            return None;
+        }
+        let of_server = of_server.then(|| server::table(&name.name, self.environment)).flatten();
+        of_server.or_else(|| system::table(&name.name, self.environment))
     }
 
     /// The Informix type of a column in scope.
     fn column_type(&self, path: &[String]) -> Option<Type> {
+        if let Some(ty) = self.variable(path) {
+            return Some(ty);
+        }
+        if self.row_number(path).is_some() {
+            return Some(Type::BigInt);
+        }
+        if let Some((_, ty)) = self.present(path) {
+            return Some(ty);
+        }
         if let Some((_, (_, ty))) = self.field_of_row(path) {
             return Some(ty);
         }
         let (name, table) = (path.last()?, path.len().checked_sub(2).map(|i| &path[i]));
         let entries = self.scopes.iter().rev().flatten();
         for entry in entries.filter(|e| table.is_none_or(|t| *t == e.alias)) {
+            work::visit();
             if let Some(column) = entry.relation.as_ref().and_then(|r| r.column(name)) {
                 return Type::of_column(&self.environment.catalog, column);
+            }
+            let of_query = entry.query.iter().flatten().find(|(n, _)| n.as_ref() == Some(name));
+            if let Some((_, ty)) = of_query {
+                return *ty;
             }
         }
         None
@@ -271,7 +386,11 @@ impl Printer<'_> {
         match e {
             Expr::Column(path) => self.column_type(path),
             Expr::Cast(_, ty) => Some(*ty),
+            Expr::Collection(kind, elements) => self.literal_collection(*kind, elements),
             Expr::Call { name, .. } if name == "cardinality" => Some(Type::Integer),
+            Expr::Call { name, arguments, distinct: false } if self.has_routine(name) => {
+                self.type_of_user_call(name, arguments.len())
+            }
             Expr::Current(q) | Expr::Extend(_, q) | Expr::DateTime(_, q) => Some(Type::DateTime(*q)),
             Expr::Interval(_, q) => Some(Type::Interval(*q)),
             Expr::Today => Some(Type::Date),
@@ -283,6 +402,9 @@ impl Printer<'_> {
             Expr::Call { name, arguments, .. } if matches!(name.as_str(), "max" | "min" | "nvl") => {
                 self.known_type(arguments.first()?)
             }
+            Expr::Call { name, arguments, .. } => {
+                self.kept_type(name, arguments).or_else(|| self.type_of_call(name, arguments))
+            }
             _ => None,
         }
     }
@@ -290,6 +412,11 @@ impl Printer<'_> {
     // --- parameters --------------------------------------------------------------------------------------------------------
 
     pub fn hidden(&mut self, source: Source) -> String {
+        match (&self.locals, source) {
+            (Some(_), Source::LastSerial) => return "\"(serial)\"".into(),
+            (Some(_), Source::RowCount) => return "\"(rows)\"".into(),
+            _ => {}
+        }
         self.hidden.push(source);
         format!("${}", self.client_parameters + self.hidden.len())
     }
@@ -346,6 +473,7 @@ impl Printer<'_> {
                 let storage = if ty == Some(Type::Date) { "date" } else { "timestamp" };
                 format!("(({})::{storage} {sign} {})", self.expr_for(a, ty)?, self.expr(b)?)
             }
+            Expr::Binary("||", ..) => self.joined(e)?,
             Expr::Binary(sign, a, b) => format!("({} {sign} {})", self.expr(a)?, self.expr(b)?),
             Expr::Like { value, pattern, escape, matches, not } => {
                 return self.like(value, pattern, escape.as_deref(), *matches, *not);
@@ -365,6 +493,7 @@ impl Printer<'_> {
                 let known = self.comparable(value);
                 let mut items = Vec::new();
                 for item in list {
+                    work::visit();
                     items.push(self.like_other(item, value, known)?);
                 }
                 self.partial_allowed = list.iter().all(|item| self.is_alike(value, item));
@@ -390,6 +519,7 @@ impl Printer<'_> {
                     out += &format!(" {}", self.expr(value)?);
                 }
                 for (condition, result) in branches {
+                    work::visit();
                     let condition = self.expr(condition)?;
                     out += &format!(" WHEN {condition} THEN {}", self.expr_for(result, target)?);
                 }
@@ -401,6 +531,45 @@ impl Printer<'_> {
             Expr::Cast(value, ty) => return self.cast(value, *ty),
             Expr::Call { name, arguments, distinct } => return self.call(name, arguments, *distinct, target),
             Expr::CountStar => "count(*)".into(),
+            Expr::Window { call, partition, order, frame } => {
+                // RATIO_TO_REPORT: the value's part of the sum
+                let mut ratio = None;
+                let call = match &**call {
+                    Expr::Call { name, arguments, distinct: false } if WINDOW_ONLY.contains(&name.as_str()) => {
+                        let mut printed = Vec::new();
+                        for argument in arguments {
+                            work::visit();
+                            printed.push(self.expr(argument)?);
+                        }
+                        if name.starts_with("ratio") {
+                            ratio = Some(printed.join(", "));
+                            printed = vec![format!("({})::numeric", printed.join(", "))];
+                        }
+                        let name = if ratio.is_some() { "sum" } else { name };
+                        let name = name.replace("denserank", "dense_rank").replace("rownumber", "row_number");
+                        format!("{name}({})", printed.join(", "))
+                    }
+                    other => self.expr(other)?,
+                };
+                let mut over = Vec::new();
+                if !partition.is_empty() {
+                    let mut keys = Vec::new();
+                    for key in partition {
+                        work::visit();
+                        keys.push(self.expr(key)?);
+                    }
+                    over.push(format!("PARTITION BY {}", keys.join(", ")));
+                }
+                if !order.is_empty() {
+                    over.push(self.order(order)?.trim_start().to_string());
+                }
+                over.extend(frame.clone());
+                let window = format!("{call} OVER ({})", over.join(" "));
+                match ratio {
+                    Some(value) => format!("(({value})::numeric / {window})"),
+                    None => window,
+                }
+            }
             Expr::Trim { side, what, value } => {
                 let what = match what {
                     Some(what) => self.expr(what)?,
@@ -408,9 +577,7 @@ impl Printer<'_> {
                 };
                 format!("trim({side} {what} FROM {})", self.expr(value)?)
             }
-            Expr::Substring(value, from, to) => {
-                format!("substr(({})::text, {from}, {})", self.expr(value)?, to - from + 1)
-            }
+            Expr::Substring(..) => self.joined(e)?,
             Expr::Query(query) => format!("({})", self.query(query)?),
             Expr::DateTime(text, q) => return text_literal(text, Some(Type::DateTime(*q))),
             Expr::Interval(text, q) => return text_literal(text, Some(Type::Interval(*q))),
@@ -420,6 +587,8 @@ impl Printer<'_> {
                 _ => current(*q)?,
             },
             Expr::Today => "current_date".into(),
+            // a routine has its owner's rights, and is for its caller
+            Expr::User if self.locals.is_some() => "session_user::text".into(),
             Expr::User => "current_user::text".into(),
             Expr::Server => "'pgsqlite'::text".into(),
             Expr::Units(value, unit) => match *unit {
@@ -439,11 +608,16 @@ impl Printer<'_> {
             Expr::Member { value, collection, not } => return self.member(value, collection, *not),
             Expr::Collection(..) | Expr::RowValue(_) => match target {
                 Some(Type::Complex(complex)) => self.constructed(e, complex)?,
+                _ if self.complex(e).is_some() => match self.complex(e) {
+                    Some(complex) => self.assigned_complex(e, complex)?,
+                    None => return Err(Failure::internal("a collection without a type")),
+                },
                 _ => return Err(Failure::refused("a collection or row whose type is not known (cast it)")),
             },
             Expr::Row(values) => {
                 let mut items = Vec::new();
                 for value in values {
+                    work::visit();
                     items.push(self.expr(value)?);
                 }
                 format!("ROW({})", items.join(", "))
@@ -465,7 +639,77 @@ impl Printer<'_> {
         }
     }
 
+    /// The type of a variable of a routine, if a name is one: it comes before columns.
+    fn variable(&self, path: &[String]) -> Option<Type> {
+        match path {
+            [name] => self.locals.as_ref()?.variable(name),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_row_number(&self, path: &[String]) -> bool {
+        self.row_number(path).is_some()
+    }
+
+    /// ROWID: the number of a row of a table, unless something has a column of that name.
+    fn row_number(&self, path: &[String]) -> Option<String> {
+        let (name, table) = path.split_last()?;
+        if name != "rowid" || table.len() > 1 {
+            return None;
+        }
+        let of_table = |s: &&Scope| table.first().is_none_or(|t| *t == s.alias);
+        let scope = self.scopes.last()?;
+        let named = |s: &Scope| s.columns.as_ref().is_none_or(|c| c.contains(name));
+        let mut found = scope.iter().filter(of_table);
+        let (only, other) = (found.next()?, found.next());
+        let relation = only.relation.as_ref().filter(|r| matches!(r.kind, RelationKind::Table))?;
+        if other.is_some() || named(only) || relation.live_columns().count() == 0 {
+            return None;
+        }
+        // a row is a place in a page
+        let place = format!("{}.ctid::text::point", ident(&only.alias));
+        Some(format!("((({place})[0])::bigint * 65536 + (({place})[1])::bigint)"))
+    }
+
+    /// CURRENT_DATE and the like, which are no words of Informix's: a column of that name comes first.
+    fn present(&self, path: &[String]) -> Option<(&'static str, Type)> {
+        let [name] = path else { return None };
+        let found = match name.as_str() {
+            "current_date" => ("current_date", Type::Date),
+            "current_time" => {
+                ("localtime(0)", Type::DateTime(qualifier::Qualifier::datetime(qualifier::HOUR, qualifier::SECOND)))
+            }
+            "current_timestamp" => {
+                ("localtimestamp(5)", Type::DateTime(qualifier::Qualifier::datetime(qualifier::YEAR, 15)))
+            }
+            _ => return None,
+        };
+        let other = |s: &Scope| s.columns.as_ref().is_some_and(|c| !c.contains(name));
+        self.scopes.iter().flatten().all(other).then_some(found)
+    }
+
     fn column(&mut self, path: &[String]) -> Parse<String> {
+        if let Some((present, _)) = self.present(path).filter(|_| self.variable(path).is_none()) {
+            return Ok(present.into());
+        }
+        if self.variable(path).is_some() {
+            return Ok(ident(&format!(":{}", path[0])));
+        }
+        if let Some(number) = self.row_number(path) {
+            return Ok(number);
+        }
+        if let Some(locals) = &self.locals {
+            if let [table, name] = path {
+                if let Some((_, row)) = locals.rows.iter().find(|(n, _)| n == table) {
+                    return Ok(format!("{row}.{}", ident(name)));
+                }
+            }
+            let missing = |s: &Scope| s.columns.as_ref().is_some_and(|c| !c.contains(&path[0]));
+            // neither a variable nor a column
+            if path.len() == 1 && self.scopes.iter().flatten().all(missing) {
+                return Err(Failure::new(-667, 0, path[0].clone()));
+            }
+        }
         if let Some((column, (field, _))) = self.field_of_row(path) {
             return Ok(format!("({}).{}", self.column(column)?, ident(&field)));
         }
@@ -474,27 +718,6 @@ impl Printer<'_> {
             [.., table, name] => Ok(format!("{}.{}", ident(table), ident(name))),
             [] => Err(Failure::internal("a column without a name")),
         }
-    }
-
-    fn like(&mut self, value: &Expr, pattern: &Expr, escape: Option<&Expr>, matches: bool, not: bool) -> Parse<String> {
-        let escape = match escape {
-            None => '\\',
-            Some(Expr::Text(text)) if text.chars().count() == 1 => text.chars().next().unwrap_or('\\'),
-            Some(_) => return Err(Failure::refused("an ESCAPE that is not a character")),
-        };
-        // CHAR values are compared with their blanks, as Informix does
-        let value = self.expr(value)?;
-        if !matches {
-            let pattern = self.expr(pattern)?;
-            let not = if not { "NOT " } else { "" };
-            return Ok(format!("({value} {not}LIKE {pattern} ESCAPE {})", literal(&escape.to_string())));
-        }
-        let Expr::Text(pattern) = pattern else {
-            return Err(Failure::refused("MATCHES with a pattern that is not a literal"));
-        };
-        let expression =
-            super::pattern::regular_expression(pattern, escape).ok_or_else(|| Failure::new(-1213, 0, ""))?;
-        Ok(format!("({value} {} {})", if not { "!~" } else { "~" }, literal(&expression)))
     }
 
     fn cast(&mut self, value: &Expr, ty: Type) -> Parse<String> {
@@ -511,6 +734,7 @@ impl Printer<'_> {
             (Expr::Text(text), Type::DateTime(_) | Type::Interval(_) | Type::Blob | Type::Clob) => {
                 text_literal(text, Some(ty))?
             }
+            (_, ty) if ty.is_character() => self.characters_for(value, ty)?,
             _ => self.expr_for(value, Some(ty))?,
         };
         Ok(match ty {
@@ -531,13 +755,30 @@ impl Printer<'_> {
             return self.assigned_complex(e, complex);
         }
         let same = self.partial(e).is_some_and(|q| target == Some(Type::DateTime(q)));
+        if let Some(ty) = target.filter(|ty| ty.is_character()) {
+            return self.characters_for(e, ty);
+        }
         let printed = if same { self.partial_or(e, target)? } else { self.expr_for(e, target)? };
         let plain = matches!(e, Expr::Text(_) | Expr::Parameter(_) | Expr::Null | Expr::Current(_));
+        let of_same_type = target.is_some() && self.known_type(e) == target;
+        match (self.known_type(e), target) {
+            (Some(Type::Interval(_)), Some(Type::DateTime(_))) | (Some(Type::DateTime(_)), Some(Type::Interval(_))) => {
+                return Err(Failure::new(-1260, 0, ""));
+            }
+            (Some(Type::Interval(a)), Some(Type::Interval(b))) if a.is_year_month() != b.is_year_month() => {
+                return Err(Failure::new(-1260, 0, ""));
+            }
+            _ => {}
+        }
         match target {
             // digits beyond the last field are cut, not rounded
-            Some(Type::DateTime(q)) if q.from == qualifier::YEAR && !plain => {
+            Some(Type::DateTime(q)) if q.from == qualifier::YEAR && !plain && !of_same_type => {
                 truncated(&format!("({printed})::timestamp"), q)
             }
+            Some(Type::DateTime(q)) if q.from == qualifier::HOUR && !plain && !of_same_type => {
+                truncated(&format!("(date '2000-01-01' + ({printed})::time)"), q)
+            }
+            Some(Type::Interval(q)) if !plain && !of_same_type => cut_interval(&printed, q),
             _ => Ok(printed),
         }
     }
@@ -576,15 +817,34 @@ impl Printer<'_> {
                 let (sql, serial) = self.insert(table, columns, source)?;
                 (6, Kind::Change { serial, is_insert: true }, sql)
             }
-            Statement::Update { table, alias, set, condition } => {
-                let sql = self.update(table, alias.as_deref(), set, condition.as_ref())?;
-                (4, Kind::Change { serial: None, is_insert: false }, sql)
+            Statement::Update { table, alias, set, condition, cursor } => {
+                let sql = self.update(table, alias.as_deref(), set, condition.as_ref(), cursor.as_deref())?;
+                // a positioned one has a number of its own
+                (if cursor.is_some() { 7 } else { 4 }, Kind::Change { serial: None, is_insert: false }, sql)
             }
-            Statement::Delete { table, alias, condition } => {
-                let head = format!("DELETE FROM {}", self.table(table)?);
-                let rest = self.target_scope(table, alias.as_deref(), |p| p.where_clause(condition.as_ref()))?;
-                (5, Kind::Change { serial: None, is_insert: false }, head + &rest)
+            Statement::Delete { table, alias, condition, cursor } => {
+                let sql = self.delete(table, alias.as_deref(), condition.as_ref(), cursor.as_deref())?;
+                let number = if cursor.is_some() { 8 } else { 5 };
+                (number, Kind::Change { serial: None, is_insert: false }, sql)
             }
+            Statement::Execute(call) => {
+                let (sql, columns) = self.execute(call)?;
+                let kind = match columns {
+                    Some(columns) => {
+                        shown = columns;
+                        Kind::Query
+                    }
+                    None => Kind::Change { serial: None, is_insert: false },
+                };
+                (EXECUTE_PROCEDURE, kind, sql)
+            }
+            Statement::Merge { table, alias, source, on, matched, unmatched } => {
+                let actions = (matched.as_ref(), unmatched.as_ref());
+                let sql = self.merge(table, alias.as_deref(), source, on, actions)?;
+                // (no client needs to know it)
+                (0, Kind::Change { serial: None, is_insert: false }, sql)
+            }
+            Statement::Session(action) => (number_of(action), Kind::Session(action.clone()), String::new()),
             Statement::Transaction(what) => {
                 let statement_type = match what {
                     Transaction::Begin => 34,
@@ -597,6 +857,7 @@ impl Printer<'_> {
             other => {
                 let (statement_type, mut statements) = self.utility(other)?;
                 for owner in self.new_owners.drain(..) {
+                    work::visit();
                     statements.insert(0, format!("CREATE SCHEMA IF NOT EXISTS {}", ident(&owner)));
                 }
                 (statement_type, Kind::Utility(statements), String::new())
@@ -607,6 +868,9 @@ impl Printer<'_> {
         }
         let clients = (0..self.client_parameters).map(Source::Client);
         Ok(Translation {
+            updates: self.updates.take(),
+            current_of: self.current_of.take(),
+            for_update: matches!(statement, Statement::Query(query) if query.for_update),
             statement_type,
             kind,
             sql,
@@ -620,7 +884,35 @@ impl Printer<'_> {
         })
     }
 
-    fn where_clause(&mut self, condition: Option<&Expr>) -> Parse<String> {
+    pub(super) fn delete(
+        &mut self,
+        table: &Name,
+        alias: Option<&str>,
+        condition: Option<&Expr>,
+        cursor: Option<&str>,
+    ) -> Parse<String> {
+        let head = format!("DELETE FROM {}", self.table(table)?);
+        let rest = self.target_scope(table, alias, |p| p.where_clause(table, alias, condition, cursor))?;
+        Ok(head + &rest)
+    }
+
+    /// The condition, or that a row is the one on which a cursor stands.
+    fn where_clause(
+        &mut self,
+        table: &Name,
+        alias: Option<&str>,
+        condition: Option<&Expr>,
+        cursor: Option<&str>,
+    ) -> Parse<String> {
+        if let (Some(cursor), true) = (cursor, self.locals.is_some()) {
+            return Ok(format!(" WHERE CURRENT OF {}", self.current_of_foreach(cursor)?));
+        }
+        if let Some(cursor) = cursor {
+            let relation = self.existing(table)?;
+            self.current_of = Some((cursor.to_string(), relation.oid));
+            let row = self.hidden(Source::CurrentRow);
+            return Ok(format!(" WHERE {}.ctid = {row}::text::tid", ident(alias.unwrap_or(&table.name))));
+        }
         match condition {
             Some(condition) => Ok(format!(" WHERE {}", self.expr(condition)?)),
             None => Ok(String::new()),
@@ -637,24 +929,36 @@ impl Printer<'_> {
         let relation = self.existing(table)?;
         let name = alias.unwrap_or(&table.name).to_string();
         let columns = Some(relation.live_columns().map(|c| c.name.clone()).collect());
-        self.scopes.push(vec![Scope { alias: name.clone(), relation: Some(relation), columns }]);
+        self.scopes.push(vec![Scope { alias: name.clone(), relation: Some(relation), columns, query: None }]);
         let rest = rest(self);
         self.scopes.pop();
         Ok(format!(" AS {}{}", ident(&name), rest?))
     }
 
-    fn update(
+    pub(super) fn update(
         &mut self,
         table: &Name,
         alias: Option<&str>,
         set: &[(Vec<String>, Expr)],
         condition: Option<&Expr>,
+        cursor: Option<&str>,
     ) -> Parse<String> {
         let head = format!("UPDATE {}", self.table(table)?);
-        let relation = self.existing(table)?;
         let rest = self.target_scope(table, alias, |p| {
-            let mut items = Vec::new();
+            let items = p.assignments(table, set)?;
+            Ok(format!(" SET {items}{}", p.where_clause(table, alias, condition, cursor)?))
+        })?;
+        Ok(head + &rest)
+    }
+
+    /// What stands behind SET, the target being in scope.
+    fn assignments(&mut self, table: &Name, set: &[(Vec<String>, Expr)]) -> Parse<String> {
+        let p = self;
+        let relation = p.existing(table)?;
+        let mut items = Vec::new();
+        {
             for (columns, value) in set {
+                work::visit();
                 let types: Vec<Option<Type>> = columns
                     .iter()
                     .map(|c| relation.column(c).and_then(|c| Type::of_column(&p.environment.catalog, c)))
@@ -666,6 +970,7 @@ impl Printer<'_> {
                         values if values.len() == columns.len() => {
                             let mut out = Vec::new();
                             for (value, ty) in values.iter().zip(types) {
+                                work::visit();
                                 out.push(p.assigned(value, ty)?);
                             }
                             format!("({}) = ROW({})", idents(columns), out.join(", "))
@@ -675,9 +980,59 @@ impl Printer<'_> {
                     _ => return Err(Failure::new(-236, 0, "")),
                 });
             }
-            Ok(format!(" SET {}{}", items.join(", "), p.where_clause(condition)?))
-        })?;
-        Ok(head + &rest)
+        }
+        Ok(items.join(", "))
+    }
+
+    pub(super) fn merge(
+        &mut self,
+        table: &Name,
+        alias: Option<&str>,
+        source: &super::ast::Source,
+        on: &Expr,
+        (matched, unmatched): (Option<&Matched>, Option<&(Vec<String>, Vec<Expr>)>),
+    ) -> Parse<String> {
+        let target = self.existing(table)?;
+        let mut tables = Vec::new();
+        self.tables(source, &mut tables)?;
+        let head = format!("MERGE INTO {}", self.table(table)?);
+        self.scopes.push(tables);
+        let rest = self.target_scope(table, alias, |p| {
+            let mut out = format!(" USING {} ON {}", p.source(source)?, p.expr(on)?);
+            match matched {
+                Some(Matched::Update(set)) => {
+                    out += &format!(" WHEN MATCHED THEN UPDATE SET {}", p.assignments(table, set)?);
+                }
+                Some(Matched::Delete) => out += " WHEN MATCHED THEN DELETE",
+                None => {}
+            }
+            if let Some((columns, values)) = unmatched {
+                let columns: Vec<String> = match columns.as_slice() {
+                    [] => target.live_columns().map(|c| c.name.clone()).collect(),
+                    some => some.to_vec(),
+                };
+                if columns.len() != values.len() {
+                    return Err(Failure::new(-236, 0, ""));
+                }
+                let mut items = Vec::new();
+                for (name, value) in columns.iter().zip(values) {
+                    work::visit();
+                    let column = target.column(name).ok_or_else(|| Failure::new(-217, 0, name.clone()))?;
+                    let ty = Type::of_column(&p.environment.catalog, column);
+                    let is_serial = matches!(ty, Some(Type::Serial | Type::BigSerial));
+                    match (is_serial, value) {
+                        (false, value) => items.push(p.assigned(value, ty)?),
+                        (true, Expr::Number(n)) if n == "0" => items.push("DEFAULT".into()),
+                        (true, _) => return Err(Failure::refused("MERGE of a SERIAL's value other than 0")),
+                    }
+                }
+                let (columns, items) = (idents(&columns), items.join(", "));
+                out += &format!(" WHEN NOT MATCHED THEN INSERT ({columns}) VALUES ({items})");
+            }
+            Ok(out)
+        });
+        self.scopes.pop();
+        Ok(head + &rest?)
     }
 }
 
@@ -691,6 +1046,8 @@ fn text_literal(text: &str, target: Option<Type>) -> Parse<String> {
         Some(Type::Interval(q)) => format!("interval '{}'", interval_text(text, q)?),
         // no cast from characters to large objects
         Some(Type::Blob | Type::Clob) => return Err(Failure::new(-9634, 0, "char")),
+        // bytes are no characters
+        Some(Type::Byte) => return Err(Failure::new(-617, 0, "")),
         _ => literal(text),
     })
 }

@@ -1,11 +1,13 @@
 //! Queries as PostgreSQL's: SKIP and FIRST, NULLs first, and Informix's outer joins, whose conditions stand in WHERE.
 
 use super::ast::*;
+use super::derived::renamed;
 use super::print::{ident, idents, Printer, Scope, Shown};
 use super::Parse;
 use crate::errors::Failure;
 use crate::values::types::Type;
 use pgsqlite_sql::catalog::{Catalog, Column, Relation, RelationKind};
+use pgsqlite_types::work;
 
 /// The texts of a row's columns, without those that may be large. `alias`: the table's, as it is written.
 pub(crate) fn row_values(catalog: &Catalog, relation: &Relation, alias: &str) -> String {
@@ -30,14 +32,23 @@ impl Printer<'_> {
     }
 
     fn query_as(&mut self, query: &Query, shown: Option<&mut Vec<Shown>>) -> Parse<String> {
+        let with = self.with.len();
+        let printed = self.query_with(query, shown);
+        self.with.truncate(with);
+        printed
+    }
+
+    fn query_with(&mut self, query: &Query, shown: Option<&mut Vec<Shown>>) -> Parse<String> {
         let mut out = String::new();
         for (i, (name, columns, inner)) in query.with.iter().enumerate() {
+            work::visit();
             out += if i == 0 { "WITH " } else { ", " };
             out += &ident(name);
             if !columns.is_empty() {
                 out += &format!("({})", idents(columns));
             }
             out += &format!(" AS ({})", self.query(inner)?);
+            self.enter_with(name, columns, inner)?;
         }
         if !query.with.is_empty() {
             out.push(' ');
@@ -72,14 +83,17 @@ impl Printer<'_> {
         }
     }
 
-    fn order(&mut self, order: &[(Expr, bool)]) -> Parse<String> {
+    pub(super) fn order(&mut self, order: &[Key]) -> Parse<String> {
         let mut keys = Vec::new();
-        for (key, descending) in order {
+        for key in order {
+            work::visit();
             // NULL is the least value
+            let nulls_first = key.nulls_first.unwrap_or(!key.descending);
             keys.push(format!(
-                "{} {}",
-                self.partial_or(key, None)?,
-                if *descending { "DESC NULLS LAST" } else { "ASC NULLS FIRST" }
+                "{} {} NULLS {}",
+                self.partial_or(&key.value, None)?,
+                if key.descending { "DESC" } else { "ASC" },
+                if nulls_first { "FIRST" } else { "LAST" }
             ));
         }
         Ok(if keys.is_empty() { String::new() } else { format!(" ORDER BY {}", keys.join(", ")) })
@@ -89,6 +103,7 @@ impl Printer<'_> {
     fn select(&mut self, select: &Select, whole: Option<&Query>, shown: Option<&mut Vec<Shown>>) -> Parse<String> {
         let mut scope = Vec::new();
         for source in &select.from {
+            work::visit();
             self.tables(source, &mut scope)?;
         }
         self.scopes.push(scope);
@@ -105,6 +120,9 @@ impl Printer<'_> {
     ) -> Parse<String> {
         // what is inside of another query loses its type
         let partial = std::mem::take(&mut self.partial_items) || shown.is_some();
+        // (with * the numbers of columns and items differ: what takes the values converts them)
+        let has_star = select.items.iter().any(|i| matches!(i, Item::Star(_)));
+        let into = if has_star { vec![] } else { std::mem::take(&mut self.into_types) };
         let lost = |ty: Type| ty.partial().is_some() || ty.complex().is_some();
         if !partial && select.items.iter().any(|i| matches!(i, Item::Star(_))) && self.has_column(lost) {
             return Err(Failure::refused("* over a partial DATETIME, collection or row in a query inside another one"));
@@ -115,7 +133,8 @@ impl Printer<'_> {
         let named = shown.is_some();
         let mut items = Vec::new();
         let mut known = Vec::new();
-        for item in &select.items {
+        for (i, item) in select.items.iter().enumerate() {
+            work::visit();
             items.push(match item {
                 Item::Star(None) => "*".to_string(),
                 Item::Star(Some(table)) => format!("{}.*", ident(table)),
@@ -123,11 +142,17 @@ impl Printer<'_> {
                     let printed = match to_client_file(value)? {
                         Some((content, _)) if named => self.expr(content)?,
                         Some(_) => return Err(Failure::refused("LOTOFILE in a query inside another one")),
+                        None if into.get(i).is_some() => self.assigned(value, into.get(i).copied())?,
                         None if partial => self.partial_or(value, None)?,
                         None => self.expr(value)?,
                     };
+                    let printed = match named && is_count(value) {
+                        true => format!("({printed})::numeric(15,0)"),
+                        false => printed,
+                    };
                     let name = match (alias, value) {
                         (Some(alias), _) => Some(alias.clone()),
+                        (None, Expr::Column(path)) if named && self.is_row_number(path) => Some("rowid".into()),
                         (None, Expr::Column(_)) => None,
                         (None, value) if named => Some(default_name(value)),
                         _ => None,
@@ -151,8 +176,11 @@ impl Printer<'_> {
         if let Some(shown) = shown {
             *shown = known;
         }
-        if named && whole.is_some() {
+        if let (true, Some(whole)) = (named, whole) {
             items.extend(self.row_numbers(select));
+            if whole.for_update && self.environment.row_numbers {
+                items.extend(self.updated_row(select));
+            }
         }
         let mut out = String::from(if select.distinct { "SELECT DISTINCT " } else { "SELECT " });
         out += &items.join(", ");
@@ -165,6 +193,7 @@ impl Printer<'_> {
         if !select.group.is_empty() {
             let mut keys = Vec::new();
             for key in &select.group {
+                work::visit();
                 keys.push(self.partial_or(key, None)?);
             }
             out += &format!(" GROUP BY {}", keys.join(", "));
@@ -182,6 +211,18 @@ impl Printer<'_> {
             out += &format!(" OFFSET {}", self.expr(skip)?);
         }
         Ok(out)
+    }
+
+    /// What says, behind the columns of the client, on which row of its table a cursor FOR UPDATE stands.
+    fn updated_row(&mut self, select: &Select) -> Option<String> {
+        let plain = !select.distinct && select.group.is_empty() && select.having.is_none();
+        let [scope] = self.scopes.last()?.as_slice() else { return None };
+        let relation = scope.relation.as_ref()?;
+        if !plain || !matches!(relation.kind, RelationKind::Table) || relation.without_rowid {
+            return None;
+        }
+        self.updates = Some(relation.oid);
+        Some(format!("{}.ctid::text AS \"(updated)\"", ident(&scope.alias)))
     }
 
     /// What says, behind the columns of the client, which rows of their tables the shown large objects are of: the row's number, and the
@@ -203,6 +244,7 @@ impl Printer<'_> {
         let (mut numbered, mut items) = (vec![], vec![]);
         let tables: Vec<&Scope> = self.scopes.last().into_iter().flatten().collect();
         for scope in &tables {
+            work::visit();
             let Some(relation) = &scope.relation else { continue };
             let once =
                 tables.iter().filter(|s| s.relation.as_ref().is_some_and(|r| r.oid == relation.oid)).count() == 1;
@@ -229,20 +271,24 @@ impl Printer<'_> {
     // --- FROM ------------------------------------------------------------------------------------------------------------
 
     /// The tables that a source brings into scope.
-    fn tables(&self, source: &Source, out: &mut Vec<Scope>) -> Parse<()> {
+    pub(super) fn tables(&mut self, source: &Source, out: &mut Vec<Scope>) -> Parse<()> {
         match source {
             Source::Table { name, alias, .. } => {
                 let alias = alias.clone().unwrap_or_else(|| name.name.clone());
+                if let Some(columns) = self.with_columns(name).cloned() {
+                    out.push(Self::scope_of_query(alias, columns));
+                    return Ok(());
+                }
                 let relation = self.relation(name);
                 let columns = match &relation {
                     Some(relation) => Some(relation.live_columns().map(|c| c.name.clone()).collect()),
                     None => self.system_table(name).map(|(columns, _)| columns),
                 };
-                out.push(Scope { alias, relation, columns });
+                out.push(Scope { alias, relation, columns, query: None });
             }
-            Source::Query { alias, columns, .. } => {
-                let columns = (!columns.is_empty()).then(|| columns.clone());
-                out.push(Scope { alias: alias.clone().unwrap_or_default(), relation: None, columns });
+            Source::Query { query, alias, columns } => {
+                let found = renamed(self.query_columns(query)?, columns);
+                out.push(Self::scope_of_query(alias.clone().unwrap_or_default(), found));
             }
             Source::Join { left, right, .. } => {
                 self.tables(left, out)?;
@@ -250,6 +296,7 @@ impl Printer<'_> {
             }
             Source::Outer(inner) => {
                 for source in inner {
+                    work::visit();
                     self.tables(source, out)?;
                 }
             }
@@ -263,6 +310,7 @@ impl Printer<'_> {
             sources.iter().partition(|s| matches!(s, Source::Outer(_)));
         let mut printed = Vec::new();
         for source in &dominant {
+            work::visit();
             printed.push(self.source(source)?);
         }
         if outer.is_empty() {
@@ -273,6 +321,7 @@ impl Printer<'_> {
         }
         let mut out = printed.join(" CROSS JOIN ");
         for source in outer {
+            work::visit();
             let Source::Outer(inner) = source else { continue };
             let mut tables = Vec::new();
             self.tables(source, &mut tables)?;
@@ -280,6 +329,7 @@ impl Printer<'_> {
             let mut own = Vec::new();
             let mut rest = Vec::new();
             for condition in conditions.drain(..) {
+                work::visit();
                 match self.mentions(&condition, &aliases)? {
                     true => own.push(condition),
                     false => rest.push(condition),
@@ -322,10 +372,13 @@ impl Printer<'_> {
         }
     }
 
-    fn source(&mut self, source: &Source) -> Parse<String> {
+    pub(super) fn source(&mut self, source: &Source) -> Parse<String> {
         Ok(match source {
             Source::Table { name, alias, .. } => {
                 let shown = alias.as_ref().unwrap_or(&name.name);
+                if self.with_columns(name).is_some() {
+                    return Ok(format!("{} AS {}", ident(&name.name), ident(shown)));
+                }
                 match self.system_table(name) {
                     Some((_, sql)) => format!("({sql}) AS {}", ident(shown)),
                     None => format!("{} AS {}", self.table(name)?, ident(shown)),
@@ -359,6 +412,11 @@ fn to_client_file(value: &Expr) -> Parse<Option<(&Expr, &str)>> {
         },
         _ => Ok(None),
     }
+}
+
+/// Whether a result is a number of rows, which is a DECIMAL there.
+fn is_count(value: &Expr) -> bool {
+    matches!(value, Expr::CountStar) || matches!(value, Expr::Call { name, .. } if name == "count")
 }
 
 /// The name that Informix shows for an expression without one.

@@ -4,6 +4,7 @@ use super::ast::*;
 use super::lexer::Token;
 use super::parser::Parser;
 use super::Parse;
+use pgsqlite_types::work;
 
 /// Words that end a table's name or an item, so that they are not taken for its alias.
 const CLAUSES: [&str; 27] = [
@@ -36,6 +37,12 @@ const CLAUSES: [&str; 27] = [
     "connect",
 ];
 
+/// Words that begin a statement of SPL.
+const STATEMENTS: [&str; 22] = [
+    "begin", "call", "continue", "define", "delete", "end", "execute", "exit", "for", "foreach", "if", "insert", "let",
+    "loop", "merge", "null", "raise", "return", "select", "truncate", "update", "while",
+];
+
 impl Parser<'_> {
     pub(super) fn query(&mut self) -> Parse<Query> {
         self.nested(|p| p.query_inner())
@@ -59,6 +66,7 @@ impl Parser<'_> {
         }
         let mut body = self.term()?;
         loop {
+            work::visit();
             let operator = if self.accept("union") {
                 if self.accept("all") {
                     "UNION ALL"
@@ -80,17 +88,7 @@ impl Parser<'_> {
                 return self.refuse("ORDER SIBLINGS BY");
             }
             self.expect("by")?;
-            query.order = self.list(|p| {
-                let key = p.expression()?;
-                let descending = p.accept("desc");
-                if !descending {
-                    p.accept("asc");
-                }
-                if p.is_word("nulls") {
-                    return p.refuse("NULLS FIRST and NULLS LAST");
-                }
-                Ok((key, descending))
-            })?;
+            query.order = self.list(Parser::key)?;
         }
         if self.accept("limit") {
             query.limit = Some(self.amount()?);
@@ -110,6 +108,23 @@ impl Parser<'_> {
             return self.refuse("WITH HOLD in a statement");
         }
         Ok(query)
+    }
+
+    /// A key of ORDER BY.
+    pub(super) fn key(&mut self) -> Parse<Key> {
+        let value = self.expression()?;
+        let descending = self.accept("desc");
+        if !descending {
+            self.accept("asc");
+        }
+        let mut nulls_first = None;
+        if self.accept("nulls") {
+            nulls_first = Some(self.accept("first"));
+            if nulls_first == Some(false) {
+                self.expect("last")?;
+            }
+        }
+        Ok(Key { value, descending, nulls_first })
     }
 
     fn term(&mut self) -> Parse<Body> {
@@ -149,6 +164,12 @@ impl Parser<'_> {
             select.distinct = self.accept("distinct") || self.accept("unique");
         }
         select.items = self.list(|p| p.item())?;
+        if self.in_routine && self.accept("into") {
+            if self.is_word("temp") {
+                return self.refuse("SELECT … INTO TEMP in a routine");
+            }
+            select.into = self.list(|p| p.identifier())?;
+        }
         if self.accept("from") {
             select.from = self.list(|p| p.source())?;
         }
@@ -176,6 +197,7 @@ impl Parser<'_> {
             (self.peek().clone(), self.peek_at(1), self.peek_at(2))
         {
             for _name_point_star in 0..3 {
+                work::visit();
                 self.next();
             }
             return Ok(Item::Star(Some(name)));
@@ -189,6 +211,8 @@ impl Parser<'_> {
             return Ok(Some(self.identifier()?));
         }
         Ok(match self.peek() {
+            // a statement of FOREACH's body may come behind its query
+            Token::Word(word) if self.in_routine && STATEMENTS.contains(&word.as_str()) => None,
             Token::Word(word) if !CLAUSES.contains(&word.as_str()) => Some(self.identifier()?),
             Token::Quoted(_) => Some(self.identifier()?),
             _ => None,
@@ -196,9 +220,10 @@ impl Parser<'_> {
     }
 
     /// A table with what is joined to it.
-    fn source(&mut self) -> Parse<Source> {
+    pub(super) fn source(&mut self) -> Parse<Source> {
         let mut left = self.primary_source()?;
         loop {
+            work::visit();
             let kind = if self.accept("inner") {
                 self.expect("join")?;
                 "JOIN"

@@ -7,6 +7,7 @@ use super::print::{ident, literal, Printer};
 use super::Parse;
 use crate::errors::Failure;
 use pgsqlite_sql::catalog::RelationKind;
+use pgsqlite_types::work;
 
 /// What Informix's largest sequence value is, and, negated, its least: the value below means NULL.
 const LARGEST: i64 = i64::MAX;
@@ -76,6 +77,7 @@ impl Parser<'_> {
     fn sequence_options(&mut self) -> Parse<Options> {
         let mut options = Options::default();
         loop {
+            work::visit();
             let place = self.place();
             let twice = if self.accept("increment") {
                 self.accept("by");

@@ -5,10 +5,11 @@ use super::print::{literal, Environment};
 use crate::values::complex::Complex;
 use crate::values::types::Type;
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, KeyPart, Relation, RelationKind};
+use pgsqlite_types::work;
 use std::sync::Arc;
 
 /// The system tables have the numbers from 1; those of users are above 100.
-const TABLES: [&str; 24] = [
+const TABLES: [&str; 49] = [
     "systables",
     "syscolumns",
     "sysindices",
@@ -16,7 +17,6 @@ const TABLES: [&str; 24] = [
     "syscolauth",
     "sysviews",
     "sysusers",
-    "sysdepend",
     "syssynonyms",
     "syssyntable",
     "sysconstraints",
@@ -33,14 +33,40 @@ const TABLES: [&str; 24] = [
     "syssequences",
     "sysxtddesc",
     "sysattrtypes",
+    "sysinherits",
+    "sysdistrib",
+    "syscasts",
+    "sysblobs",
+    "sysroleauth",
+    "syslangauth",
+    "sysaggregates",
+    "syscolattribs",
+    "sysprocbody",
+    "systriggers",
+    "systrigbody",
+    "sysviolations",
+    "sysfragments",
+    "sysfragauth",
+    "sysopclstr",
+    "sysopclasses",
+    "syserrors",
+    "systracemsgs",
+    "systraceclasses",
+    "sysprocplan",
+    "sysxtdtypeauth",
+    "sysextdfiles",
+    "sysexternal",
+    "sysextcols",
+    "sysams",
+    "syssecpolicies",
 ];
 
 const PARTS: usize = 16;
 
 /// Columns (name, PostgreSQL type) and rows (SQL literals).
-struct Table {
-    columns: Vec<(String, &'static str)>,
-    rows: Vec<Vec<String>>,
+pub(super) struct Table {
+    pub columns: Vec<(String, &'static str)>,
+    pub rows: Vec<Vec<String>>,
 }
 
 /// The columns of a system table and the query that gives its rows; None: there is no such table.
@@ -58,13 +84,13 @@ pub fn table(name: &str, environment: &Environment) -> Option<(Vec<String>, Stri
     Some((names, sql))
 }
 
-fn columns(list: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
+pub(super) fn columns(list: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
     list.iter().map(|(n, t)| (n.to_string(), *t)).collect()
 }
 
-const NAME: &str = "varchar(128)";
-const OWNER: &str = "char(32)";
-const FLAG: &str = "char(1)";
+pub(super) const NAME: &str = "varchar(128)";
+pub(super) const OWNER: &str = "char(32)";
+pub(super) const FLAG: &str = "char(1)";
 
 fn make(name: &str, environment: &Environment) -> Option<Table> {
     let catalog = &environment.catalog;
@@ -72,6 +98,7 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
         "systables" => systables(environment),
         "syscolumns" => syscolumns(catalog),
         "sysindexes" => sysindexes(catalog),
+        "sysindices" => sysindices(catalog),
         "sysconstraints" => Table {
             columns: columns(&[
                 ("constrid", "int"),
@@ -306,6 +333,15 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
                 .collect(),
         },
         // there are no synonyms and no routines
+        "syssynonyms" => Table {
+            columns: columns(&[("owner", OWNER), ("synname", NAME), ("created", "date"), ("tabid", "int")]),
+            rows: super::synonyms::all(catalog)
+                .map(|(r, name, _)| {
+                    let id = r.function.oid.to_string();
+                    vec!["'informix'".into(), literal(&name), "'2000-01-01'".into(), id]
+                })
+                .collect(),
+        },
         "syssyntable" => Table {
             columns: columns(&[
                 ("tabid", "int"),
@@ -315,23 +351,237 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
                 ("tabname", NAME),
                 ("btabid", "int"),
             ]),
-            rows: vec![],
+            rows: super::synonyms::all(catalog)
+                .filter_map(|(r, _, target)| {
+                    let schema = catalog.schema_oid(target.owner.as_deref().unwrap_or("public"))?;
+                    let table = catalog.relation_in(schema, &target.name)?;
+                    let null = || "NULL".to_string();
+                    let ids = [r.function.oid, table.oid].map(|n| n.to_string());
+                    Some(vec![ids[0].clone(), null(), null(), null(), null(), ids[1].clone()])
+                })
+                .collect(),
         },
-        "sysprocedures" => Table {
+        "systabauth" => systabauth(catalog),
+        "sysroleauth" => Table {
+            columns: columns(&[("rolename", OWNER), ("grantee", OWNER), ("is_grantable", FLAG)]),
+            rows: catalog
+                .roles
+                .values()
+                .flat_map(|r| r.memberships.iter().map(move |m| (r, m)))
+                .filter_map(|(r, m)| {
+                    let name = catalog.role_name(m.role)?;
+                    Some(vec![literal(name), literal(&r.name), literal(if m.admin { "Y" } else { "N" })])
+                })
+                .collect(),
+        },
+        "sysroutinelangs" => Table {
             columns: columns(&[
-                ("procname", NAME),
-                ("owner", OWNER),
-                ("procid", "int"),
-                ("specificname", NAME),
-                ("mode", FLAG),
-                ("isproc", FLAG),
-                ("numargs", "int"),
-                ("retsize", "int"),
+                ("langid", "int"),
+                ("langname", "char(30)"),
+                ("langinitfunc", NAME),
+                ("langpath", "char(255)"),
+                ("langclass", "char(18)"),
             ]),
-            rows: vec![],
+            rows: vec![vec!["2".into(), "'spl'".into(), "''".into(), "''".into(), "''".into()]],
         },
-        _ => return None,
+        "syscolauth" => syscolauth(catalog),
+        "sysinherits" => Table {
+            columns: columns(&[("child", "int"), ("parent", "int"), ("class", FLAG)]),
+            rows: relations(catalog)
+                .flat_map(|r| r.inheritance.parents.iter().map(move |parent| (r.oid, *parent)))
+                .map(|(child, parent)| vec![child.to_string(), parent.to_string(), "'t'".into()])
+                .collect(),
+        },
+        "syscoldepend" => Table {
+            columns: columns(&[("constrid", "int"), ("tabid", "int"), ("colno", "smallint")]),
+            rows: constraints(catalog)
+                .filter(|(_, c)| matches!(c.kind, ConstraintKind::Check { .. }))
+                .flat_map(|(r, c)| c.columns.iter().map(move |attnum| (r, c, *attnum)))
+                .map(|(r, c, attnum)| vec![c.oid.to_string(), r.oid.to_string(), column_number(r, attnum).to_string()])
+                .collect(),
+        },
+        // nothing of these kinds can be made
+        name => {
+            if let Some(table) = super::system_routines::table(name, catalog) {
+                return Some(table);
+            }
+            let (_, list) = EMPTY.iter().find(|(n, _)| *n == name)?;
+            Table { columns: columns(list), rows: vec![] }
+        }
     })
+}
+
+/// Tables of what cannot be here, so that they have no rows.
+const EMPTY: [(&str, &[(&str, &str)]); 22] = [
+    ("sysviolations", &[("targettid", "int"), ("viotid", "int"), ("diatid", "int"), ("maxrows", "int")]),
+    (
+        "sysfragments",
+        &[
+            ("fragtype", FLAG),
+            ("tabid", "int"),
+            ("indexname", NAME),
+            ("colno", "int"),
+            ("partn", "int"),
+            ("strategy", FLAG),
+            ("dbspace", NAME),
+            ("evalpos", "int"),
+            ("exprtext", "text"),
+        ],
+    ),
+    (
+        "sysfragauth",
+        &[("grantor", OWNER), ("grantee", OWNER), ("tabid", "int"), ("fragment", NAME), ("fragauth", "char(6)")],
+    ),
+    ("sysopclstr", &[("owner", OWNER), ("clstrname", NAME), ("clstrsize", "int"), ("tabid", "int")]),
+    ("sysopclasses", &[("opclassname", NAME), ("owner", OWNER), ("amid", "int"), ("opclassid", "int")]),
+    (
+        "syserrors",
+        &[
+            ("sqlstate", "char(5)"),
+            ("locale", "char(36)"),
+            ("level", "smallint"),
+            ("seqno", "smallint"),
+            ("message", "varchar(255)"),
+        ],
+    ),
+    (
+        "systracemsgs",
+        &[("name", NAME), ("msgid", "int"), ("locale", "char(36)"), ("seqno", "smallint"), ("message", "varchar(255)")],
+    ),
+    ("systraceclasses", &[("name", "char(18)"), ("classid", "int")]),
+    (
+        "sysprocplan",
+        &[
+            ("procid", "int"),
+            ("planid", "int"),
+            ("datakey", FLAG),
+            ("seqno", "int"),
+            ("created", "date"),
+            ("data", "char(256)"),
+        ],
+    ),
+    ("sysxtdtypeauth", &[("grantor", OWNER), ("grantee", OWNER), ("type", "int"), ("auth", "char(2)")]),
+    ("sysexternal", &[("tabid", "int"), ("fmttype", FLAG)]),
+    ("sysextcols", &[("tabid", "int"), ("colno", "smallint"), ("exttype", "smallint")]),
+    ("sysams", &[("am_name", NAME), ("am_owner", OWNER), ("am_id", "int"), ("am_type", FLAG)]),
+    ("syssecpolicies", &[("secpolicyname", NAME), ("secpolicyid", "int")]),
+    ("sysextdfiles", &[("tabid", "int"), ("dfentry", "char(152)")]),
+    ("sysprocauth", &[("grantor", OWNER), ("grantee", OWNER), ("procid", "int"), ("procauth", FLAG)]),
+    (
+        "sysdistrib",
+        &[("tabid", "int"), ("colno", "smallint"), ("seqno", "int"), ("constructed", "date"), ("mode", FLAG)],
+    ),
+    (
+        "syscasts",
+        &[
+            ("owner", OWNER),
+            ("argument_type", "smallint"),
+            ("argument_xid", "int"),
+            ("result_type", "smallint"),
+            ("result_xid", "int"),
+            ("routine_name", NAME),
+            ("class", FLAG),
+        ],
+    ),
+    ("sysblobs", &[("spacename", NAME), ("type", FLAG), ("tabid", "int"), ("colno", "smallint")]),
+    ("syslangauth", &[("grantor", OWNER), ("grantee", OWNER), ("langid", "int"), ("langauth", FLAG)]),
+    ("sysaggregates", &[("name", NAME), ("owner", OWNER), ("aggid", "int")]),
+    (
+        "syscolattribs",
+        &[("tabid", "int"), ("colno", "smallint"), ("extentsize", "int"), ("flags", "int"), ("sbspace", NAME)],
+    ),
+];
+
+/// Who may do what with single columns.
+fn syscolauth(catalog: &Catalog) -> Table {
+    use pgsqlite_sql::acl::privilege;
+    let mut rows = Vec::new();
+    for r in relations(catalog) {
+        work::visit();
+        for (i, c) in r.live_columns().enumerate() {
+            work::visit();
+            for item in c.acl.iter().flatten() {
+                work::visit();
+                let (Some(grantor), Some(grantee)) = (grantee(catalog, item.grantor), grantee(catalog, item.grantee))
+                else {
+                    continue;
+                };
+                let letters = [(privilege::SELECT, 's'), (privilege::UPDATE, 'u'), (privilege::REFERENCES, 'r')];
+                let auth: String = letters.iter().map(|(bit, c)| letter(item, *bit, *c)).collect();
+                let mut row = vec![literal(&grantor), literal(&grantee), r.oid.to_string()];
+                row.extend([(i + 1).to_string(), literal(&auth)]);
+                rows.push(row);
+            }
+        }
+    }
+    let columns = columns(&[
+        ("grantor", OWNER),
+        ("grantee", OWNER),
+        ("tabid", "int"),
+        ("colno", "smallint"),
+        ("colauth", "char(3)"),
+    ]);
+    Table { columns, rows }
+}
+
+fn grantee(catalog: &Catalog, role: u32) -> Option<String> {
+    match role {
+        pgsqlite_sql::acl::PUBLIC_ROLE => Some("public".to_string()),
+        role => catalog.role_name(role).map(String::from),
+    }
+}
+
+/// The letter of a privilege: it is large where the grantee may grant on.
+fn letter(item: &pgsqlite_sql::acl::AclItem, bit: u32, letter: char) -> char {
+    match (item.privileges & bit != 0, item.grant_options & bit != 0) {
+        (_, true) => letter.to_ascii_uppercase(),
+        (true, _) => letter,
+        _ => '-',
+    }
+}
+
+/// Who may do what with a table: the letters of `tabauth` are large where the grantee may grant on.
+fn systabauth(catalog: &Catalog) -> Table {
+    use pgsqlite_sql::acl::{default_acl, privilege, AclObject};
+    let mut rows = Vec::new();
+    for r in relations(catalog) {
+        work::visit();
+        let own;
+        let items = match &r.acl {
+            Some(items) => items,
+            None => {
+                own = default_acl(AclObject::of_relation(r), r.owner);
+                &own
+            }
+        };
+        for item in items {
+            work::visit();
+            let (Some(grantor), Some(grantee)) = (grantee(catalog, item.grantor), grantee(catalog, item.grantee))
+            else {
+                continue;
+            };
+            let letter = |bit, c| letter(item, bit, c);
+            // select, update, column privileges, insert, delete, index, alter, references, under
+            let auth: String = [
+                letter(privilege::SELECT, 's'),
+                letter(privilege::UPDATE, 'u'),
+                '-',
+                letter(privilege::INSERT, 'i'),
+                letter(privilege::DELETE, 'd'),
+                '-',
+                '-',
+                letter(privilege::REFERENCES, 'r'),
+                '-',
+            ]
+            .iter()
+            .collect();
+            rows.push(vec![literal(&grantor), literal(&grantee), r.oid.to_string(), literal(&auth)]);
+        }
+    }
+    Table {
+        columns: columns(&[("grantor", OWNER), ("grantee", OWNER), ("tabid", "int"), ("tabauth", "char(9)")]),
+        rows,
+    }
 }
 
 // --- what is told of --------------------------------------------------------------------------------------------------------
@@ -446,9 +696,11 @@ fn systables(environment: &Environment) -> Table {
         TABLES.iter().enumerate().map(|(i, name)| row(name, informix(), i as u32 + 1, [0; 3], "T", "")).collect();
     let site = environment.codeset.site();
     for (i, name) in [" GL_COLLATE", " GL_CTYPE", " VERSION"].into_iter().enumerate() {
+        work::visit();
         rows.push(row(name, informix(), 90 + i as u32, [0; 3], "", site));
     }
     for r in relations(catalog) {
+        work::visit();
         let kind = match r.kind {
             RelationKind::Table => "T",
             RelationKind::Sequence(_) => "Q",
@@ -457,6 +709,10 @@ fn systables(environment: &Environment) -> Table {
         let width: usize = r.live_columns().filter_map(|c| Type::of_column(catalog, c)).map(Type::width).sum();
         let counts = [width, r.live_columns().count(), catalog.indexes_of(r.oid).count()];
         rows.push(row(&r.name, owner(catalog, r), r.oid, counts, kind, ""));
+    }
+    for (r, name, _) in super::synonyms::all(catalog) {
+        work::visit();
+        rows.push(row(&name, informix(), r.function.oid, [0; 3], "S", ""));
     }
     Table { columns, rows }
 }
@@ -477,7 +733,9 @@ fn syscolumns(catalog: &Catalog) -> Table {
     ]);
     let mut rows = Vec::new();
     for r in relations(catalog) {
+        work::visit();
         for (i, c) in r.live_columns().enumerate() {
+            work::visit();
             // what Informix has no type for cannot be read, but is there
             let ty = Type::of_column(catalog, c).unwrap_or(Type::LVarChar(crate::values::types::LVARCHAR));
             let field = ty.field(String::new(), false);
@@ -508,6 +766,7 @@ fn sysindexes(catalog: &Catalog) -> Table {
     };
     let mut rows = Vec::new();
     for (r, relation, index) in indexes(catalog) {
+        work::visit();
         let parts = index.columns.iter().map(|c| match &c.key {
             KeyPart::Column(attnum) if c.descending => -(column_number(r, *attnum) as i64),
             KeyPart::Column(attnum) => column_number(r, *attnum) as i64,
@@ -516,6 +775,7 @@ fn sysindexes(catalog: &Catalog) -> Table {
         rows.push(row(&relation.name, r, index.unique, parts.collect()));
     }
     for (r, c) in constraints(catalog) {
+        work::visit();
         let own = matches!(c.kind, ConstraintKind::ForeignKey { .. }) || catalog.relation(c.index).is_none();
         if let (true, Some(name)) = (own, index_name(catalog, c)) {
             let unique = !matches!(c.kind, ConstraintKind::ForeignKey { .. });
@@ -523,6 +783,29 @@ fn sysindexes(catalog: &Catalog) -> Table {
         }
     }
     Table { columns: names, rows }
+}
+
+/// What `sysindexes` is a view of: the columns of an index are in one text, each with its operator class.
+fn sysindices(catalog: &Catalog) -> Table {
+    let whole = sysindexes(catalog);
+    let place = |name: &str| whole.columns.iter().position(|(n, _)| n == name).unwrap_or(0);
+    let (first, levels) = (place("part1"), place("levels"));
+    let mut columns: Vec<_> = whole.columns[..first].to_vec();
+    columns.extend_from_slice(&whole.columns[levels..]);
+    columns.push(("indexkeys".into(), "varchar(2048)"));
+    let rows = whole
+        .rows
+        .iter()
+        .map(|row| {
+            let parts = row[first..levels].iter().filter(|part| *part != "0");
+            let keys: Vec<String> = parts.map(|part| format!("{part} [1]")).collect();
+            let mut out = row[..first].to_vec();
+            out.extend_from_slice(&row[levels..]);
+            out.push(literal(&keys.join(", ")));
+            out
+        })
+        .collect();
+    Table { columns, rows }
 }
 
 /// `CASE coltype …` over type numbers. Its own names are such that they hide nothing of the query around.

@@ -5,6 +5,7 @@ use super::print::{ident, idents, Printer, Scope};
 use super::Parse;
 use crate::errors::Failure;
 use crate::values::types::{Type, SCHEMA};
+use pgsqlite_types::work;
 
 impl Printer<'_> {
     /// The statement's number and what to run.
@@ -14,9 +15,11 @@ impl Printer<'_> {
                 let mut before = Vec::new();
                 let mut parts = Vec::new();
                 for column in columns {
+                    work::visit();
                     parts.push(self.column_definition(column, columns, &mut before)?);
                 }
                 for constraint in constraints {
+                    work::visit();
                     parts.push(self.constraint(constraint, columns)?);
                 }
                 let what = if *temporary { "TEMPORARY TABLE" } else { "TABLE" };
@@ -52,6 +55,10 @@ impl Printer<'_> {
                 let check = if *check_option { " WITH CHECK OPTION" } else { "" };
                 (40, vec![format!("CREATE VIEW {}{columns} AS {query}{check}", self.new_name(name)?)])
             }
+            // a synonym is not dropped as what it means
+            Statement::Drop { name, .. } if self.relation_itself(name).is_none() && self.of_synonym(name).is_some() => {
+                return Err(Failure::new(-206, -111, name.name.clone()));
+            }
             Statement::Drop { kind, name, if_exists, cascade } => {
                 let if_exists = if *if_exists { "IF EXISTS " } else { "" };
                 // Informix has no other answer to a missing table than this one
@@ -78,6 +85,7 @@ impl Printer<'_> {
             Statement::AlterTable { table, alterations } => {
                 let mut out = Vec::new();
                 for alteration in alterations {
+                    work::visit();
                     self.alteration(table, alteration, &mut out)?;
                 }
                 (20, out)
@@ -127,15 +135,31 @@ impl Printer<'_> {
                 let level = level.to_uppercase();
                 (48, vec![format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}")])
             }
-            Statement::LockWait(seconds) => {
-                // PostgreSQL's 0 means to wait for ever
-                let limit = match seconds {
-                    None => "0".to_string(),
-                    Some(0) => "1ms".into(),
-                    Some(n) => format!("{n}s"),
-                };
-                (47, vec![format!("SET lock_timeout = '{limit}'")])
+            Statement::CreateRoutine(routine) => (0, self.create_routine(routine)?.into_iter().collect()),
+            Statement::DropRoutine { name, types, if_exists } => {
+                let drop = self.drop_routine(name, types.as_deref(), *if_exists)?;
+                (0, drop.map(|routine| format!("DROP {routine}")).into_iter().collect())
             }
+            Statement::GrantExecute { revoke, name, to, option } => {
+                let routine = self.granted_routine(name)?;
+                let names: Vec<String> =
+                    to.iter().map(|n| if n == "public" { "PUBLIC".into() } else { ident(n) }).collect();
+                let sql = format!(
+                    "{} EXECUTE ON {routine} {} {}{}",
+                    if *revoke { "REVOKE" } else { "GRANT" },
+                    if *revoke { "FROM" } else { "TO" },
+                    names.join(", "),
+                    if *option { " WITH GRANT OPTION" } else { "" }
+                );
+                (if *revoke { 19 } else { 18 }, vec![sql])
+            }
+            Statement::CreateSynonym { name, target, if_not_exists } => {
+                (0, self.create_synonym(name, target, *if_not_exists)?)
+            }
+            Statement::DropSynonym { name, if_exists } => (0, self.drop_synonym(name, *if_exists)?),
+            Statement::CreateTrigger(trigger) => (0, self.create_trigger(trigger)?),
+            Statement::DropTrigger { name, if_exists } => (0, self.drop_trigger(name, *if_exists)?),
+            Statement::Verbatim(sql) => (0, vec![sql.clone()]),
             _ => return Err(Failure::internal("not a utility statement")),
         })
     }
@@ -143,6 +167,10 @@ impl Printer<'_> {
     /// The name of something that is to be made: in `public`, or in the schema of its owner, which is made with the first such thing.
     pub(super) fn new_name(&mut self, name: &Name) -> Parse<String> {
         let plain = Name { database: name.database.clone(), owner: name.owner.clone(), name: name.name.clone() };
+        // the name of a synonym is taken
+        if self.relation_itself(&plain).is_none() && self.of_synonym(&plain).is_some() {
+            return Err(Failure::new(-310, 0, plain.name));
+        }
         match (&plain.owner, self.relation(&plain)) {
             // a temporary table of the same name is another one
             (None, _) => {
@@ -178,6 +206,7 @@ impl Printer<'_> {
             out += &format!(" DEFAULT {}", self.assigned(default, Some(column.ty))?);
         }
         for constraint in &column.constraints {
+            work::visit();
             out += &format!(" {}", self.constraint(constraint, all)?);
         }
         Ok(out)
@@ -202,6 +231,7 @@ impl Printer<'_> {
         if schema.is_none_or(|s| catalog.type_in(s, &domain).is_none()) {
             let check = match ty {
                 Type::DateTime(q) => q.check().map_or(String::new(), |check| format!(" CHECK ({check})")),
+                Type::Interval(q) => format!(" CHECK ({})", q.interval_check()),
                 _ => String::new(),
             };
             let create = format!("CREATE DOMAIN {name} AS {}{check}", ty.storage());
@@ -295,5 +325,6 @@ impl Printer<'_> {
 /// The columns of a table that is being made.
 fn scope_of(columns: &[ColumnDefinition]) -> Scope {
     let names = columns.iter().map(|c| c.name.clone()).collect();
-    Scope { alias: String::new(), relation: None, columns: Some(names) }
+    let query = Some(columns.iter().map(|c| (Some(c.name.clone()), Some(c.ty))).collect());
+    Scope { alias: String::new(), relation: None, columns: Some(names), query }
 }

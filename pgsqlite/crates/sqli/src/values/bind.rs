@@ -4,6 +4,7 @@ use super::base100::{is_null, Base100};
 use super::codeset::CodeSet;
 use super::complex::{self, Kind};
 use super::complex_bytes;
+use super::dates::DateForm;
 use super::qualifier::{self, Qualifier};
 use super::types::Type;
 use crate::errors::Failure;
@@ -14,7 +15,12 @@ use pgsqlite_types::datetime::calendar::civil;
 /// A bound value; None: NULL. `target` is the Informix type of what takes it, where that is known: texts of DATETIME and INTERVAL are
 /// read by its qualifier. Blobs are taken from `blobs` in order.
 /// Errors: -1213 … -1267 for what is not a value of its type.
-pub fn text(value: &Value, target: Option<Type>, codeset: CodeSet) -> Result<Option<Vec<u8>>, Failure> {
+pub fn text(
+    value: &Value,
+    target: Option<Type>,
+    codeset: CodeSet,
+    dates: &DateForm,
+) -> Result<Option<Vec<u8>>, Failure> {
     Ok(Some(match value {
         Value::Null => return Ok(None),
         Value::Text(bytes) => {
@@ -28,7 +34,12 @@ pub fn text(value: &Value, target: Option<Type>, codeset: CodeSet) -> Result<Opt
         Value::Date(days) => {
             let days = days.checked_sub(36525).filter(|d| (-730_119..=2_921_939).contains(d));
             let (year, month, day) = civil(days.ok_or(Failure::new(-1218, 0, ""))?);
-            format!("{year:04}-{month:02}-{day:02}").into_bytes()
+            let iso = format!("{year:04}-{month:02}-{day:02}");
+            match target {
+                Some(t) if t.is_character() => dates.write(&iso),
+                _ => iso,
+            }
+            .into_bytes()
         }
         Value::Decimal(bytes) if is_null(bytes) => return Ok(None),
         Value::Decimal(bytes) => Base100::decode(bytes).ok_or(Failure::new(-1226, 0, ""))?.to_decimal().into_bytes(),
@@ -37,15 +48,20 @@ pub fn text(value: &Value, target: Option<Type>, codeset: CodeSet) -> Result<Opt
             let q = Qualifier::decode(*encoded).ok_or(Failure::new(-1262, 0, ""))?;
             let text = datetime(q, bytes)?;
             match target {
-                // what lies before its first field does not count
-                Some(Type::DateTime(t)) if t.is_partial() && t != q => narrowed(&text, q, t)?,
+                Some(Type::DateTime(t)) if t != q => fitted(&text, q, t)?,
+                Some(t) if t.is_character() => characters(&text, q),
                 _ => text,
             }
             .into_bytes()
         }
         Value::Interval(encoded, bytes) => {
             let q = Qualifier::decode(*encoded).ok_or(Failure::new(-1262, 0, ""))?;
-            interval(q, bytes)?.into_bytes()
+            let kept = match target {
+                Some(Type::Interval(t)) if t != q => interval_fits(q, t)?,
+                Some(t) if t.is_character() => return Err(Failure::refused("an INTERVAL as characters")),
+                _ => None,
+            };
+            interval(q, bytes, kept)?.into_bytes()
         }
         Value::Blob { .. } => return Err(Failure::internal("a blob is bound with its content")),
         Value::Opaque { type_name, bytes } if is_complex(type_name) => match target {
@@ -75,6 +91,8 @@ pub fn of_text(text: String, target: Option<Type>) -> Result<String, Failure> {
     Ok(match target {
         // no cast from characters to large objects
         Some(Type::Blob | Type::Clob) => return Err(Failure::new(-9634, 0, "char")),
+        // bytes are no characters
+        Some(Type::Byte) => return Err(Failure::new(-617, 0, "")),
         Some(Type::DateTime(q)) => datetime_text(&text, q)?,
         Some(Type::Interval(q)) => interval_text(&text, q)?,
         // what stands for a number may have blanks around it
@@ -108,11 +126,13 @@ fn pairs(number: &Base100, before: usize) -> Result<(Vec<u64>, Vec<u64>), Failur
     Ok((all, fraction))
 }
 
-fn fraction(pairs: &[u64]) -> String {
-    if pairs.is_empty() {
+/// Digits behind a second: those that the qualifier has, of pairs that may have one more.
+fn fraction(pairs: &[u64], q: Qualifier) -> String {
+    if pairs.is_empty() || q.fraction() == 0 {
         return String::new();
     }
-    pairs.iter().fold(".".to_string(), |text, p| text + &format!("{p:02}"))
+    let digits = pairs.iter().fold(String::new(), |text, p| text + &format!("{p:02}"));
+    format!(".{}", &digits[..digits.len().min(q.fraction() as usize)])
 }
 
 /// A DATETIME in ISO form: a timestamp if it begins with YEAR (missing fields are those of the first moment), a time if with HOUR.
@@ -133,16 +153,48 @@ fn datetime(q: Qualifier, bytes: &[u8]) -> Result<String, Failure> {
                 p[4],
                 p[5],
                 p[6],
-                fraction(&rest)
+                fraction(&rest, q)
             ))
         }
         _ => {
             let missing = (q.from - qualifier::HOUR) as usize / 2;
             let (mut p, rest) = pairs(&number, 3 - missing)?;
             p.splice(..0, [0, 0, 0][..missing].iter().copied());
-            Ok(format!("{:02}:{:02}:{:02}{}", p[0], p[1], p[2], fraction(&rest)))
+            Ok(format!("{:02}:{:02}:{:02}{}", p[0], p[1], p[2], fraction(&rest, q)))
         }
     }
+}
+
+/// A DATETIME `from`, as [`datetime`] gives it, as a value of `to`: what lies behind its last field is cut, as in a literal.
+/// Errors: -1261, and where fields of the present moment would have to stand before its first field.
+fn fitted(text: &str, from: Qualifier, to: Qualifier) -> Result<String, Failure> {
+    if to.is_partial() {
+        // what lies before its first field does not count
+        return narrowed(text, from, to);
+    }
+    if to.from < from.from {
+        return Err(Failure::refused(format!(
+            "a {} for a {}",
+            from.type_name(false).to_uppercase(),
+            to.type_name(false).to_uppercase()
+        )));
+    }
+    let found = fields(text).ok_or(Failure::new(-1262, 0, ""))?;
+    let first = if from.is_timestamp() { qualifier::YEAR } else { qualifier::HOUR };
+    datetime_of(found.iter().map(|(_, digits)| digits.as_str()), first, to)
+}
+
+/// A DATETIME, as [`datetime`] gives it, with the fields that it has.
+fn characters(text: &str, q: Qualifier) -> String {
+    let place = |field: u8| [0, 5, 8, 11, 14, 17, 20][(field as usize / 2).min(6)];
+    let shift = if q.is_timestamp() { 0 } else { place(qualifier::HOUR) };
+    let end = match q.fraction() {
+        0 => [4, 7, 10, 13, 16, 19][(q.to as usize / 2).min(5)],
+        digits => place(qualifier::FRACTION) + digits as usize,
+    };
+    // the fraction has pairs of digits, and may have none
+    let padded = if text.contains('.') { format!("{text}000000") } else { format!("{text}.000000") };
+    padded[place(q.from) - shift..end - shift].to_string()
 }
 
 /// The fields of `to` out of the text of a DATETIME `from`, as [`datetime`] gives it. Errors: -1261 if it has not all of them.
@@ -155,8 +207,17 @@ fn narrowed(text: &str, from: Qualifier, to: Qualifier) -> Result<String, Failur
     datetime_of(found.iter().map(|(_, digits)| digits.as_str()), first, to)
 }
 
-/// An INTERVAL as PostgreSQL reads it.
-fn interval(q: Qualifier, bytes: &[u8]) -> Result<String, Failure> {
+/// Whether an INTERVAL `from` is one of `to`, and what `to` keeps of it. Errors: -1268 for one of the other class.
+fn interval_fits(from: Qualifier, to: Qualifier) -> Result<Option<Qualifier>, Failure> {
+    match from.is_year_month() == to.is_year_month() {
+        true => Ok(Some(to)),
+        false => Err(Failure::new(-1268, 0, "")),
+    }
+}
+
+/// An INTERVAL as PostgreSQL reads it. `kept`: what lies behind its last field is cut.
+/// Errors: -1265 if the first field has more digits than that of `kept`.
+fn interval(q: Qualifier, bytes: &[u8], kept: Option<Qualifier>) -> Result<String, Failure> {
     let number = Base100::decode(bytes).ok_or(Failure::new(-1262, 0, ""))?;
     let sign = if number.negative { "-" } else { "" };
     // the first field may take five pairs
@@ -168,12 +229,19 @@ fn interval(q: Qualifier, bytes: &[u8]) -> Result<String, Failure> {
     let unit =
         |field: u8| ["years", "months", "days", "hours", "minutes", "seconds", "seconds"][(field / 2).min(6) as usize];
     let mut out = Vec::new();
-    let mut put = |n: u64, field: u8, fraction: String| {
+    let last = kept.map_or(15, |k| k.to);
+    let mut put = |n: u64, field: u8, mut fraction: String| {
+        if field > last {
+            return;
+        }
+        fraction.truncate(1 + last.saturating_sub(qualifier::SECOND) as usize);
+        let fraction = if fraction == "." { "" } else { fraction.as_str() };
         if n > 0 || !fraction.is_empty() || out.is_empty() {
             out.push(format!("{sign}{n}{fraction} {}", unit(field)));
         }
     };
-    let rest = fraction(&rest);
+    let rest = fraction(&rest, q);
+    let mut first = q.from;
     if q.from >= qualifier::SECOND {
         put(lead, qualifier::SECOND, rest);
     } else {
@@ -183,6 +251,17 @@ fn interval(q: Qualifier, bytes: &[u8]) -> Result<String, Failure> {
             let behind = if field == qualifier::SECOND { rest.clone() } else { String::new() };
             put(*n, field, behind);
         }
+    }
+    if let Some(kept) = kept {
+        first = first.min(qualifier::SECOND);
+        // digits of the first field, counted in its own unit
+        let widest = 10u64.saturating_pow(kept.precision.into());
+        if first == kept.from && lead >= widest {
+            return Err(Failure::new(-1265, 0, ""));
+        }
+    }
+    if out.is_empty() {
+        out.push(format!("0 {}", unit(q.from)));
     }
     Ok(out.join(" "))
 }
@@ -396,7 +475,7 @@ mod tests {
     use super::*;
 
     fn bound(value: Value, target: Option<Type>) -> String {
-        String::from_utf8(text(&value, target, CodeSet::Latin1).unwrap().unwrap()).unwrap()
+        String::from_utf8(text(&value, target, CodeSet::Latin1, &DateForm::iso()).unwrap().unwrap()).unwrap()
     }
 
     #[test]
@@ -413,7 +492,7 @@ mod tests {
             (Value::DateTime(0x066a, b("c2040500")), "00:04:05"),
             (Value::DateTime(0x0804, b("c7141a0102")), "2026-01-02 00:00:00"),
             (Value::DateTime(0x0424, b("c50506")), "2000-05-06 00:00:00"),
-            (Value::DateTime(0x05cf, b("be0a0000")), "00:00:00.000010"),
+            (Value::DateTime(0x05cf, b("be0a0000")), "00:00:00.00001"),
             // not normalized, as a client sends it
             (Value::Interval(0x144f, b("c80000000003040506000000")), "3 days 4 hours 5 minutes 6 seconds"),
             (Value::Interval(0x0b02, b("ca000000000206")), "2 years 6 months"),
@@ -423,8 +502,9 @@ mod tests {
         }
         let day = Type::DateTime(Qualifier::datetime(qualifier::MONTH, qualifier::DAY));
         assert_eq!(bound(Value::DateTime(0x0e0a, b("c7141a05040c1e2d")), Some(day)), "2000-05-04 00:00:00");
-        assert_eq!(text(&Value::DateTime(0x066a, b("c2040500")), Some(day), CodeSet::Utf8).unwrap_err().sqlcode, -1261);
-        assert_eq!(text(&Value::Decimal(vec![0, 0]), None, CodeSet::Utf8).unwrap(), None);
+        let read = |value, target| text(&value, target, CodeSet::Utf8, &DateForm::iso());
+        assert_eq!(read(Value::DateTime(0x066a, b("c2040500")), Some(day)).unwrap_err().sqlcode, -1261);
+        assert_eq!(read(Value::Decimal(vec![0, 0]), None).unwrap(), None);
     }
 
     #[test]

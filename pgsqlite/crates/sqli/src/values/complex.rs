@@ -59,24 +59,31 @@ pub struct Node {
 
 /// The longest name of a PostgreSQL type in bytes.
 const LONGEST_NAME: usize = 63;
-/// Types are kept for the life of the process, so there are not more of them than this.
-const MOST: usize = 1 << 16;
+/// Types are kept for the life of the process, so their names have not more bytes together than this.
+const MOST: usize = 8 << 20;
+
+/// The types that were met, by name, and the bytes of their names.
+#[derive(Default)]
+struct Kept {
+    types: HashMap<String, Vec<&'static Complex>>,
+    bytes: usize,
+}
 
 /// The one copy of a type (which lets [`Type`] be a small value). Errors: there are too many.
 pub fn kept(complex: Complex) -> Result<&'static Complex, Failure> {
-    static KEPT: LazyLock<Mutex<HashMap<String, Vec<&'static Complex>>>> = LazyLock::new(Mutex::default);
+    static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
     let mut all = KEPT.lock().map_err(|_| Failure::internal("the types of collections are lost"))?;
-    let too_many = all.len() >= MOST;
+    let name = complex.name();
     // different types may be written alike, if the name of a field is odd enough
-    let alike = all.entry(complex.name()).or_default();
-    if let Some(found) = alike.iter().find(|c| ***c == complex) {
+    if let Some(found) = all.types.get(&name).and_then(|alike| alike.iter().find(|c| ***c == complex)) {
         return Ok(found);
     }
-    if too_many {
+    if all.bytes + name.len() > MOST {
         return Err(Failure::text("too many types of collections and rows"));
     }
+    all.bytes += name.len();
     let new: &'static Complex = Box::leak(Box::new(complex));
-    alike.push(new);
+    all.types.entry(name).or_default().push(new);
     Ok(new)
 }
 

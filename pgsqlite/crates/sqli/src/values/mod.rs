@@ -11,6 +11,7 @@ pub mod bind;
 pub mod codeset;
 pub mod complex;
 pub mod complex_bytes;
+pub mod dates;
 pub mod encode;
 pub mod qualifier;
 pub mod types;

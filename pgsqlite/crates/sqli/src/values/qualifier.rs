@@ -97,7 +97,7 @@ impl Qualifier {
         self.from != YEAR && self.from != HOUR
     }
 
-    /// What values of a partial DATETIME must keep to, so that fields that they have not stay what they are.
+    /// The condition of a CHECK that keeps the fields which a partial DATETIME does not have at their fixed values.
     pub fn check(self) -> Option<&'static str> {
         Some(match self.from {
             MONTH => "VALUE >= '2000-01-01' AND VALUE < '2001-01-01'",
@@ -107,6 +107,21 @@ impl Qualifier {
             FRACTION => "VALUE < '00:00:01'",
             _ => return None,
         })
+    }
+
+    /// What values of an INTERVAL must keep to: fields of its class, and as many digits as the first field has.
+    pub fn interval_check(self) -> String {
+        let class = match self.is_year_month() {
+            true => "date_trunc('month', VALUE) = VALUE",
+            false => "date_trunc('month', VALUE) = '0 months'",
+        };
+        let limit = match self.from {
+            // more years than an interval can have
+            YEAR if self.precision >= 9 => return class.into(),
+            FRACTION => "1 second".to_string(),
+            from => format!("{} {}s", 10u64.pow(self.precision.into()), name(from)),
+        };
+        format!("{class} AND VALUE < '{limit}' AND VALUE > '-{limit}'")
     }
 
     /// Whether it is of the class YEAR TO MONTH.

@@ -357,6 +357,8 @@ impl Type {
             Type::Blob => (10, "blob".into()),
             Type::Clob => (11, "clob".into()),
             // its number is the catalog's to say
+            // (a row's is written so)
+            Type::Complex(Complex::Row(_)) => (0, self.name().replacen("row(", "ROW(", 1).into()),
             Type::Complex(complex) => (0, complex.name().into()),
             _ => (0, "".into()),
         };

@@ -70,7 +70,7 @@ pub enum Message {
         parameters: usize,
         text: Vec<u8>,
     },
-    CursorName,
+    CursorName(Vec<u8>),
     Id(i16),
     Bind(Vec<Value>),
     BlobBind(usize),
@@ -145,10 +145,7 @@ fn message(c: &mut Cursor) -> Read<Message> {
             let parameters = c.count("the number of parameters")?;
             Message::Prepare { parameters, text: c.char4()?.to_vec() }
         }
-        code::CURNAME => {
-            c.char()?;
-            Message::CursorName
-        }
+        code::CURNAME => Message::CursorName(c.char()?.to_vec()),
         code::ID => Message::Id(c.short()?),
         code::BIND => {
             let count = c.count("the number of bound values")?;

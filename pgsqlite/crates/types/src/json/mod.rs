@@ -34,7 +34,10 @@ impl Json {
     pub fn object(pairs: Vec<(String, Json)>) -> Json {
         let mut pairs = pairs;
         // Stable, so that equal keys stay in the order they came in.
-        pairs.sort_by(|a, b| key_order(&a.0, &b.0));
+        pairs.sort_by(|a, b| {
+            crate::work::pulse(1 + a.0.len() / 32);
+            key_order(&a.0, &b.0)
+        });
         let mut unique: Vec<(String, Json)> = Vec::with_capacity(pairs.len());
         for pair in pairs {
             match unique.last_mut() {

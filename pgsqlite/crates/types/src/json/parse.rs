@@ -210,6 +210,9 @@ impl<'a> Parser<'a> {
         let mut high: Option<u32> = None;
         const LONELY: &str = "Unicode low surrogate must follow a high surrogate.";
         loop {
+            if (i - self.start) & 0xffff == 0xffff {
+                work::tick(0x2000)?;
+            }
             let b = match self.at(i) {
                 None => {
                     self.end = i;
@@ -347,7 +350,7 @@ impl<'a> Parser<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Json> {
-        work::tick(4)?;
+        work::tick(4 + (self.end - self.start) / 8)?;
         if depth > MAX_DEPTH {
             return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").hint(
                 "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), \
@@ -400,6 +403,7 @@ impl<'a> Parser<'a> {
                 if self.token != Token::String {
                     return Err(self.expected("string"));
                 }
+                work::tick((self.end - self.start) / 8)?;
                 let key = std::mem::take(&mut self.string);
                 self.advance()?;
                 if self.token != Token::Mark(b':') {

@@ -1,8 +1,8 @@
 //! The operators of `numeric`: results and result scales are PostgreSQL's.
 
-use super::{pow10, Coefficient, Decimal, Numeric, MAX_DISPLAY_SCALE, MAX_SCALE, MIN_SIGNIFICANT};
-use crate::{PgError, Result, SqlState};
-use num_bigint::BigInt;
+use super::{announce, bits, pow10, Coefficient, Decimal, Numeric, MAX_DISPLAY_SCALE, MAX_SCALE, MIN_SIGNIFICANT};
+use crate::{work, PgError, Result, SqlState};
+use num_bigint::{BigInt, Sign};
 use num_integer::Integer;
 use num_traits::Signed;
 use std::cmp::Ordering;
@@ -14,12 +14,20 @@ pub(crate) fn division_by_zero() -> PgError {
 
 /// `n / d`, rounded half away from zero.
 pub(super) fn divide_rounded(n: &BigInt, d: &BigInt) -> BigInt {
+    announce(bits(n), bits(d));
     let (q, r) = n.div_rem(d);
     if r.abs() * 2 >= d.abs() {
         let up = BigInt::from(if n.is_negative() == d.is_negative() { 1 } else { -1 });
         return q + up;
     }
     q
+}
+
+/// The product of two big coefficients.
+fn product(a: &Coefficient, b: &Coefficient) -> BigInt {
+    let (a, b) = (a.big(), b.big());
+    announce(bits(&a), bits(&b));
+    a * b
 }
 
 fn divide_rounded_small(n: i128, d: i128) -> i128 {
@@ -149,7 +157,7 @@ impl Numeric {
                         return Ok(Numeric::small(product, scale as u16));
                     }
                 }
-                let product = a.coefficient.big() * b.coefficient.big();
+                let product = product(&a.coefficient, &b.coefficient);
                 if scale > MAX_SCALE {
                     let product = divide_rounded(&product, &pow10((scale - MAX_SCALE) as u64));
                     return Numeric::from_big(product, MAX_SCALE);
@@ -203,7 +211,9 @@ impl Numeric {
                     return Err(division_by_zero());
                 }
                 let scale = a.scale.max(b.scale);
-                Numeric::from_big(a.coefficient_at(scale) / b.coefficient_at(scale), 0)
+                let (a, b) = (a.coefficient_at(scale), b.coefficient_at(scale));
+                announce(bits(&a), bits(&b));
+                Numeric::from_big(a / b, 0)
             }
             _ => self.divide_special(other),
         }
@@ -224,7 +234,9 @@ impl Numeric {
                     return Err(division_by_zero());
                 }
                 let scale = a.scale.max(b.scale);
-                Numeric::from_big(a.coefficient_at(scale) % b.coefficient_at(scale), scale as i64)
+                let (a, b) = (a.coefficient_at(scale), b.coefficient_at(scale));
+                announce(bits(&a), bits(&b));
+                Numeric::from_big(a % b, scale as i64)
             }
             (a, _) => Ok(a.clone()),
         }
@@ -259,7 +271,7 @@ impl Numeric {
                 (Coefficient::Small(x), Coefficient::Small(y), Some(scale)) if x.checked_mul(*y).is_some() => {
                     Finite(Decimal { coefficient: Coefficient::Small(x * y), scale })
                 }
-                (x, y, Some(scale)) => Finite(Decimal { coefficient: Coefficient::from_big(x.big() * y.big()), scale }),
+                (x, y, Some(scale)) => Finite(Decimal { coefficient: Coefficient::from_big(product(x, y)), scale }),
                 // Two stored numbers have half as many digits each.
                 (_, _, None) => NaN,
             },
@@ -315,7 +327,10 @@ impl Numeric {
         let mut d = d.clone();
         let ten = BigInt::from(10);
         while d.scale > 0 {
-            crate::work::pulse(1);
+            crate::work::pulse(match &d.coefficient {
+                Coefficient::Small(_) => 1,
+                Coefficient::Big(c) => bits(c) / 64,
+            });
             let next = match &d.coefficient {
                 Coefficient::Small(c) if c % 10 == 0 => Coefficient::Small(c / 10),
                 Coefficient::Small(_) => break,
@@ -337,7 +352,7 @@ impl Numeric {
         match (self, other) {
             (Finite(a), Finite(b)) => {
                 let scale = a.scale.max(b.scale);
-                Numeric::from_big(a.coefficient_at(scale).gcd(&b.coefficient_at(scale)), scale as i64)
+                Numeric::from_big(common_divisor(a.coefficient_at(scale), b.coefficient_at(scale))?, scale as i64)
             }
             _ => Ok(NaN),
         }
@@ -347,7 +362,13 @@ impl Numeric {
         match (self, other) {
             (Finite(a), Finite(b)) => {
                 let scale = a.scale.max(b.scale);
-                Numeric::from_big(a.coefficient_at(scale).lcm(&b.coefficient_at(scale)), scale as i64)
+                let (a, b) = (a.coefficient_at(scale), b.coefficient_at(scale));
+                let divisor = common_divisor(a.clone(), b.clone())?;
+                if divisor.sign() == Sign::NoSign {
+                    return Numeric::from_big(divisor, scale as i64);
+                }
+                announce(bits(&a), bits(&b));
+                Numeric::from_big((a / divisor * b).abs(), scale as i64)
             }
             _ => Ok(NaN),
         }
@@ -381,6 +402,23 @@ impl Numeric {
         }
         Ok(Finite(d))
     }
+}
+
+/// The greatest common divisor, by Euclid's algorithm as long as the numbers are large: the library's own looks at no request.
+fn common_divisor(mut a: BigInt, mut b: BigInt) -> Result<BigInt> {
+    while bits(&a).min(bits(&b)) > 4096 {
+        work::tick(bits(&a) / 64 + bits(&b) / 64)?;
+        let rest = &a % &b;
+        (a, b) = (b, rest);
+    }
+    // one of them may still be large: it is divided once, which takes no longer than a step above
+    if bits(&b) > bits(&a) {
+        std::mem::swap(&mut a, &mut b);
+    }
+    if bits(&b) > 0 {
+        a %= &b;
+    }
+    Ok(a.gcd(&b))
 }
 
 /// `a / b` rounded to `scale` digits after the point.

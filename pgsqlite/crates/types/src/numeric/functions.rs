@@ -2,8 +2,8 @@
 //! PostgreSQL decides it; the digits are then computed in binary fixed point with guard bits and rounded once.
 
 use super::arith::divide_rounded;
-use super::{big_digits, overflow, pow10, Decimal, Numeric, MAX_DISPLAY_SCALE, MIN_SIGNIFICANT};
-use crate::{PgError, Result, SqlState};
+use super::{big_digits, bits, overflow, pow10, Decimal, Numeric, MAX_DISPLAY_SCALE, MIN_SIGNIFICANT};
+use crate::{work, PgError, Result, SqlState};
 use num_bigint::{BigInt, Sign};
 use num_traits::{Signed, ToPrimitive};
 use Numeric::{Finite, Infinity, NaN, NegInfinity};
@@ -289,7 +289,12 @@ impl Numeric {
         if n > 32_177 {
             return Err(overflow());
         }
-        Numeric::from_big((2..=n).fold(BigInt::from(1), |product, k| product * k), 0)
+        let mut product = BigInt::from(1);
+        for k in 2..=n {
+            work::tick(4 + bits(&product) / 256)?;
+            product *= k;
+        }
+        Numeric::from_big(product, 0)
     }
 }
 

@@ -52,7 +52,10 @@ impl Coefficient {
     pub(crate) fn big(&self) -> BigInt {
         match self {
             Coefficient::Small(v) => BigInt::from(*v),
-            Coefficient::Big(v) => v.clone(),
+            Coefficient::Big(v) => {
+                crate::work::pulse(v.bits() as usize / 256);
+                v.clone()
+            }
         }
     }
     pub(crate) fn from_big(v: BigInt) -> Coefficient {
@@ -96,11 +99,22 @@ pub(crate) fn big_digits(v: &BigInt) -> i64 {
     digits as i64
 }
 
+/// A product, quotient or conversion of big integers with so many bits is about to be computed, which no request can end.
+pub(crate) fn announce(bits: usize, other_bits: usize) {
+    crate::work::pulse((bits / 64 + 1).saturating_mul(other_bits / 64 + 1) / 8);
+}
+
+/// The bits of a big integer.
+pub(crate) fn bits(v: &BigInt) -> usize {
+    v.bits() as usize
+}
+
 /// 10^n.
 pub(crate) fn pow10(n: u64) -> BigInt {
     if n <= 38 {
         BigInt::from(10i128.pow(n as u32))
     } else {
+        announce(n as usize * 3, n as usize * 3);
         BigInt::from(10).pow(n as u32)
     }
 }
@@ -307,6 +321,8 @@ impl Decimal {
 
     /// The coefficient at a larger scale.
     pub(crate) fn coefficient_at(&self, scale: u16) -> BigInt {
-        self.coefficient.big() * pow10((scale - self.scale) as u64)
+        let (coefficient, factor) = (self.coefficient.big(), pow10((scale - self.scale) as u64));
+        announce(bits(&coefficient), bits(&factor));
+        coefficient * factor
     }
 }

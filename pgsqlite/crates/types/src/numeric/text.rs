@@ -78,7 +78,10 @@ impl Numeric {
                 let mut buffer = itoa::Buffer::new();
                 point(buffer.format(c.unsigned_abs()).as_bytes(), d.scale as usize, out);
             }
-            Coefficient::Big(c) => point(c.magnitude().to_string().as_bytes(), d.scale as usize, out),
+            Coefficient::Big(c) => {
+                super::announce(super::bits(c), super::bits(c));
+                point(c.magnitude().to_string().as_bytes(), d.scale as usize, out)
+            }
         }
     }
 }
@@ -113,6 +116,7 @@ fn build(negative: bool, whole: &[u8], fraction: &[u8], exponent: i64) -> Result
         Coefficient::Small(if negative { -v } else { v })
     } else {
         let text: Vec<u8> = digits().copied().collect();
+        super::announce(3 * text.len(), 3 * text.len());
         let v = BigInt::parse_bytes(&text, 10).ok_or(Invalid::Syntax)? * super::pow10(zeros as u64);
         Coefficient::from_big(if negative { -v } else { v })
     };

@@ -122,6 +122,7 @@ fn binary_out(span: Option<&Span>, t: &RangeType, context: &Context, out: &mut V
         (lower.value.is_none(), flag::LOWER_INFINITE),
         (upper.value.is_none(), flag::UPPER_INFINITE),
     ] {
+        crate::work::pulse(1);
         if set {
             flags |= flag;
         }

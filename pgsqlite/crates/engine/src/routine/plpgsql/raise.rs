@@ -38,6 +38,7 @@ impl Frame<'_> {
         let cursors = runtime.cursors.borrow().mark();
         let server = self.host.cell.state().server.clone();
         let opened = server.as_ref().map_or(0, |s| s.large_objects().lock().mark());
+        let locked = server.as_ref().map_or_else(Default::default, |s| s.locks_now());
         let depth = runtime.depth.get();
         let around = runtime.subtransactions.get();
         runtime.subtransactions.set(around + 1);
@@ -55,6 +56,11 @@ impl Frame<'_> {
                 runtime.cursors.borrow_mut().close_since(cursors);
                 if let Some(server) = server {
                     server.large_objects().lock().close_since(opened);
+                    server.unlock_since(locked);
+                }
+                let variables = self.host.cell.state().variables.clone();
+                if variables.is_some_and(|v| v.get("exit_on_error").as_deref() == Some("on")) {
+                    return Err(e);
                 }
                 let handler = block.handlers.iter().find(|h| catches(h, &e));
                 let Some(handler) = handler else { return Err(e) };
@@ -315,9 +321,15 @@ impl Frame<'_> {
 /// Whether a handler is for the error.
 fn catches(handler: &Handler, error: &PgError) -> bool {
     let code = error.code();
+    if error.fields().severity != Severity::Error {
+        // it ends the session
+        return false;
+    }
     handler.conditions.iter().any(|condition| match condition {
         // what cancels a statement is caught by its name alone
-        Condition::Others => !matches!(code, SqlState::QUERY_CANCELED | SqlState::ASSERT_FAILURE),
+        Condition::Others => {
+            !matches!(code, SqlState::QUERY_CANCELED | SqlState::SNAPSHOT_TOO_OLD | SqlState::ASSERT_FAILURE)
+        }
         Condition::State(state) => matches_state(state, code),
         Condition::Name(name) => SqlState::by_name(name).is_some_and(|state| matches_state(state.as_str(), code)),
     })

@@ -59,7 +59,7 @@ impl Analyzer<'_> {
         let kept = self.kept_view.take();
         let done = self.rules_done.take();
         let written = std::mem::take(&mut self.written);
-        let result = self.in_rule(relation, event, bare, f);
+        let result = self.in_stored_text(|a| a.in_rule(relation, event, bare, f));
         self.written = written;
         self.rules_done = done;
         self.kept_view = kept;

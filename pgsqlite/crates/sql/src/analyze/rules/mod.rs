@@ -172,7 +172,7 @@ impl Analyzer<'_> {
         let event = event_of(modify).ok_or_else(|| PgError::internal("MERGE with rules"))?;
         let target = modify.target.clone();
         let rules: Vec<Rule> = target.rules_for(event).cloned().collect();
-        let source = Source::new(self.env, modify, event)?;
+        let source = Source::new(&self.env, modify, event)?;
         let mut out = Fired { products: Vec::new(), instead: false, rest: None, returns: false };
         let mut excluded = Vec::new();
         for rule in &rules {

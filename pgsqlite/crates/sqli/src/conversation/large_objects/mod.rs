@@ -82,7 +82,7 @@ fn gone() -> Failure {
 }
 
 fn not_open(descriptor: i64) -> Failure {
-    Failure::text(format!("no large object is open as {descriptor}"))
+    Failure::new(-9810, 0, descriptor.to_string())
 }
 
 impl LargeObjects {
