@@ -1,7 +1,10 @@
 """Interrupting, time-outs and damaged connections of the blocking driver, also through a proxy that does harm."""
 
+import os
+import signal
 import socket
 import threading
+import time
 
 import pytest
 
@@ -92,20 +95,100 @@ def test_read_timeout(conn, slow):
         conn.cursor()
 
 
-def test_an_interrupted_read_closes_the_connection(conn, monkeypatch):
+def interrupted_by_signal(event):
+    """Ctrl-C for this process as soon as the server works."""
+
+    def press():
+        assert event.wait(10)
+        # The client waits for the answer by now.
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    return thread
+
+
+@pytest.fixture(autouse=True)
+def interrupts():
+    """SIGINT raises KeyboardInterrupt, also in the background of a shell, which ignores the signal there."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_interrupts_the_statement_and_keeps_the_connection(conn, slow):
+    for _ in range(3):
+        cursor = warm(conn)
+        slow.working.clear()
+        thread = interrupted_by_signal(slow.working)
+        with pytest.raises(KeyboardInterrupt):
+            cursor.execute("select slow")
+        thread.join()
+        assert not conn.closed
+        assert usable(conn)
+
+
+def test_ctrl_c_closes_the_connection_of_a_server_that_goes_on(conn, slow, monkeypatch):
+    monkeypatch.setattr("informix_db._net.CANCEL_GRACE", 0.2)
+    slow.how = "deaf"
+    cursor = warm(conn)
+    slow.working.clear()
+    thread = interrupted_by_signal(slow.working)
+    with pytest.raises(KeyboardInterrupt):
+        cursor.execute("select slow")
+    thread.join()
+    assert conn.closed
+
+
+def test_an_interrupt_while_sending_closes_the_connection(conn, monkeypatch):
     sock = conn._transport._sock
 
     class Interrupted:
         def __getattr__(self, name):
             return getattr(sock, name)
 
-        def recv(self, n):
+        def sendall(self, data):
             raise KeyboardInterrupt
 
     conn._transport._sock = Interrupted()
     with pytest.raises(KeyboardInterrupt):
         conn.cursor().execute("select n")
     assert conn.closed
+
+
+class Awkward:
+    """A value whose methods fail as no driver expects."""
+
+    def __index__(self):
+        raise RuntimeError("awkward")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda cursor: cursor.execute(None),
+        lambda cursor: cursor.execute(b"select n"),
+        lambda cursor: cursor.execute(17),
+        lambda cursor: cursor.execute("select n", 5),
+        lambda cursor: cursor.execute("select n where a = ?", (object(),)),
+        lambda cursor: cursor.execute("select n where a = ?", (Awkward(),)),
+        lambda cursor: cursor.executemany(None, [(1,)]),
+        lambda cursor: cursor.executemany("insert into t values (?)", None),
+        lambda cursor: cursor.executemany("insert into t values (?)", [5]),
+        lambda cursor: cursor.executemany("insert into t values (?)", [(1,), (Awkward(),)]),
+        lambda cursor: cursor.callproc(None),
+        lambda cursor: cursor.read_blob_column(None),
+        lambda cursor: cursor.connection.savepoint(None),
+        lambda cursor: cursor.connection.fast_path_call(None),
+        lambda cursor: cursor.execute("select n").fetchmany("a"),
+    ],
+)
+def test_wrong_arguments_do_not_cost_the_connection(conn, use):
+    with pytest.raises(Exception):
+        use(conn.cursor())
+    assert not conn.closed
+    assert usable(conn)
 
 
 def test_connect_timeout():

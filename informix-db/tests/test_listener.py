@@ -254,7 +254,7 @@ def test_large_objects_by_fast_path(conn):
         ("function informix.ifx_lo_truncate(integer,int8)", (1, 2)),
         ("function informix.ifx_lo_seek(integer,int8,integer,int8)", (1, 0, 0, 0)),
     ):
-        with pytest.raises(informix_db.Error, match="no large object is open as 1"):
+        with pytest.raises(informix_db.Error, match="-9810"):
             conn.fast_path_call(signature, *values)
     with pytest.raises(informix_db.Error) as raised:
         conn.fast_path_call("function informix.nosuch(integer)", 1)
@@ -507,12 +507,14 @@ def test_partial_datetimes(conn, q, first, second, shown):
         cur.execute("select x from p where n > 10 into temp q")
         assert one(conn, "select x from q") == (rows[0][1],)
         assert one(conn, "select count(distinct x) from p") == (2,)
+        # as characters it has the fields that it has
+        text = one(conn, "select x::char(20) from p where n = 1")[0].strip()
+        assert text.rstrip("0") == first.lstrip(".").rstrip("0")
         cur.execute("insert into p values (20, current, 7)")
         for sql in (
             "select x + 1 units second from p",
             "select n from p where x > current year to second + 1 units day",
             "select extend(x, year to fraction(5)) from p",
-            "select x::char(20) from p",
             "select case when n = 1 then x end from p",
             "select y from (select x as y from p) s",
             "select * from (select * from p) s",
@@ -643,16 +645,12 @@ def test_a_changed_table_is_seen(conn):
         ("select nosuch from systables", -217),
         ("execute procedure p(1)", -674),
         ("select nosuch(1) from systables", -674),
-        ("select substr('abc', -1) from systables", -746),
         ("unload to 'f' select * from systables", -746),
         ("load from 'f' insert into systables", -746),
-        ("create procedure p() end procedure", -746),
-        ("create function f() returning int; return 1; end function", -746),
         ("create table t (a list(set(integer not null) not null))", -746),
         ("create table t (a set(blob not null))", -746),
         ("create table t (a set(integer))", -201),
         ("create table t (a row(b integer, b integer))", -201),
-        ("select set{1} from systables", -746),
         ("select set{1, null}::set(integer not null) from systables", -746),
         ("select row(1)::row(nosuchrow integer) from systables", -746),
         ("select 1 in tabid from systables", -746),

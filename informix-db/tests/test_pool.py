@@ -141,3 +141,12 @@ def test_many_threads(server):
             t.join(60)
         assert pool.size <= 3
     assert results == [(1,)] * 80
+
+
+def test_unknown_arguments_are_refused_at_once(server):
+    from informix_db import aio
+
+    with pytest.raises(TypeError, match="max_sze"):
+        informix_db.create_pool(host="127.0.0.1", port=server.port, user="a", password="b", max_sze=3)
+    with pytest.raises(TypeError, match="max_sze"):
+        aio.create_pool(host="127.0.0.1", port=server.port, user="a", password="b", max_sze=3)

@@ -4,12 +4,13 @@ import random
 
 import pytest
 
+import informix_db
 from informix_db._core import speed
 from informix_db._core.rowplan import compile_plan
 from peer.server import Col, tuple_message
 from test_hostile import mutate, plan_of, sample
 
-pytestmark = pytest.mark.skipif(not speed.installed(), reason="informix-db-speed is not installed")
+pytestmark = pytest.mark.skipif(not speed.installed(), reason="informix-sqli-speed is not installed")
 
 TYPES = [
     (2, 4, 0, ""), (1, 2, 0, ""), (52, 8, 0, ""), (3, 8, 0, ""), (4, 4, 0, ""), (5, 0x0A02, 0, ""), (5, 0x0500, 0, ""),
@@ -85,3 +86,73 @@ def test_objects_do_not_leak():
             attempt(compiled, data)
         gc.collect()
         assert sys.getallocatedblocks() - before < 1000  # one object per row would be 2000
+
+
+def test_parameters_are_the_same():
+    """The compiled encoder gives the bytes of the pure one, or leaves the value to it."""
+    import datetime as dt
+    from decimal import Decimal
+
+    from informix_db._core.types import encode
+
+    param, bind = speed.param_encoders()
+    rng = random.Random(7)
+
+    class Sub(str):
+        pass
+
+    def some():
+        return rng.choice(
+            [
+                rng.randint(-(1 << 66), 1 << 66), rng.randint(-(1 << 34), 1 << 34), rng.randint((1 << 63) - 3, 1 << 63),
+                rng.randint(-(1 << 31) - 2, -(1 << 31) + 2), -(1 << 63), 0, -1, 1.5, -0.0, float("nan"), float("inf"),
+                1e308, 5e-324, None, True, False, "", "a", "ab", "\xe4", "\u20ac", "\udc80", "x" * 32739, "x" * 32740,
+                "\0", Sub("sub"), b"bytes", dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(1899, 12, 31),
+                dt.datetime(2026, 1, 2), Decimal("1.5"), dt.time(1),
+            ]
+        )  # fmt: skip
+
+    def attempt(function, *arguments):
+        try:
+            return function(*arguments)
+        except informix_db.Error as error:
+            return type(error), str(error)
+
+    taken = 0
+    for _ in range(4000):
+        values = [some() for _ in range(rng.randint(0, 6))]
+        values = rng.choice([tuple, list])(values)
+        encoding = rng.choice(["iso-8859-1", "utf-8", "cp1252"])
+        compiled, pure = bind(values, encoding), attempt(encode.bind_pure, values, encoding)
+        taken += compiled is not None
+        assert compiled is None or compiled == pure
+        assert attempt(encode.bind, values, encoding) == pure
+        for value in values:
+            assert attempt(param, value, encoding) == attempt(encode.encode_param_pure, value, encoding)
+    assert taken > 500
+    assert bind((1,) * 32767, "utf-8") == encode.bind_pure((1,) * 32767, "utf-8")
+    for wrong in ({1: 2}, "ab", None, 5):
+        assert bind(wrong, "utf-8") is None
+
+
+def test_nothing_ends_the_interpreter():
+    """Calls that no caller here makes are errors of Python."""
+    param, bind = speed.param_encoders()
+    for call in (
+        lambda: param(),
+        lambda: param(1, 2),
+        lambda: param(object()),
+        lambda: bind([1] * 40000, "utf-8"),
+        lambda: speed.informix_db_speed.RowDecoder([("int32", 1, 0, None)], "utf-8").decode("x", 0, 1, []),
+        lambda: speed.informix_db_speed.RowDecoder([("int32", 4, 0, None)], "utf-8").decode(b"x", 0, -1, []),
+        lambda: speed.informix_db_speed.RowDecoder([("int32", 4, 0, None)], "a\0b"),
+        lambda: speed.informix_db_speed.RowDecoder([("call", 1, 0, None)], "utf-8").decode(
+            tuple_message(b"a"), 0, 10, []
+        ),
+        lambda: speed.informix_db_speed.RowDecoder(
+            [("datetime", 0, 0, None), ("decimal", 0, 255, None), ("int8", 0, 0, None), ("varchar", 0, 0, None)],
+            "utf-8",
+        ).decode(tuple_message(b""), 0, 8, []),
+    ):
+        with pytest.raises(Exception):
+            call()

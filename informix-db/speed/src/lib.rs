@@ -1,5 +1,7 @@
-//! The compiled row decoder of informix-db: the same results as the function that `informix_db._core.rowplan`
-//! generates in Python, for the same bytes.
+//! The compiled row decoder and parameter encoder of informix-db: the same results as the functions that
+//! `informix_db._core.rowplan` and `informix_db._core.types.encode` generate in Python.
+//!
+//! Nothing here ends the interpreter: a panic would be a defect, and is told as a row or a value that is not ordinary.
 //!
 //! Data passes like this: `RowDecoder.decode` walks the TUPLE messages in an input buffer, cuts each payload into
 //! columns, makes a Python object per value (`value.rs`), and appends a tuple per row. Whatever is not ordinary (a
@@ -7,12 +9,14 @@
 //! the Python side then decodes that one row slowly and names the column. Values of rare types are given to the
 //! Python decoder of their column.
 
+mod params;
 mod value;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use value::{Column, Context, Layout};
 
 /// Longest row that is accepted, in bytes; the same limit as in `wire.py`.
@@ -59,6 +63,22 @@ impl RowDecoder {
         end: usize,
         rows: &Bound<'_, PyList>,
     ) -> PyResult<usize> {
+        catch_unwind(AssertUnwindSafe(|| {
+            self.decode_all(py, data, pos, end, rows)
+        }))
+        .unwrap_or_else(|_| Err(misfit()))
+    }
+}
+
+impl RowDecoder {
+    fn decode_all(
+        &self,
+        py: Python<'_>,
+        data: &Bound<'_, PyBytes>,
+        pos: usize,
+        end: usize,
+        rows: &Bound<'_, PyList>,
+    ) -> PyResult<usize> {
         let data = data.as_bytes();
         if end > data.len() || pos > end {
             return Err(PyValueError::new_err("positions outside of the buffer"));
@@ -86,9 +106,7 @@ impl RowDecoder {
         }
         Ok(pos)
     }
-}
 
-impl RowDecoder {
     /// One row; its columns must take exactly the payload.
     fn row<'py>(&self, py: Python<'py>, payload: &[u8]) -> PyResult<Bound<'py, PyTuple>> {
         let count = self.columns.len();
@@ -121,5 +139,7 @@ pub(crate) fn misfit() -> PyErr {
 #[pymodule]
 fn informix_db_speed(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<RowDecoder>()?;
-    module.add("VERSION", 1)
+    module.add_function(wrap_pyfunction!(params::encode_param, module)?)?;
+    module.add_function(wrap_pyfunction!(params::bind, module)?)?;
+    module.add("VERSION", 2)
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._core.capabilities import ServerCapabilities
+from ._version import __version__
 from .connection import Connection, connect
 from .cursor import Cursor
 from .dbapi import (
@@ -47,7 +48,6 @@ apilevel = "2.0"
 threadsafety = 2
 #: `:1`; `?` and `:name` work as well.
 paramstyle = "numeric"
-__version__ = "0.1.0"
 
 __all__ = [
     "BINARY",
@@ -96,6 +96,24 @@ __all__ = [
     "paramstyle",
     "threadsafety",
 ]
+
+
+def _notice_other_files() -> None:
+    """Say so when the files of `informix-driver`, whose import name is the same, lie in this folder, too."""
+    import os
+
+    if os.path.exists(os.path.join(os.path.dirname(__file__), "_protocol.py")):
+        import warnings
+
+        warnings.warn(
+            "informix-driver has the same import name as informix-sqli, and its files are mixed with these: "
+            "uninstall both, then install the one that is wanted",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+_notice_other_files()
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,10 @@
 """Runs the protocol's operations over a blocking socket.
 
 Counterpart of `_net_async`, with the same names, so that one source serves both worlds. Whatever goes wrong while an
-answer is being read (a time-out, a lost connection, Ctrl-C) closes the socket: a half-read stream is never used again.
+answer is being read (a time-out, a lost connection) closes the socket: a half-read stream is never used again. Ctrl-C
+while the server works interrupts the statement, waits for the server's "interrupted" and then raises
+KeyboardInterrupt: the connection stays usable. An error of this side that leaves no answer unread does not cost the
+connection either.
 """
 
 from __future__ import annotations
@@ -113,6 +116,7 @@ class Transport:
         self._busy = True
         deadline = None if timeout is None else time.monotonic() + timeout
         expired = False
+        interrupted: KeyboardInterrupt | None = None
         size = RECEIVE
         result: Any = None
         failure: Error | None = None
@@ -135,10 +139,17 @@ class Transport:
                     if self._timeout != wait:
                         self._set_timeout(wait if wait is None or wait > 0 else 0.001)
                     chunk = self._sock.recv(size)
+                except KeyboardInterrupt as error:
+                    if interrupted is not None:
+                        raise
+                    interrupted = error
+                    self.cancel()
+                    deadline = time.monotonic() + CANCEL_GRACE
+                    continue
                 except TimeoutError as error:
                     if deadline is None or time.monotonic() < deadline:
                         raise dead(f"no answer within read_timeout ({self._read_timeout} s)", error) from error
-                    if expired:
+                    if expired or interrupted is not None:
                         raise timed_out(
                             "the server did not stop the statement; the connection is closed", None, session_dead=True
                         ) from error
@@ -155,9 +166,12 @@ class Transport:
             failure = error
         except (OSError, ssl.SSLError) as error:
             failure = dead(f"the connection is lost: {error}", error)
-        except BaseException:
+        except BaseException as error:
             op.close()
-            self.abort()
+            with self._mutex:
+                self._busy = False
+            if not isinstance(error, Exception) or self._cancelled or not session.in_step:
+                self.abort()
             raise
         with self._mutex:
             self._busy = False
@@ -165,6 +179,8 @@ class Transport:
         if session.outstanding or (self._cancelled and not stopped) or is_fatal(failure):
             # The stream is out of step, or a late cancel would hit the next statement.
             self.abort()
+        if interrupted is not None:
+            raise interrupted
         if expired and not (failure is not None and isinstance(failure, StatementTimeoutError)):
             raise timed_out(
                 "the statement ran longer than its time-out" + ("" if stopped else "; the connection is closed"),

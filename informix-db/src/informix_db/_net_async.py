@@ -255,9 +255,10 @@ class AsyncTransport:
             failure = error
         except (OSError, asyncio.TimeoutError) as error:
             failure = dead(f"the connection is lost: {error}", error)
-        except BaseException:
+        except BaseException as error:
             op.close()
-            self.abort()
+            if not isinstance(error, Exception) or self._cancelled or not session.in_step:
+                self.abort()
             raise
         finally:
             self._busy = False

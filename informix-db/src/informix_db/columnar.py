@@ -36,7 +36,7 @@ def _numpy() -> Any:
     try:
         import numpy
     except ImportError as error:
-        raise NotSupportedError("this needs NumPy: pip install informix-db[numpy]") from error
+        raise NotSupportedError("this needs NumPy: pip install informix-sqli[numpy]") from error
     return numpy
 
 
@@ -201,7 +201,7 @@ def to_arrow(plan: Plan, rows: Sequence[tuple[Any, ...]], segments: Sequence[byt
     try:
         import pyarrow as pa
     except ImportError as error:
-        raise NotSupportedError("this needs PyArrow: pip install informix-db[arrow]") from error
+        raise NotSupportedError("this needs PyArrow: pip install informix-sqli[arrow]") from error
     records = None
     try:
         records = _records(_numpy(), plan, segments)
@@ -236,7 +236,7 @@ def to_dataframe(plan: Plan, rows: Sequence[tuple[Any, ...]], segments: Sequence
     try:
         import pandas as pd
     except ImportError as error:
-        raise NotSupportedError("this needs pandas: pip install informix-db[dataframe]") from error
+        raise NotSupportedError("this needs pandas: pip install informix-sqli[dataframe]") from error
     try:
         return to_arrow(plan, rows, segments).to_pandas()
     except NotSupportedError:

@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, overload
 
 from . import errors
 from ._core.capabilities import ServerCapabilities
@@ -21,7 +21,8 @@ from ._net import Lock, Transport
 from .cursor import Cursor
 from .errors import Error, InterfaceError, NotSupportedError, ProgrammingError
 from .options import Options
-from .params import check_identifier
+from .params import Parameters, check_identifier
+from .rows import RowFactoryOption
 from .tls import TLSOption, make_context
 from .values import BlobLocator, ClobLocator
 
@@ -60,7 +61,7 @@ class Connection:
         self._version: str | None = None
         self._savepoints = 0
         #: Row factory of new cursors: None for tuples, `Row`, `dict`, or a function (names → (values → row)).
-        self.row_factory: Any = options.row_factory
+        self.row_factory: RowFactoryOption = options.row_factory
         #: Seconds after which a statement is cancelled, or None.
         self.statement_timeout: float | None = options.statement_timeout
 
@@ -82,7 +83,7 @@ class Connection:
         db_locale: str | None = None,
         env: dict[str, str] | None = None,
         autocommit: bool = False,
-        row_factory: Any = None,
+        row_factory: RowFactoryOption = None,
         tls: TLSOption = False,
         tls_server_hostname: str | None = None,
         tls_ca_file: str | None = None,
@@ -186,12 +187,12 @@ class Connection:
             return False
         return statement.description.statement_type not in _NO_BEGIN
 
-    def cursor(self, *, scrollable: bool = False, hold: bool = False, row_factory: Any = None) -> Cursor:
+    def cursor(self, *, scrollable: bool = False, hold: bool = False, row_factory: RowFactoryOption = None) -> Cursor:
         """A new cursor. `scrollable`: rows can be fetched in any order; `hold`: it survives COMMIT."""
         self._check()
         return Cursor(self, scrollable=scrollable, hold=hold, row_factory=row_factory or self.row_factory)
 
-    def execute(self, operation: str, parameters: Any = None, *, timeout: float | None = None) -> Cursor:
+    def execute(self, operation: str, parameters: Parameters = None, *, timeout: float | None = None) -> Cursor:
         """Execute with a new cursor, which is returned."""
         cursor = self.cursor()
         cursor.execute(operation, parameters, timeout=timeout)
@@ -263,9 +264,19 @@ class Connection:
         self._check()
         return self._run(self._session.call_routine(signature, params))
 
+    @overload
+    def read_large_object(
+        self, locator: BlobLocator | ClobLocator, *, into: None = None, piece: int = 128 << 10
+    ) -> bytes: ...
+
+    @overload
+    def read_large_object(
+        self, locator: BlobLocator | ClobLocator, *, into: IO[bytes], piece: int = 128 << 10
+    ) -> int: ...
+
     def read_large_object(
         self, locator: BlobLocator | ClobLocator, *, into: IO[bytes] | None = None, piece: int = 128 << 10
-    ) -> Any:
+    ) -> bytes | int:
         """The content that a locator of a row stands for, read in pieces.
 
         With `into`, a writable binary stream, the content is written there as it arrives, and its size is returned.

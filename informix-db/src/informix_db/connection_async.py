@@ -10,7 +10,7 @@ import io
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, overload
 
 from . import errors
 from ._core.capabilities import ServerCapabilities
@@ -20,7 +20,8 @@ from ._net_async import AsyncLock, AsyncTransport
 from .cursor_async import AsyncCursor
 from .errors import Error, InterfaceError, NotSupportedError, ProgrammingError
 from .options import Options
-from .params import check_identifier
+from .params import Parameters, check_identifier
+from .rows import RowFactoryOption
 from .tls import TLSOption, make_context
 from .values import BlobLocator, ClobLocator
 
@@ -59,7 +60,7 @@ class AsyncConnection:
         self._version: str | None = None
         self._savepoints = 0
         #: Row factory of new cursors: None for tuples, `Row`, `dict`, or a function (names → (values → row)).
-        self.row_factory: Any = options.row_factory
+        self.row_factory: RowFactoryOption = options.row_factory
         #: Seconds after which a statement is cancelled, or None.
         self.statement_timeout: float | None = options.statement_timeout
 
@@ -81,7 +82,7 @@ class AsyncConnection:
         db_locale: str | None = None,
         env: dict[str, str] | None = None,
         autocommit: bool = False,
-        row_factory: Any = None,
+        row_factory: RowFactoryOption = None,
         tls: TLSOption = False,
         tls_server_hostname: str | None = None,
         tls_ca_file: str | None = None,
@@ -187,12 +188,16 @@ class AsyncConnection:
             return False
         return statement.description.statement_type not in _NO_BEGIN
 
-    def cursor(self, *, scrollable: bool = False, hold: bool = False, row_factory: Any = None) -> AsyncCursor:
+    def cursor(
+        self, *, scrollable: bool = False, hold: bool = False, row_factory: RowFactoryOption = None
+    ) -> AsyncCursor:
         """A new cursor. `scrollable`: rows can be fetched in any order; `hold`: it survives COMMIT."""
         self._check()
         return AsyncCursor(self, scrollable=scrollable, hold=hold, row_factory=row_factory or self.row_factory)
 
-    async def execute(self, operation: str, parameters: Any = None, *, timeout: float | None = None) -> AsyncCursor:
+    async def execute(
+        self, operation: str, parameters: Parameters = None, *, timeout: float | None = None
+    ) -> AsyncCursor:
         """Execute with a new cursor, which is returned."""
         cursor = self.cursor()
         await cursor.execute(operation, parameters, timeout=timeout)
@@ -264,9 +269,19 @@ class AsyncConnection:
         self._check()
         return await self._run(self._session.call_routine(signature, params))
 
+    @overload
+    async def read_large_object(
+        self, locator: BlobLocator | ClobLocator, *, into: None = None, piece: int = 128 << 10
+    ) -> bytes: ...
+
+    @overload
+    async def read_large_object(
+        self, locator: BlobLocator | ClobLocator, *, into: IO[bytes], piece: int = 128 << 10
+    ) -> int: ...
+
     async def read_large_object(
         self, locator: BlobLocator | ClobLocator, *, into: IO[bytes] | None = None, piece: int = 128 << 10
-    ) -> Any:
+    ) -> bytes | int:
         """The content that a locator of a row stands for, read in pieces.
 
         With `into`, a writable binary stream, the content is written there as it arrives, and its size is returned.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
 
@@ -13,8 +13,8 @@ from ._core.rowplan import LargeObject, Plan, RawSink, RowSink
 from ._core.session import STALE, Op, Statement
 from ._core.types.codes import T
 from .errors import DatabaseError, DataError, Error, InterfaceError, NotSupportedError, ProgrammingError
-from .params import check_identifier, parse
-from .rows import RowMaker, row_maker
+from .params import Parameters, check_identifier, check_statement, parse
+from .rows import RowFactoryOption, RowMaker, row_maker
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -26,7 +26,12 @@ class Cursor:
     """Made by `Connection.cursor`."""
 
     def __init__(
-        self, connection: Connection, *, scrollable: bool = False, hold: bool = False, row_factory: Any = None
+        self,
+        connection: Connection,
+        *,
+        scrollable: bool = False,
+        hold: bool = False,
+        row_factory: RowFactoryOption = None,
     ) -> None:
         self._connection = connection
         self._scrollable = scrollable
@@ -87,18 +92,26 @@ class Cursor:
         return self._position if self._scrollable else self._fetched - (len(self._rows) - self._next)
 
     @property
-    def row_factory(self) -> Any:
+    def name(self) -> str | None:
+        """The name of the open cursor for `UPDATE … WHERE CURRENT OF name`; None when none is open.
+
+        The query must be `… FOR UPDATE`, in a transaction; the row is the one that was fetched last.
+        """
+        return self._statement.cursor_name or None if self._statement is not None else None
+
+    @property
+    def row_factory(self) -> RowFactoryOption:
         """None for tuples, `Row`, `dict`, or a function: names → (values → row). Takes effect at the next execute."""
         return self._row_factory
 
     @row_factory.setter
-    def row_factory(self, value: Any) -> None:
+    def row_factory(self, value: RowFactoryOption) -> None:
         self._row_factory = value
 
     # ---- executing --------------------------------------------------------------------------------------------------
 
     def execute(
-        self, operation: str, parameters: Any = None, *, timeout: float | None = None, begin: bool = True
+        self, operation: str, parameters: Parameters = None, *, timeout: float | None = None, begin: bool = True
     ) -> Cursor:
         """Prepare (or take from the cache) and execute a statement; returns the cursor.
 
@@ -106,16 +119,17 @@ class Cursor:
         starts no transaction for it, even when autocommit is off.
         """
         self._check()
+        check_statement(operation)
         self._reset()
         if parameters is None:
-            sql, values = operation, ()  # type: tuple[str, Sequence[Any]]
+            sql, values = operation, ()  # type: tuple[str, Sequence[object]]
         else:
             parsed = parse(operation)
             sql, values = parsed.sql, parsed.values(parameters)
         self._connection._run(self._execute(sql, values, begin), timeout)
         return self
 
-    def _execute(self, sql: str, values: Sequence[Any], begin: bool) -> Op[None]:
+    def _execute(self, sql: str, values: Sequence[object], begin: bool) -> Op[None]:
         session = self._connection._session
         bind = session.bind(values)
         statement = yield from session.prepare(sql, len(values))
@@ -216,13 +230,20 @@ class Cursor:
             error.object_name = plan.columns[index].name
             raise error from cause
 
-    def executemany(self, operation: str, seq_of_parameters: Iterable[Any], *, timeout: float | None = None) -> Cursor:
+    def executemany(
+        self,
+        operation: str,
+        seq_of_parameters: Iterable[Sequence[object] | Mapping[str, object]],
+        *,
+        timeout: float | None = None,
+    ) -> Cursor:
         """Execute a statement for every set of parameters, many of them per round trip.
 
         Inside a transaction an INSERT goes through an insert cursor. When a row fails, `row_index` of the exception
         tells which; the rows before it have been executed, those after it have not (roll back to undo all).
         """
         self._check()
+        check_statement(operation)
         self._reset()
         parsed = parse(operation)
         rows = [parsed.values(parameters) for parameters in seq_of_parameters]
@@ -232,7 +253,7 @@ class Cursor:
         self._connection._run(self._executemany(parsed.sql, rows), timeout)
         return self
 
-    def _executemany(self, sql: str, rows: list[Sequence[Any]]) -> Op[None]:
+    def _executemany(self, sql: str, rows: list[Sequence[object]]) -> Op[None]:
         connection, session = self._connection, self._connection._session
         # Encoded before anything is sent: a value that cannot be bound leaves the database as it was.
         nparams = len(rows[0])
@@ -259,7 +280,7 @@ class Cursor:
         session.give_back(statement, opened=False)
         self._rowcount = count
 
-    def callproc(self, procname: str, parameters: Sequence[Any] = ()) -> Sequence[Any]:
+    def callproc(self, procname: str, parameters: Sequence[object] = ()) -> Sequence[object]:
         """Call a stored procedure; its rows, if any, can be fetched afterwards. Returns the parameters unchanged."""
         name = check_identifier(procname, "procedure")
         marks = ",".join("?" * len(parameters))
@@ -525,6 +546,7 @@ class Cursor:
 
     def _with_files(self, files: Any, sql: str, params: Any) -> Any:
         self._check()
+        check_statement(sql)
         self._reset()
         parsed = parse(sql)
         values = parsed.values(params)
@@ -534,7 +556,7 @@ class Cursor:
         rows = self._all_tuples()
         return rows[0] if rows else None
 
-    def _execute_with_files(self, files: Any, sql: str, values: Sequence[Any]) -> Op[None]:
+    def _execute_with_files(self, files: Any, sql: str, values: Sequence[object]) -> Op[None]:
         session = self._connection._session
         session.files = files
         try:
@@ -544,7 +566,7 @@ class Cursor:
 
     # ---- the rest of PEP 249 ----------------------------------------------------------------------------------------
 
-    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+    def setinputsizes(self, sizes: Sequence[object]) -> None:
         """Does nothing: parameters carry their own types."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:

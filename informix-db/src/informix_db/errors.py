@@ -51,6 +51,15 @@ class Error(Exception):
     #: For `executemany`: the 0-based index of the parameter row that failed, when the server's answer tells.
     row_index: int | None = None
 
+    @property
+    def near(self) -> str:
+        """`object_name` by the name that `informix-driver` has for it."""
+        return self.object_name
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.row_index is None else f"{text} (row {self.row_index + 1} of the batch)"
+
 
 class InterfaceError(Error):
     """The driver was used wrongly, or the peer does not speak the protocol."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from ._core.locale import encoding_of
 from .errors import InterfaceError
+from .rows import RowFactoryOption
 from .tls import TLSOption
 
 #: What every SQLI client sends about itself unless the caller says otherwise.
@@ -18,6 +20,56 @@ _ENVIRONMENT = {
     "NODEFDAC": "no",
 }
 _INFO = {"DBTEMP": "/tmp", "SUBQCACHESZ": "10"}
+
+
+class MoreConnectOptions(TypedDict, total=False):
+    """Arguments of `connect` beyond where to and as whom; see there."""
+
+    connect_timeout: float | None
+    read_timeout: float | None
+    statement_timeout: float | None
+    keepalive: bool
+    client_locale: str
+    db_locale: str | None
+    env: dict[str, str] | None
+    autocommit: bool
+    row_factory: RowFactoryOption
+    tls: TLSOption
+    tls_server_hostname: str | None
+    tls_ca_file: str | None
+    fetch_buffer: int
+    statement_cache: int
+    wide_counts: bool
+
+
+class ConnectOptions(MoreConnectOptions, total=False):
+    """Arguments of `connect`."""
+
+    host: str
+    port: int
+    user: str
+    password: str | None
+    database: str | None
+    server: str
+
+
+class PoolOptions(ConnectOptions, total=False):
+    """Arguments of `create_pool`."""
+
+    min_size: int
+    max_size: int
+    acquire_timeout: float | None
+    max_idle: float | None
+    max_lifetime: float | None
+    check_after: float | None
+
+
+def check_names(given: Iterable[str]) -> None:
+    """TypeError for what is no argument of `connect`: a pool would find out with its first connection only."""
+    known = ConnectOptions.__annotations__.keys() | MoreConnectOptions.__annotations__.keys()
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise TypeError(f"unknown arguments: {', '.join(unknown)}")
 
 
 @dataclass
@@ -38,7 +90,7 @@ class Options:
     db_locale: str | None = None
     env: dict[str, str] | None = None
     autocommit: bool = False
-    row_factory: Any = None
+    row_factory: RowFactoryOption = None
     tls: TLSOption = False
     tls_server_hostname: str | None = None
     tls_ca_file: str | None = None

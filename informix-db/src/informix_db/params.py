@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from .errors import ProgrammingError
 
-Parameters = Sequence[Any] | Mapping[str, Any] | None
+Parameters = Sequence[object] | Mapping[str, object] | None
 
 _QUESTION, _NUMERIC, _NAMED = "?", ":1", ":name"
 
@@ -27,7 +26,7 @@ class Placeholders:
         self.style = style
         self.keys = keys
 
-    def values(self, parameters: Sequence[Any] | Mapping[str, Any]) -> Sequence[Any]:
+    def values(self, parameters: Sequence[object] | Mapping[str, object]) -> Sequence[object]:
         """The values in the order of the placeholders; ProgrammingError when they do not fit."""
         keys = self.keys
         if self.style == _NAMED:
@@ -133,6 +132,12 @@ def _name_after(sql: str, pos: int) -> str:
     while stop < len(sql) and (sql[stop].isalnum() or sql[stop] == "_"):
         stop += 1
     return sql[pos:stop]
+
+
+def check_statement(operation: object) -> None:
+    """ProgrammingError for what is no text."""
+    if not isinstance(operation, str):
+        raise ProgrammingError(f"a statement must be a str, not {type(operation).__name__}")
 
 
 def check_identifier(name: str, what: str) -> str:

@@ -12,11 +12,17 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._net import Condition, wait_until
 from .connection import Connection
 from .errors import Error, InterfaceError, PoolClosedError, PoolTimeoutError
+from .options import check_names
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import MoreConnectOptions
 
 _DEFAULT: Any = object()
 
@@ -51,6 +57,7 @@ class ConnectionPool:
         self._acquire_timeout = acquire_timeout
         self._max_idle, self._max_lifetime, self._check_after = max_idle, max_lifetime, check_after
         self._connect_kwargs = dict(connect_kwargs or {})
+        check_names(self._connect_kwargs)
         self._condition = Condition()
         self._idle: deque[_Idle] = deque()
         self._lent: dict[int, Connection] = {}
@@ -245,7 +252,7 @@ def create_pool(
     max_idle: float | None = 600.0,
     max_lifetime: float | None = 3600.0,
     check_after: float | None = 30.0,
-    **connect_kwargs: Any,
+    **connect_kwargs: Unpack[MoreConnectOptions],
 ) -> ConnectionPool:
     """A pool; `min_size` connections are open when this returns. Other arguments: see `connect`."""
     pool = ConnectionPool(

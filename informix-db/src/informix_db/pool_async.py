@@ -11,11 +11,17 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._net_async import AsyncCondition, async_wait_until
 from .connection_async import AsyncConnection
 from .errors import Error, InterfaceError, PoolClosedError, PoolTimeoutError
+from .options import check_names
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import MoreConnectOptions
 
 _DEFAULT: Any = object()
 
@@ -50,6 +56,7 @@ class AsyncConnectionPool:
         self._acquire_timeout = acquire_timeout
         self._max_idle, self._max_lifetime, self._check_after = max_idle, max_lifetime, check_after
         self._connect_kwargs = dict(connect_kwargs or {})
+        check_names(self._connect_kwargs)
         self._condition = AsyncCondition()
         self._idle: deque[_Idle] = deque()
         self._lent: dict[int, AsyncConnection] = {}
@@ -244,7 +251,7 @@ async def create_pool(
     max_idle: float | None = 600.0,
     max_lifetime: float | None = 3600.0,
     check_after: float | None = 30.0,
-    **connect_kwargs: Any,
+    **connect_kwargs: Unpack[MoreConnectOptions],
 ) -> AsyncConnectionPool:
     """A pool; `min_size` connections are open when this returns. Other arguments: see `connect`."""
     pool = AsyncConnectionPool(

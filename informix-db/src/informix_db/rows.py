@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
-__all__ = ["Row", "RowFactory", "RowMaker", "row_maker"]
+__all__ = ["Row", "RowFactory", "RowFactoryOption", "RowMaker", "row_maker"]
 
 #: Makes a row out of the tuple of its values.
 RowMaker = Callable[[tuple[Any, ...]], Any]
 #: `Row`, `dict`, or a function: column names → (values → row).
 RowFactory = Callable[[Sequence[str]], RowMaker]
+#: What `row_factory=` takes: a type (`tuple`, `dict`, `Row`) or a function of one's own; None: that of the connection.
+RowFactoryOption = type[tuple[Any, ...]] | type[dict[str, Any]] | RowFactory | None
 
 
 class Row(tuple):  # type: ignore[type-arg]
@@ -71,14 +73,13 @@ def make_row_class(names: tuple[str, ...]) -> type[Row]:
     return type("Row", (Row,), {"__slots__": (), "_names": names, "_index": index})
 
 
-def row_maker(factory: Any, names: Sequence[str]) -> RowMaker | None:
+def row_maker(factory: RowFactoryOption, names: Sequence[str]) -> RowMaker | None:
     """The function that makes rows for these columns; None for plain tuples."""
     if factory is None or factory is tuple:
         return None
     columns = tuple(names)
     if isinstance(factory, type) and issubclass(factory, Row):
         return make_row_class(columns)
-    if factory is dict:
-        return lambda values: dict(zip(columns, values, strict=True))
-    made: RowMaker = factory(columns)
-    return made
+    if isinstance(factory, type) and issubclass(factory, dict):
+        return lambda values: factory(zip(columns, values, strict=True))
+    return cast(RowFactory, factory)(columns)

@@ -6,6 +6,8 @@ import pytest
 
 from informix_db import aio
 
+pytestmark = pytest.mark.benchmark
+
 QUERY = "select id from bench_rows where id = 1"
 
 

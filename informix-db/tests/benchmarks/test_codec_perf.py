@@ -2,10 +2,14 @@
 
 from struct import pack
 
+import pytest
+
 from informix_db._core.messages.describe import Column
 from informix_db._core.rowplan import Plan
 from informix_db._core.types.decode import decode
 from informix_db._core.types.encode import bind, encode_param
+
+pytestmark = pytest.mark.benchmark
 
 
 def column(name, code, length):

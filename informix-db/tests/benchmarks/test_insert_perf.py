@@ -4,6 +4,8 @@ import itertools
 
 import pytest
 
+pytestmark = pytest.mark.benchmark
+
 INSERT = "insert into bench_insert values (?, ?, ?, ?, ?)"
 
 

@@ -1,6 +1,10 @@
 """Connections: cold, and out of a pool."""
 
+import pytest
+
 import informix_db
+
+pytestmark = pytest.mark.benchmark
 
 
 def test_cold_connect_and_close(benchmark, address):

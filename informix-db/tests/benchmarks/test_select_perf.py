@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.benchmark
+
 SELECT = "select id, name, price, day, big from bench_rows"
 
 

@@ -36,6 +36,10 @@ from .types.tupleform import Misfit, row_encoder
 from .wire import MAX_BODY, Inbox, Incomplete
 
 R = TypeVar("R")
+#: Statement types that open or close a database, and the name in them.
+DATABASE, CREATE_DATABASE, CLOSE_DATABASE = 1, 12, 31
+_DATABASE = re.compile(r"(?i)\s*(?:create\s+)?database\s+(?:if\s+not\s+exists\s+)?[\"']?(\w+)")
+_FOR_UPDATE = re.compile(r"(?i)\bfor\s+update\b")
 _TO_SAVEPOINT = re.compile(r"(?i)\bto\s+savepoint\b")
 #: An operation: yields bytes to write or None to read, receives what was read, returns the result.
 Op = Generator[bytes | None, bytes, R]
@@ -66,7 +70,18 @@ class Files(Protocol):
 class Statement:
     """A prepared statement on the server."""
 
-    __slots__ = ("cached", "columns", "description", "id", "inputs", "nparams", "plan", "put_encoder", "sql")
+    __slots__ = (
+        "cached",
+        "columns",
+        "cursor_name",
+        "description",
+        "id",
+        "inputs",
+        "nparams",
+        "plan",
+        "put_encoder",
+        "sql",
+    )
 
     def __init__(self, sql: str, nparams: int, description: Description) -> None:
         self.sql = sql
@@ -78,6 +93,8 @@ class Statement:
         self.put_encoder: Callable[[Sequence[Any]], bytes] | None = None
         #: Came out of the statement cache: the server may know better by now (see STALE).
         self.cached = False
+        #: What its cursor was called when it was opened last.
+        self.cursor_name = ""
 
     @property
     def returns_rows(self) -> bool:
@@ -109,6 +126,11 @@ class Session:
 
     # ---- the way in and out -------------------------------------------------------------------------------------
 
+    @property
+    def in_step(self) -> bool:
+        """Every request is answered, and every answer read: the stream can be used on."""
+        return self.outstanding == 0 and self.inbox.pending() == 0
+
     def _fill(self, needed: int) -> Op[None]:
         """Read until `needed` bytes wait in the inbox, at least once."""
         inbox = self.inbox
@@ -117,6 +139,7 @@ class Session:
         if len(chunk) >= missing:
             inbox.feed(chunk)
             return
+        # One copy of what has arrived, however many pieces it comes in.
         chunks = []
         while True:
             if not chunk:
@@ -350,13 +373,22 @@ class Session:
         reply = self.reply()
         head = rq.select_id(statement.id)
         yield from self._with_begin(begin, [head + bind + rq.EXECUTE + rq.EOT], [reply])
-        self._after(statement)
+        self._after(statement, reply)
         return reply
 
-    def _after(self, statement: Statement) -> None:
+    def _after(self, statement: Statement, reply: Reply) -> None:
         """Follow what a statement of this type does to the session."""
         kind = statement.description.statement_type
-        if kind in DDL_TYPES:
+        if kind in (DATABASE, CREATE_DATABASE, CLOSE_DATABASE):
+            # What was prepared belongs to the database that was open.
+            self.cache.clear()
+            self._routines.clear()
+            self.in_transaction = False
+            warnings = reply.dones[0].warnings if reply.dones else 0
+            self.logged, self.ansi = bool(warnings & 1), bool(warnings & 2)
+            named = _DATABASE.match(statement.sql)
+            self.database = named[1] if named and kind != CLOSE_DATABASE else None
+        elif kind in DDL_TYPES:
             self.clear_cache()
         elif kind == 34:
             self.in_transaction = True
@@ -371,13 +403,15 @@ class Session:
         and not when the server may ask for a client file: what follows the first group would be taken for the file.
         """
         head = rq.select_id(statement.id)
-        name = rq.cursor_name(b"_ifxc%013d" % next(self._names))
+        statement.cursor_name = f"_ifxc{next(self._names):013d}"
+        name = rq.cursor_name(statement.cursor_name.encode())
         first = head + name + bind + (rq.HOLD if hold else b"") + rq.OPEN + rq.nfetch(self.fetch_buffer) + rq.EOT
         groups = [first]
         replies = [self._fetch_reply(sink, self.fetch_buffer)]
         replies[0].expect = "describe"
         replies[0].redescribe = self._redescribe(statement, sink)
-        if not sink.plan.large_objects and self.files is None:
+        # A cursor FOR UPDATE stands on the row that was fetched last: that is to be the one that the program has.
+        if not sink.plan.large_objects and self.files is None and not _FOR_UPDATE.search(statement.sql):
             groups.append(head + rq.nfetch(PROBE_BUFFER) + rq.EOT)
             replies.append(self._fetch_reply(sink, PROBE_BUFFER))
         yield from self._with_begin(begin, groups, replies)

@@ -1,4 +1,4 @@
-"""The optional compiled row decoder: package `informix-db-speed`, results identical to those of the row plan.
+"""The optional compiled row decoder and parameter encoder: package `informix-sqli-speed`, with the same results.
 
 Used when it is installed, unless the environment has INFORMIX_DB_PURE=1.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .types.codes import Qualifier, T
 
@@ -20,7 +20,7 @@ except ImportError:
     informix_db_speed = None
 
 #: The interface that this driver knows; another version of the package is left alone.
-VERSION = 1
+VERSION = 2
 
 _SIMPLE: dict[int, str] = {
     T.SMALLINT: "int16",
@@ -48,6 +48,11 @@ def installed() -> bool:
 def enabled() -> bool:
     """The compiled decoder is to be used."""
     return installed() and os.environ.get("INFORMIX_DB_PURE", "") in ("", "0")
+
+
+def param_encoders() -> tuple[Callable[..., bytes], Callable[[Sequence[Any], str], bytes | None]] | None:
+    """The compiled `encode_param`, and `bind`, which gives None for what is not ordinary; None without the package."""
+    return (informix_db_speed.encode_param, informix_db_speed.bind) if enabled() else None
 
 
 def row_decoder(shapes: Sequence[Shape], encoding: str) -> Callable[..., int]:

@@ -50,20 +50,26 @@ class Inbox:
 
 
 class Reader:
-    """Reads one message from `data`, starting at `pos`."""
+    """Reads one message from `data`, starting at `pos`. `Incomplete` counts from `start`, where the message begins."""
 
-    __slots__ = ("data", "end", "pos")
+    __slots__ = ("data", "end", "pos", "start")
 
-    def __init__(self, data: bytes, pos: int = 0, end: int | None = None) -> None:
+    def __init__(self, data: bytes, pos: int = 0, end: int | None = None, start: int | None = None) -> None:
         self.data = data
         self.pos = pos
         self.end = len(data) if end is None else end
+        self.start = pos if start is None else start
+
+    def want(self, n: int) -> None:
+        """Makes sure that the next `n` bytes are there, so that they are waited for at once."""
+        if self.pos + n > self.end:
+            raise Incomplete(self.pos + n - self.start)
 
     def take(self, n: int) -> bytes:
         """The next `n` bytes."""
         stop = self.pos + n
         if stop > self.end:
-            raise Incomplete
+            raise Incomplete(stop - self.start)
         part = self.data[self.pos : stop]
         self.pos = stop
         return part
@@ -74,14 +80,14 @@ class Reader:
     def short(self) -> int:
         pos, stop = self.pos, self.pos + 2
         if stop > self.end:
-            raise Incomplete
+            raise Incomplete(stop - self.start)
         self.pos = stop
         return SHORT.unpack_from(self.data, pos)[0]  # type: ignore[no-any-return]
 
     def integer(self) -> int:
         pos, stop = self.pos, self.pos + 4
         if stop > self.end:
-            raise Incomplete
+            raise Incomplete(stop - self.start)
         self.pos = stop
         return INT.unpack_from(self.data, pos)[0]  # type: ignore[no-any-return]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 from sqlalchemy import exc
@@ -73,6 +74,8 @@ class InformixDialect(InformixReflection, default.DefaultDialect):
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("paramstyle", "qmark")
         super().__init__(**kwargs)
+        if "alembic" in sys.modules:
+            from . import alembic  # noqa: F401  (is registered by being defined)
 
     @classmethod
     def import_dbapi(cls) -> Any:

@@ -280,4 +280,6 @@ class InformixReflection:
 
     @reflection.cache
     def get_table_comment(self, connection: Any, table_name: str, schema: str | None = None, **kw: Any) -> Any:
-        raise NotImplementedError
+        # Informix has no comments on tables.
+        self._tabid(connection, table_name, schema)
+        return ReflectionDefaults.table_comment()

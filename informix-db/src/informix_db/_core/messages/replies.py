@@ -84,8 +84,11 @@ class Reply:
     values: list[Any] | None = None
     mask: bytes = b""
     file: FileRequest | None = None
+    #: A write into a file whose chunks are still arriving; they collect in `blob`.
+    writing: FileRequest | None = None
     exited: bool = False
     messages: int = 0
+    file_bytes: int = 0
 
     def consume(self, inbox: Inbox) -> bool:
         """Parse what has arrived; True at EOT (or a FILE request, see `file`), Incomplete when more is needed."""
@@ -101,14 +104,20 @@ class Reply:
                 continue
             if code == EOT:
                 inbox.pos = pos + 2
+                if self.writing is not None:
+                    self.file, self.writing = self.writing, None
+                    self.file.data = b"".join(self.blob)
+                    self.blob = []
                 return True
+            if self.writing is not None and code != FILE_CHUNK:
+                raise ProtocolError(f"message {code} inside a file write")
             self.messages += 1
             if self.messages > MAX_MESSAGES:
                 raise ProtocolError(f"a reply of more than {MAX_MESSAGES} messages")
             parse = _PARSERS.get(code)
             if parse is None:
                 raise ProtocolError(f"unknown message code {code} in a reply")
-            reader = Reader(data, pos + 2, end)
+            reader = Reader(data, pos + 2, end, pos)
             parse(self, reader)
             inbox.pos = reader.pos
             if self.exited or self.file is not None:
@@ -222,6 +231,7 @@ def _lodata(reply: Reply, r: Reader) -> None:
         reply.rows, reply.blob_done = r.long_length("number of bytes written into a large object"), True
         return
     left = r.long_length("length of a piece of a large object")
+    r.want(left)
     if not left and r.short():
         r.pos -= 2
     parts = []
@@ -314,19 +324,28 @@ def _file(reply: Reply, r: Reader) -> None:
         if not request.chunk > 0 or not request.amount >= -1:
             raise ProtocolError("an absurd file read")
     elif request.op == 3:
-        parts = []
-        while (code := r.short()) == 107:
-            parts.append(r.block(r.length("length of a file chunk")))
-        request.data = b"".join(parts)
-        r.pos -= 2
-        if code != EOT:
-            raise ProtocolError(f"message {code} inside a file write")
+        # Its chunks are messages of their own, so that what has been read is not read again when more arrives.
+        reply.writing, reply.blob, reply.file_bytes = request, [], 0
+        return
     elif request.op != 1:
         raise ProtocolError(f"unknown file operation {request.op}")
     if r.short() != EOT:
         raise ProtocolError("a file request is not ended")
     reply.file = request
 
+
+def _file_chunk(reply: Reply, r: Reader) -> None:
+    if reply.writing is None:
+        raise ProtocolError("a piece of a file arrived outside of a file write")
+    reply.messages = 0
+    reply.blob.append(r.block(r.length("length of a file chunk")))
+    reply.file_bytes += len(reply.blob[-1])
+    if reply.file_bytes > MAX_BODY:
+        raise ProtocolError(f"more than {MAX_BODY} bytes in one write into a file")
+
+
+#: A piece of what the server writes into a file of the client.
+FILE_CHUNK = 107
 
 _PARSERS = {
     8: _describe,
@@ -342,6 +361,7 @@ _PARSERS = {
     99: _xactstat,
     101: _routine,
     103: _fparam,
+    FILE_CHUNK: _file_chunk,
     125: _input,
     126: _protocols,
 }

@@ -18,6 +18,7 @@ from uuid import UUID
 
 from ...errors import DataError, NotSupportedError, ProgrammingError
 from ...values import BlobLocator, ClobLocator, CollectionValue, IntervalYM, PartialDatetime, RowValue, Text, to_literal
+from .. import speed
 from . import base100
 from .codes import T
 from .decode import DATE_EPOCH
@@ -257,8 +258,8 @@ def encoder_for(cls: type) -> Encoder:
     raise ProgrammingError(f"cannot bind a parameter of type {cls.__module__}.{cls.__qualname__}")
 
 
-def encode_param(value: Any, encoding: str = "iso-8859-1") -> bytes:
-    """One parameter as it stands in BIND."""
+def encode_param_pure(value: Any, encoding: str = "iso-8859-1") -> bytes:
+    """`encode_param` without the compiled package."""
     if type(value) is int and -0x80000000 < value < 0x80000000:  # the commonest, without a further call
         return _INT(2, 0, 0x0A00, value)
     encoder = ENCODERS.get(type(value))
@@ -290,6 +291,15 @@ CHUNK = 1024
 
 def bind(values: Sequence[Any], encoding: str, *, bigint: bool = True) -> bytes:
     """BIND with all parameters, and BBIND with the contents of large ones."""
+    if bigint and _compiled_bind is not None:
+        whole = _compiled_bind(values, encoding)
+        if whole is not None:
+            return whole
+    return bind_pure(values, encoding, bigint=bigint)
+
+
+def bind_pure(values: Sequence[Any], encoding: str, *, bigint: bool = True) -> bytes:
+    """`bind` without the compiled package."""
     types = tuple(map(type, values))
     fast = _binders.get(types)
     if fast is None:
@@ -419,3 +429,10 @@ def blob_chunks(content: bytes) -> bytes:
         parts.append(_BBIND(39, len(chunk)) + chunk + (b"\0" if len(chunk) & 1 else b""))
     parts.append(_BBIND(39, 0))
     return b"".join(parts)
+
+
+_compiled = speed.param_encoders()
+_compiled_bind = None if _compiled is None else _compiled[1]
+
+#: One parameter as it stands in BIND: (value, encoding = "iso-8859-1") → bytes.
+encode_param: Callable[..., bytes] = encode_param_pure if _compiled is None else _compiled[0]
