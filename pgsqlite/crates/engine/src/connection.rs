@@ -725,6 +725,18 @@ impl Idle {
     }
 }
 
+/// A value as rusqlite binds it.
+pub(crate) fn to_sqlite(datum: &Datum) -> rusqlite::types::Value {
+    use rusqlite::types::Value;
+    match datum {
+        Datum::Null => Value::Null,
+        Datum::Int(i) => Value::Integer(*i),
+        Datum::Real(r) => Value::Real(*r),
+        Datum::Text(t) => Value::Text(t.clone()),
+        Datum::Blob(b) => Value::Blob(b.clone()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

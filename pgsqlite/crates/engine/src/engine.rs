@@ -20,43 +20,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// The last number that a transaction or an epoch got.
-static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
-
-fn number_after(last: u64) -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-    now.max(last + 1)
-}
-
-/// A number above all others, also those of the process before this one: milliseconds of the clock, or the one after the last.
-/// Transactions and catalogs' epochs share them, so that an epoch is the `xmin` of a catalog's rows: above the number of
-/// every transaction that saw another catalog before, and below those to come.
-///
-/// No two catalogs share an epoch: plans are found by it, also those of a catalog that a rollback threw away, and of one
-/// with a session's temporary tables.
-pub(crate) fn next_number() -> u64 {
-    let mut last = LAST_NUMBER.load(Ordering::Relaxed);
-    loop {
-        let next = number_after(last);
-        match LAST_NUMBER.compare_exchange_weak(last, next, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => return next,
-            Err(other) => last = other,
-        }
-    }
-}
-
-/// An epoch for a catalog that lives only while a statement runs, as one with transition tables does: such are made often, and
-/// would let the numbers run ahead of the clock.
-pub(crate) fn passing_epoch() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1 << 32);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// The number that [`next_number`] would give now.
-pub(crate) fn coming_number() -> u64 {
-    number_after(LAST_NUMBER.load(Ordering::Relaxed))
-}
-
 /// A database, shared by its sessions.
 pub struct Engine {
     pub(crate) config: EngineConfig,
@@ -129,7 +92,7 @@ impl Engine {
         if let (None, Some(founder)) = (known, config.founder.as_deref().and_then(store::base::founder_role)) {
             catalog.roles.insert(founder.oid, Arc::new(founder));
         }
-        catalog.epoch = next_number();
+        catalog.epoch = crate::numbers::next_number();
         catalog.database.clone_from(&config.database);
         catalog.database_alias = config.databases.is_none().then(|| "main".into());
         room.compared(mark);
@@ -204,7 +167,7 @@ impl Engine {
             let until = TypeCodec::TimestampTz.text_in(until, -1, &context)?;
             let Datum::Text(until) = until else { return Err(PgError::internal("VALID UNTIL is no timestamp")) };
             let until = Timestamp::from_storage(&until).ok_or_else(|| PgError::internal("VALID UNTIL"))?;
-            if until.0 < crate::session::transaction::clock() {
+            if until.0 < crate::clock::now() {
                 return Ok(None);
             }
         }
@@ -334,7 +297,7 @@ impl Engine {
             }
             let read = schema_version(source).and_then(|now| {
                 let mut new = store::reconcile(source.rusqlite(), &self.catalog())?;
-                new.epoch = next_number();
+                new.epoch = crate::numbers::next_number();
                 Ok((now, new))
             });
             if own {

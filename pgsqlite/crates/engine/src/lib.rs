@@ -9,6 +9,7 @@
 //! caller's [`session::RowSink`] as borrowed [`pgsqlite_types::DatumRef`]s.
 
 mod bounded;
+mod clock;
 pub mod connection;
 pub mod copy;
 pub mod ddl;
@@ -22,13 +23,16 @@ mod lease;
 mod locks;
 mod memory;
 mod notify;
+mod numbers;
 mod patience;
 pub mod pg_catalog;
 pub mod regex;
+mod requests;
 pub(crate) mod routine;
 mod scratch;
 mod sequence;
 pub mod session;
+pub mod settings;
 mod standing;
 pub mod statistics;
 pub mod store;

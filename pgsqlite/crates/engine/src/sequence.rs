@@ -46,7 +46,7 @@ pub struct State {
 impl State {
     /// Put there by something else than its next value.
     pub fn at(last: i64, called: bool) -> State {
-        let version = crate::engine::next_number();
+        let version = crate::numbers::next_number();
         State { last, called, set: false, stored: None, durable: None, version, ahead: AHEAD }
     }
 
@@ -298,7 +298,7 @@ fn settle(all: &mut HashMap<Oid, State>, db: &rusqlite::Connection, mut stored: 
         if state.stored != Some(state.last) || !state.called {
             store::write::move_sequence(db, sequence, state.last, state.called)?;
             // what other sessions have stored before, and not marked yet, is behind this in the file
-            (state.stored, state.durable, state.version) = (None, None, crate::engine::next_number());
+            (state.stored, state.durable, state.version) = (None, None, crate::numbers::next_number());
             if state.called {
                 stored(Storing { sequence, last: state.last, version: state.version });
             }

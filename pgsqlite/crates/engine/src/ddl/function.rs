@@ -158,18 +158,18 @@ impl Ddl<'_> {
                             let name = set.name.to_ascii_lowercase();
                             let value = super::options::setting_value(&name, &set.args)?;
                             self.claimant().check_stored(&set.name, Some(&value))?;
-                            if !crate::session::accepted_settings::holds_in_function(&name) {
+                            if !crate::settings::accepted::holds_in_function(&name) {
                                 return Err(PgError::not_supported(format!("SET {} of a function", set.name)));
                             }
                             // in PostgreSQL's spelling
-                            let known = crate::session::guc::definitions().get(&name);
+                            let known = crate::settings::definitions().get(&name);
                             let name = known.map_or(name, |definition| definition.name.to_string());
                             out.settings.push((name, Some(value)));
                         }
                         Ok(K::VarReset) => {
                             let name = set.name.to_ascii_lowercase();
                             self.claimant().check_stored(&set.name, None)?;
-                            let known = crate::session::guc::definitions().get(&name);
+                            let known = crate::settings::definitions().get(&name);
                             out.settings.push((known.map_or(name, |d| d.name.to_string()), None));
                         }
                         Ok(K::VarResetAll) => out.reset_all = true,

@@ -53,7 +53,7 @@ mod trigger;
 mod types;
 mod view;
 
-use crate::session::setting_rights::Claimant;
+use crate::settings::rights::Claimant;
 use crate::store::{self, names::CatalogNames, sqlite_error};
 use naming::sqlite_quote;
 use pgsqlite_sql::analyze::{self, Environment};
@@ -592,7 +592,7 @@ impl Ddl<'_> {
         let values = self.session.parameters.1.iter().take(statement.parameter_count());
         for (i, value) in values.enumerate() {
             work::visit();
-            let value = crate::session::to_sqlite(value);
+            let value = crate::connection::to_sqlite(value);
             statement.raw_bind_parameter(i + 1, value).map_err(|e| self.row_error(e))?;
         }
         statement.raw_execute().map_err(|e| self.row_error(e))

@@ -102,7 +102,7 @@ pub(super) fn type_name(option: &ast::DefElem) -> Option<&ast::TypeName> {
 /// The text of SET's value list, as it is stored: list settings quote their names.
 pub(super) fn setting_value(name: &str, args: &[ast::Node]) -> Result<String> {
     use ast::a_const::Val;
-    let is_list = crate::session::setting_list(name) == Some(true);
+    let is_list = crate::settings::values::list(name) == Some(true);
     let mut parts = Vec::new();
     for arg in args {
         work::visit();

@@ -156,7 +156,7 @@ fn check_value(name: &str, text: &str, values: &Values) -> Result<()> {
             .detail(format!("Valid values are between \"{low}\" and \"{high}\"."))
     };
     match values {
-        Truth => match crate::session::guc_values::parse_bool(text) {
+        Truth => match crate::settings::parse_bool(text) {
             Some(_) => Ok(()),
             None => Err(invalid(format!("invalid value for boolean option \"{name}\": {text}"))),
         },

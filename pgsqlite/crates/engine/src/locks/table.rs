@@ -272,7 +272,7 @@ impl LockTable {
         }
         let (granted, turn) = oneshot::channel();
         let number = self.next_number();
-        let waiting = Waiting { number, request, keeps_lease, since: crate::session::clock(), granted };
+        let waiting = Waiting { number, request, keeps_lease, since: crate::clock::now(), granted };
         self.change(request.target, |entry| entry.queue.push_back(waiting));
         Some(Turn { table: self.clone(), request, number, granted: turn, over: false })
     }

@@ -123,7 +123,7 @@ pub(super) fn databases(rows: &mut Rows, state: &SessionState) {
 
 /// The number of the transaction that is to come.
 pub(super) fn recent_transaction() -> Datum {
-    Datum::Int(i64::from(crate::engine::coming_number() as u32))
+    Datum::Int(i64::from(crate::numbers::coming_number() as u32))
 }
 
 /// A database as this session sees it.
@@ -179,7 +179,7 @@ pub(super) fn settings(rows: &mut Rows, state: &SessionState) {
     for line in include_str!("../../../sql/data/pg_settings.tsv").lines().skip(1) {
         work::visit();
         let f: Vec<&str> = line.split('\t').collect();
-        if !crate::session::guc::may_examine(&state.catalog, state.user_oid, f[0]) {
+        if !crate::settings::may_examine(&state.catalog, state.user_oid, f[0]) {
             continue;
         }
         // A setting that the session does not have is not shown.

@@ -13,7 +13,7 @@ fn offset(seconds: i32) -> String {
 
 /// `pg_timezone_names`: name, abbreviation, offset, daylight-saving time.
 pub(crate) fn zones() -> Vec<(String, String, String, bool)> {
-    let now = Timestamp(crate::session::transaction::clock());
+    let now = Timestamp(crate::clock::now());
     let named = |name: String| {
         let (abbreviation, seconds, dst) = zone::clock(&zone::by_name(&name)?, now);
         Some((name, abbreviation, offset(seconds), dst))
@@ -23,7 +23,7 @@ pub(crate) fn zones() -> Vec<(String, String, String, bool)> {
 
 /// `pg_timezone_abbrevs`: abbreviation, offset, daylight-saving time.
 pub(crate) fn abbreviations() -> Vec<(String, String, bool)> {
-    let now = Timestamp(crate::session::transaction::clock());
+    let now = Timestamp(crate::clock::now());
     let mut all: Vec<_> = zone::abbreviations()
         .filter_map(|(name, meaning)| {
             let (seconds, dst) = match meaning {

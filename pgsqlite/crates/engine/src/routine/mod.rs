@@ -578,7 +578,7 @@ fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> Result<R>) -
         let (typed, plan_key) = variables.typed();
         let path = f.settings.iter().find(|(name, _)| name == "search_path").map(|(_, value)| {
             let catalog = host.catalog();
-            let names = crate::session::search_path_names(value);
+            let names = crate::settings::values::search_path_names(value);
             let found = names.iter().filter_map(|n| match n.as_str() {
                 "pg_catalog" => Some(pgsqlite_sql::catalog::PG_CATALOG),
                 other => catalog.schema_oid(other),

@@ -892,7 +892,7 @@ impl<'h> Firing<'h> {
             made.push(relation.oid);
             with.add_relation(relation);
         }
-        with.epoch = crate::engine::passing_epoch();
+        with.epoch = crate::numbers::passing_epoch();
         let epoch = with.epoch;
         super::utility::show_catalog(host, Arc::new(with));
         let result = run();
@@ -903,7 +903,7 @@ impl<'h> Firing<'h> {
             // DDL in the function: its catalog stays, without the tables
             let mut left = (*after).clone();
             made.iter().for_each(|oid| left.remove_relation(*oid));
-            left.epoch = crate::engine::next_number();
+            left.epoch = crate::numbers::next_number();
             let left = Arc::new(left);
             if let Some(changed) = host.routines().changed.borrow_mut().as_mut() {
                 changed.0 = left.clone();

@@ -4,18 +4,16 @@
 //! DEFERRABLE needs no waiting: a SQLite snapshot is always one that a read-only serializable transaction may use.
 
 use super::Session;
+use crate::settings::OF_TRANSACTION;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{PgError, Result, SqlState};
-
-/// The settings that are a transaction's, and end with it.
-pub(super) const SETTINGS: [&str; 3] = ["transaction_isolation", "transaction_read_only", "transaction_deferrable"];
 
 fn active(message: &str) -> PgError {
     PgError::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
 }
 
 impl Session {
-    /// Before one of [`SETTINGS`] is changed: 25001 where it is too late. `value`: as given; None: the default.
+    /// Before one of [`OF_TRANSACTION`] is changed: 25001 where it is too late. `value`: as given; None: the default.
     pub(super) fn check_characteristic(&self, key: &str, value: Option<&str>) -> Result<()> {
         let t = &self.transaction;
         let sub = !t.savepoints.is_empty();
@@ -33,7 +31,7 @@ impl Session {
                     return Err(active("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction"));
                 }
             }
-            "transaction_read_only" if t.read_only && super::guc::parse_bool(&new) == Some(false) => {
+            "transaction_read_only" if t.read_only && crate::settings::parse_bool(&new) == Some(false) => {
                 if sub {
                     return Err(active("cannot set transaction read-write mode inside a read-only transaction"));
                 }
@@ -63,7 +61,7 @@ impl Session {
 
     /// The characteristics that a chained transaction takes over.
     pub(super) fn characteristics(&self) -> Vec<(&'static str, String)> {
-        SETTINGS.iter().map(|name| (*name, self.gucs.get(name).unwrap_or_default())).collect()
+        OF_TRANSACTION.iter().map(|name| (*name, self.gucs.get(name).unwrap_or_default())).collect()
     }
 
     pub(super) fn chain(&mut self, characteristics: Vec<(&'static str, String)>) -> Result<()> {
@@ -80,7 +78,7 @@ impl Session {
             let Some(NodeEnum::DefElem(d)) = &option.node else { return Err(PgError::internal("DefElem expected")) };
             let value = mode_value(d)?;
             match d.defname.as_str() {
-                name if SETTINGS.contains(&name) => self.set_setting(name, Some(&value), true)?,
+                name if OF_TRANSACTION.contains(&name) => self.set_setting(name, Some(&value), true)?,
                 other => return Err(PgError::not_supported(format!("transaction mode {other}")).at(d.location)),
             }
         }

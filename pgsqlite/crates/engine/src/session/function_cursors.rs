@@ -57,7 +57,7 @@ impl Session {
         portal.hidden = hidden;
         portal.standing = open.standing.unwrap_or_default();
         portal.depth = self.transaction.savepoints.len();
-        let (scroll, statement, created) = (open.scroll, open.text, super::transaction::clock());
+        let (scroll, statement, created) = (open.scroll, open.text, crate::clock::now());
         portal.cursor = Some(Cursor { scroll, hold: false, binary: false, held: false, statement, created });
         Ok(portal)
     }

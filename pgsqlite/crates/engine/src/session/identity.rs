@@ -1,7 +1,7 @@
 //! Who the session is: the user it authenticated as, and the role whose privileges count (SET ROLE, SET SESSION AUTHORIZATION).
 
-use super::setting_rights::Claimant;
 use super::Session;
+use crate::settings::rights::Claimant;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};

@@ -15,10 +15,11 @@
 use super::work::Begins;
 use super::Session;
 use crate::engine::Engine;
+use crate::requests::too_old;
 use crate::vfs::OldestReader;
 use crate::writer::Slot;
 use parking_lot::Mutex;
-use pgsqlite_types::{PgError, Result, SqlState};
+use pgsqlite_types::Result;
 use std::time::{Duration, Instant};
 
 /// Up to this length, in bytes, the log is left to SQLite's own checkpoints.
@@ -48,12 +49,6 @@ enum Patience {
     For(Duration),
     /// until it is empty: the log has reached its limit
     ForEver,
-}
-
-/// 72000
-pub(super) fn too_old() -> PgError {
-    PgError::new(SqlState::SNAPSHOT_TOO_OLD, "snapshot too old")
-        .detail("The transaction has kept the database's log from beginning anew until the log reached --log-limit.")
 }
 
 impl Engine {

@@ -2,30 +2,8 @@
 
 use super::plans::Prepared;
 use super::Session;
+use crate::settings::Class;
 use pgsqlite_sql::parse::{ast, NodeEnum};
-
-/// What a statement does, as far as `log_statement` asks. Each value of the setting takes in those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Class {
-    /// `ddl`: it defines, changes or drops an object.
-    Definition,
-    /// `mod`: it changes data.
-    Change,
-    /// `all`: anything else.
-    Other,
-}
-
-impl Class {
-    /// The class up to which statements are logged; None: `none`.
-    pub(super) fn of_setting(value: &str) -> Option<Class> {
-        match value {
-            "ddl" => Some(Class::Definition),
-            "mod" => Some(Class::Change),
-            "all" => Some(Class::Other),
-            _ => None,
-        }
-    }
-}
 
 impl Session {
     /// The class of a statement. PREPARE, EXECUTE and EXPLAIN ANALYZE are what they prepare or run.

@@ -2,12 +2,12 @@
 //!
 //! * [`api`]: the shapes that pass between the protocol and the engine
 //! * [`extended`], [`script`]: the two protocols' statements; [`planning`]: from statement to plan
-//! * [`plans`]: the shared plan cache; [`guc`]: settings; [`transaction`]: blocks, savepoints, the writer slot
+//! * [`plans`]: the shared plan cache; [`settings`]: their values; [`transaction`]: blocks, savepoints, the writer slot
 //! * [`shared`]: short transactions that share one of SQLite
 //! * [`seen`]: answers that wait for the disk
 //! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
 //! * [`view`]: the catalog snapshot and search path of a statement
-//! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`cancel`]: what stops a statement
+//! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`requests`](crate::requests): what stops a statement
 //! * [`characteristics`]: isolation levels and modes of transactions; [`maintenance`]: VACUUM, LOCK …; [`explain`]: EXPLAIN
 //! * [`rebinding`]: values that are read again after a wait
 //! * [`relation_locks`]: LOCK TABLE and those that heed it
@@ -16,11 +16,9 @@
 //! * [`diagnose`]: the row that a constraint refused; [`observe`]: what others see of the session
 //! * [`copy`]: COPY ([`copy_to`], [`copy_from`]), with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
-pub mod accepted_settings;
 mod api;
 mod block;
 mod brief;
-mod cancel;
 mod characteristics;
 pub mod client_text;
 mod collected;
@@ -45,8 +43,6 @@ mod extended;
 mod foreign_locks;
 mod function_call;
 mod function_cursors;
-pub mod guc;
-pub(crate) mod guc_values;
 mod identity;
 pub(crate) mod log_limit;
 mod logged_statements;
@@ -66,7 +62,6 @@ mod routines;
 mod script;
 mod seen;
 pub(crate) mod server_functions;
-pub mod setting_rights;
 mod shared;
 mod spool;
 pub(crate) mod transaction;
@@ -76,17 +71,15 @@ pub(crate) mod waiting;
 mod work;
 
 pub use crate::engine::Engine;
+pub use crate::requests::CancelHandle;
+pub use crate::settings::rights::Claimant;
 pub use api::*;
-pub use cancel::CancelHandle;
-pub(crate) use guc_values::list as setting_list;
-pub(crate) use guc_values::search_path_names;
 pub use script::Script;
-pub use setting_rights::Claimant;
-pub(crate) use transaction::clock;
 pub(crate) use work::apart;
 
 use crate::connection::Connection;
-use guc::Gucs;
+use crate::settings::rights::Source;
+use crate::settings::{self, Gucs};
 use parking_lot::Mutex;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::escapes::Strings;
@@ -95,9 +88,7 @@ use pgsqlite_types::codec::Context;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use plans::Prepared;
-pub(crate) use portal::to_sqlite;
 use portal::Portal;
-use setting_rights::Source;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -283,7 +274,7 @@ impl Session {
     fn begin_setting(&mut self, catalog: &Catalog, name: &str, value: &str, source: Source) -> Result<()> {
         let permit = self.claimant(catalog).permit(name, Some(value), source)?;
         let key = name.to_ascii_lowercase();
-        if key == "session_authorization" || characteristics::SETTINGS.contains(&key.as_str()) {
+        if key == "session_authorization" || settings::OF_TRANSACTION.contains(&key.as_str()) {
             // whom the client authenticated as stays, and there is no transaction yet: as in PostgreSQL
             return Ok(());
         }
@@ -329,7 +320,7 @@ impl Session {
                     catalog.add_function(routine.function.clone());
                 }
                 // plans that were made with other temporary objects are none for these
-                catalog.epoch = crate::engine::next_number();
+                catalog.epoch = crate::numbers::next_number();
                 let catalog = Arc::new(catalog);
                 *merged = Some((shared.epoch, catalog.clone()));
                 catalog
@@ -568,7 +559,7 @@ impl Session {
             return changes;
         }
         self.reported_version = self.gucs.version();
-        for name in guc::REPORTED {
+        for name in settings::REPORTED {
             let value = self.gucs.get(name).unwrap_or_default();
             if self.reported.get(name) != Some(&value) {
                 changes.push((name.to_string(), value.clone()));
@@ -631,7 +622,7 @@ impl Session {
             () = idle => return Err(PgError::new(code, message).fatal()),
         }
         if self.cancel.is_terminated() {
-            return Err(cancel::terminated());
+            return Err(crate::requests::terminated());
         }
         self.check_snapshot()?;
         self.check_silence(&silence)

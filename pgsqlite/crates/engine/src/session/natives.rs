@@ -1,7 +1,7 @@
 //! What native functions get from a session: its settings.
 
-use super::guc::Gucs;
-use super::setting_rights::{Claimant, Permit, Source};
+use crate::settings::rights::{Claimant, Permit, Source};
+use crate::settings::Gucs;
 use crate::udf::session_cell::{PutAside, Variables};
 use parking_lot::Mutex;
 use pgsqlite_types::{Result, Settings};

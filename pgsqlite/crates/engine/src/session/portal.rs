@@ -412,7 +412,7 @@ impl Session {
                 && !plan.query.writes
                 && self.transaction_status() != super::TransactionStatus::Failed
             {
-                self.statement_timestamp = super::transaction::clock();
+                self.statement_timestamp = crate::clock::now();
                 self.begin_statement().await?;
                 self.transaction.queried = true;
                 self.begin_read()?;
@@ -970,18 +970,6 @@ pub(super) fn run_to_end(connection: &Connection, statement: &mut RawStatement, 
             while connection.step(statement)? == Step::Row {}
             Ok(())
         }
-    }
-}
-
-/// A value as rusqlite binds it.
-pub(crate) fn to_sqlite(datum: &Datum) -> rusqlite::types::Value {
-    use rusqlite::types::Value;
-    match datum {
-        Datum::Null => Value::Null,
-        Datum::Int(i) => Value::Integer(*i),
-        Datum::Real(r) => Value::Real(*r),
-        Datum::Text(t) => Value::Text(t.clone()),
-        Datum::Blob(b) => Value::Blob(b.clone()),
     }
 }
 

@@ -149,7 +149,7 @@ impl Session {
                 self.rollback();
             }
         }
-        self.transaction.started = Some(super::transaction::clock());
+        self.transaction.started = Some(crate::clock::now());
         self.begin_statement().await?;
         if writes && !self.is_read_only() {
             self.begin_write("CALL", false).await?;

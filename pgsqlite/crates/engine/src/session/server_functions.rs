@@ -152,7 +152,7 @@ impl SessionServer {
 
     /// The number of the transaction, which gets one if it has none.
     pub(super) fn own_transaction_id(&self) -> Option<u64> {
-        Some(*self.transaction_id.lock().get_or_insert_with(crate::engine::next_number))
+        Some(*self.transaction_id.lock().get_or_insert_with(crate::numbers::next_number))
     }
 
     /// The session as others see it; None: it is being made.
@@ -354,12 +354,12 @@ impl ServerFunctions for SessionServer {
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>> {
         let mut own = self.transaction_id.lock();
         if own.is_none() && assign {
-            *own = Some(crate::engine::next_number());
+            *own = Some(crate::numbers::next_number());
         }
         Ok(*own)
     }
     fn latest_transaction_id(&self) -> Result<u64> {
-        Ok(self.transaction_id.lock().unwrap_or_else(crate::engine::coming_number))
+        Ok(self.transaction_id.lock().unwrap_or_else(crate::numbers::coming_number))
     }
     fn sleep(&self, duration: Duration) -> Result<()> {
         if duration.is_zero() {
@@ -383,6 +383,6 @@ impl ServerFunctions for SessionServer {
     }
     fn start_time(&self) -> i64 {
         static START: OnceLock<i64> = OnceLock::new();
-        *START.get_or_init(super::transaction::clock)
+        *START.get_or_init(crate::clock::now)
     }
 }

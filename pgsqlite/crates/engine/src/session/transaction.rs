@@ -4,12 +4,12 @@
 //! a SQLite transaction on a fresh snapshot. REPEATABLE READ and SERIALIZABLE hold one from their first statement.
 
 use super::block::{AtSync, Block};
-use super::guc::Gucs;
 use super::portal::Portal;
-use super::setting_rights::{self, Permit, Source};
 use super::work::Begins;
 use super::{Session, TransactionStatus};
 use crate::connection::Connection;
+use crate::settings::rights::{self, Permit, Source};
+use crate::settings::Gucs;
 use crate::statistics::activity::Wait;
 use crate::udf::session_cell::LockMark;
 use crate::writer::{Applicant, Members, Slot};
@@ -94,12 +94,6 @@ impl Transaction {
     }
 }
 
-/// Now, in microseconds since 2000-01-01 00:00 UTC.
-pub(crate) fn clock() -> i64 {
-    let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
-    unix - 946_684_800_000_000
-}
-
 pub(super) fn failed_block() -> PgError {
     PgError::new(
         SqlState::IN_FAILED_SQL_TRANSACTION,
@@ -133,7 +127,7 @@ impl Session {
     /// Leases a connection and tells its natives of this session and statement.
     pub(super) async fn begin_statement(&mut self) -> Result<()> {
         if self.cancel.is_terminated() {
-            return Err(super::cancel::terminated());
+            return Err(crate::requests::terminated());
         }
         self.transaction.block.start();
         if self.connection.is_none() {
@@ -381,8 +375,8 @@ impl Session {
         }
         let before = self.gucs.get(name);
         let key = name.to_ascii_lowercase();
-        let identity = setting_rights::is_identity(&key);
-        let of_transaction = super::characteristics::SETTINGS.contains(&key.as_str());
+        let identity = rights::is_identity(&key);
+        let of_transaction = crate::settings::OF_TRANSACTION.contains(&key.as_str());
         if of_transaction {
             self.check_characteristic(&key, value)?;
         }
@@ -705,7 +699,7 @@ impl Session {
             self.with_environment(&view, |e| crate::ddl::on_commit(connection, &catalog, e, private))
         })?;
         if let Some(mut new) = outcome.and_then(|o| o.catalog) {
-            Arc::make_mut(&mut new).epoch = crate::engine::next_number();
+            Arc::make_mut(&mut new).epoch = crate::numbers::next_number();
             self.transaction.catalog = Some(new);
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();

@@ -3,9 +3,9 @@
 use super::plans::{Body, Prepared};
 use super::portal::{OwnRow, Portal};
 use super::rebinding::Given;
-use super::setting_rights::Permit;
 use super::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
 use crate::ddl;
+use crate::settings::rights::Permit;
 use crate::udf::session_cell::SequenceSource;
 use crate::udf::session_cell::ServerFunctions;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
@@ -35,10 +35,11 @@ impl Session {
             }
             NodeEnum::VariableShowStmt(s) => {
                 if self.gucs.get(&s.name).is_none() {
-                    return Err(super::guc::Gucs::unknown(&s.name));
+                    return Err(crate::settings::Gucs::unknown(&s.name));
                 }
-                let shown =
-                    super::guc::definitions().get(&s.name.to_ascii_lowercase()).map_or(s.name.as_str(), |d| d.name);
+                let shown = crate::settings::definitions()
+                    .get(&s.name.to_ascii_lowercase())
+                    .map_or(s.name.as_str(), |d| d.name);
                 Some(vec![text_column(shown)].into())
             }
             NodeEnum::ExplainStmt(e) => {
@@ -316,7 +317,7 @@ impl Session {
         if let Some(new) = outcome.catalog.as_ref().filter(|_| private) {
             self.keep_temporary(new);
         } else if let Some(mut new) = outcome.catalog {
-            Arc::make_mut(&mut new).epoch = crate::engine::next_number();
+            Arc::make_mut(&mut new).epoch = crate::numbers::next_number();
             self.transaction.catalog = Some(new);
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();
@@ -399,7 +400,7 @@ impl Session {
         }
         self.refresh_superuser();
         self.gucs.typed.transaction_timestamp = now;
-        self.transaction.local.retain(|name, _| super::characteristics::SETTINGS.contains(&name.as_str()));
+        self.transaction.local.retain(|name, _| crate::settings::OF_TRANSACTION.contains(&name.as_str()));
         if self.transaction_status() != super::TransactionStatus::Idle {
             for (name, value) in kept {
                 self.gucs.set(name, Some(&value), Permit::put_back())?;
@@ -411,7 +412,7 @@ impl Session {
     /// The text of SET's value list.
     fn set_value(&self, name: &str, args: &[ast::Node]) -> Result<String> {
         use ast::a_const::Val;
-        let list = super::guc_values::list(&name.to_ascii_lowercase());
+        let list = crate::settings::values::list(&name.to_ascii_lowercase());
         if args.len() > 1 && list.is_none() {
             return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("SET {name} takes only one argument")));
         }
@@ -475,12 +476,14 @@ impl Session {
             sink.columns(columns)?;
             let catalog = self.catalog();
             let role = self.user_oid(&catalog);
-            let mut names: Vec<&String> =
-                super::guc::definitions().keys().filter(|n| super::guc::may_examine(&catalog, role, n)).collect();
+            let mut names: Vec<&String> = crate::settings::definitions()
+                .keys()
+                .filter(|n| crate::settings::may_examine(&catalog, role, n))
+                .collect();
             names.sort();
             for name in names {
                 let value = self.gucs.get(name).unwrap_or_default();
-                let shown = super::guc::definitions()[name].name;
+                let shown = crate::settings::definitions()[name].name;
                 self.give(sink, vec![shown.into(), value.into(), Datum::Text(String::new())])?;
             }
             return Ok(());
@@ -489,9 +492,9 @@ impl Session {
             "transaction_isolation" => self.gucs.get("transaction_isolation"),
             name => self.gucs.get(name),
         };
-        let value = value.ok_or_else(|| super::guc::Gucs::unknown(&s.name))?;
+        let value = value.ok_or_else(|| crate::settings::Gucs::unknown(&s.name))?;
         let catalog = self.catalog();
-        super::guc::check_may_examine(&catalog, self.user_oid(&catalog), &s.name)?;
+        crate::settings::check_may_examine(&catalog, self.user_oid(&catalog), &s.name)?;
         sink.columns(columns)?;
         self.give(sink, vec![value.into()])
     }
@@ -553,7 +556,7 @@ impl Session {
             connection.exec(&format!("DROP TABLE temp.\"{}\"", name.replace('"', "\"\"")))?;
         }
         let mut without = self.catalog().shared();
-        without.epoch = crate::engine::next_number();
+        without.epoch = crate::numbers::next_number();
         self.transaction.catalog = Some(Arc::new(without));
         if let Some(connection) = &mut self.connection {
             connection.clear_cache();
@@ -594,7 +597,7 @@ impl Session {
         let statement = Statement {
             text: self.source.clone(),
             from_sql: true,
-            created: super::transaction::clock(),
+            created: crate::clock::now(),
             executions: 0,
             given: types,
             raw: Some(inner),

@@ -158,7 +158,7 @@ impl Session {
         if superuser && text == "\"$user\", public" && catalog.schema_oid(&user).is_none() {
             return catalog.schema_oid("public").into_iter().collect();
         }
-        let names = super::guc_values::split_names(&text).unwrap_or_default();
+        let names = crate::settings::values::split_names(&text).unwrap_or_default();
         names
             .iter()
             .filter_map(|name| match name.as_str() {

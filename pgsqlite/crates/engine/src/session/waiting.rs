@@ -11,12 +11,12 @@
 //! is remembered in [`Apart`]. Where a statement cannot be run twice (it writes, a function of the user waits), its native function waits on
 //! the statement's thread, with the connection: the graph knows of it.
 
-use super::guc::Gucs;
 use super::server_functions::{session_of, SessionServer};
 use super::{ClientWatch, Session};
 use crate::engine::Engine;
 use crate::locks::graph::{cycle, Edge, Graph, Needs};
 use crate::locks::{Request, Target};
+use crate::settings::Gucs;
 use crate::statistics::activity::{Activity, Wait};
 use crate::udf::session_cell::AdvisoryKey;
 use parking_lot::Mutex;
@@ -183,7 +183,7 @@ impl SessionServer {
                 biased;
                 result = &mut future => return result,
                 stopped = self.cancel().requested() => return Err(stopped),
-                () = left => return Err(super::cancel::connection_lost()),
+                () = left => return Err(crate::requests::connection_lost()),
                 () = time => {}
             }
             let now = Instant::now();
@@ -469,7 +469,7 @@ impl Engine {
 
     /// Logs a wait with the sessions that are waited for, and both statements.
     fn log_wait(&self, server: &SessionServer, what: Wait, waited: Duration) {
-        let now = super::transaction::clock();
+        let now = crate::clock::now();
         let ms = |since: i64| now.saturating_sub(since).max(0) / 1000;
         let Some(own) = server.activity() else { return };
         let graph = self.graph();

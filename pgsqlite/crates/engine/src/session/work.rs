@@ -9,7 +9,7 @@
 //! the query. So all other work begins on the spot, and when it has lasted for [`ALLOWED`], or announces that it will, the other
 //! tasks are handed over in its midst.
 
-use super::cancel::CancelHandle;
+use crate::requests::CancelHandle;
 use pgsqlite_types::work::{overseen, Overseer};
 use pgsqlite_types::{PgError, Result, SqlState};
 use rusqlite::InterruptHandle;

@@ -150,7 +150,7 @@ impl Activity {
 
     pub fn set_wait(&self, wait: Wait) {
         if wait == Wait::Writer {
-            self.waits_since.store(crate::session::clock(), Ordering::Relaxed);
+            self.waits_since.store(crate::clock::now(), Ordering::Relaxed);
         }
         self.wait.store(wait as u8, Ordering::Relaxed);
     }

@@ -43,7 +43,7 @@ impl RefusedLog {
         let end = (0..=LONGEST.min(statement.len())).rev().find(|i| statement.is_char_boundary(*i)).unwrap_or(0);
         let position = fields.location.filter(|_| fields.internal_query.is_none());
         let line = serde_json::json!({
-            "time": Timestamp(crate::session::clock()).to_storage(),
+            "time": Timestamp(crate::clock::now()).to_storage(),
             "sqlstate": error.code().as_str(),
             "message": fields.message,
             "detail": fields.detail,

@@ -131,7 +131,7 @@ fn function_text(e: &Environment, f: &Function, p: &Proc) -> Result<String> {
     }
     for (name, value) in &f.settings {
         let shown = if name == "search_path" {
-            let names = crate::session::search_path_names(value);
+            let names = crate::settings::values::search_path_names(value);
             names.iter().map(|n| quote_literal(n)).collect::<Vec<_>>().join(", ")
         } else {
             quote_literal(value)

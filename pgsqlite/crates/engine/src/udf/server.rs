@@ -224,7 +224,7 @@ fn check_may_reset(c: &Call, function: &str) -> Result<()> {
 fn reset_database(c: &Call) -> Result<Datum> {
     check_may_reset(c, "pg_stat_reset")?;
     let database = c.session.state().catalog.database.clone();
-    statistics(c)?.reset_database(&database, crate::session::transaction::clock());
+    statistics(c)?.reset_database(&database, crate::clock::now());
     void()
 }
 fn reset_statements(c: &Call) -> Result<Datum> {

@@ -4,7 +4,7 @@
 //! leases the connection to a session and before each statement; functions read it while the statement is stepped; an
 //! error that a function raises waits in the cell, because SQLite carries only a text: [`SessionCell::take_error`].
 
-use crate::session::Claimant;
+use crate::settings::rights::Claimant;
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
 use pgsqlite_types::codec::{Context, NamesFor, RegNames, TypeCodec};
 use pgsqlite_types::{Oid, PgError, Result, Settings, SqlState};

@@ -127,7 +127,7 @@ fn variable(c: &Call, name: &str, missing_ok: bool) -> Result<Datum> {
     match variables.get(name) {
         Some(value) => {
             let state = c.session.state();
-            crate::session::guc::check_may_examine(&state.catalog, state.user_oid, name)?;
+            crate::settings::check_may_examine(&state.catalog, state.user_oid, name)?;
             text(value)
         }
         None if missing_ok => Ok(Datum::Null),

@@ -1,17 +1,47 @@
 //! Settings (GUCs): names and defaults are PostgreSQL's (`pg_settings`, as data), values are checked as it checks them.
 
-use super::accepted_settings;
-pub use super::guc_values::parse_bool;
-use super::guc_values::{self, bound, display, parse_number};
-use super::logged_statements::Class;
-use super::setting_rights::{self, Permit};
+pub mod accepted;
+pub mod rights;
+pub(crate) mod values;
+
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::settings::{parse_date_style, ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use pgsqlite_types::{Oid, PgError, Result, Settings, SqlState};
+use rights::Permit;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+use values::{bound, display, parse_number};
+
+pub use values::parse_bool;
+
+/// The settings that are a transaction's, and end with it.
+pub(crate) const OF_TRANSACTION: [&str; 3] =
+    ["transaction_isolation", "transaction_read_only", "transaction_deferrable"];
+
+/// What a statement does, as far as `log_statement` asks. Each value of the setting takes in those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    /// `ddl`: it defines, changes or drops an object.
+    Definition,
+    /// `mod`: it changes data.
+    Change,
+    /// `all`: anything else.
+    Other,
+}
+
+impl Class {
+    /// The class up to which statements are logged; None: `none`.
+    pub(crate) fn of_setting(value: &str) -> Option<Class> {
+        match value {
+            "ddl" => Some(Class::Definition),
+            "mod" => Some(Class::Change),
+            "all" => Some(Class::Other),
+            _ => None,
+        }
+    }
+}
 
 /// One row of PostgreSQL's `pg_settings`.
 #[derive(Debug)]
@@ -173,7 +203,7 @@ pub struct Often {
     /// rows that statements return and change are counted
     pub tracks_counts: bool,
     /// the class of statements up to which the log is told of them before they run; None: it is not
-    pub(super) log_statement: Option<Class>,
+    pub(crate) log_statement: Option<Class>,
     /// the log is told how long each statement took
     pub log_duration: bool,
 }
@@ -301,7 +331,7 @@ impl Gucs {
         if let Some(v) = self.values.get(&key).or_else(|| self.defaults.get(&key)) {
             return Some(v.clone());
         }
-        if super::characteristics::SETTINGS.contains(&key.as_str()) {
+        if OF_TRANSACTION.contains(&key.as_str()) {
             return self.get(&format!("default_{key}"));
         }
         let definition = definitions().get(&key)?;
@@ -312,7 +342,7 @@ impl Gucs {
     pub fn raw(&self, name: &str) -> Option<String> {
         let shown = self.get(name)?;
         Some(match definitions().get(&name.to_ascii_lowercase()) {
-            Some(definition) => guc_values::raw(definition, &shown),
+            Some(definition) => values::raw(definition, &shown),
             None => shown,
         })
     }
@@ -326,7 +356,7 @@ impl Gucs {
         let key = name.to_ascii_lowercase();
         self.version = next_version();
         // not among the settings that SHOW ALL lists; the session checks them
-        if setting_rights::is_identity(&key) {
+        if rights::is_identity(&key) {
             match value {
                 Some(v) => self.values.insert(key, v.to_string()),
                 None => self.values.remove(&key),
@@ -336,7 +366,7 @@ impl Gucs {
         let Some(definition) = definitions().get(&key) else {
             // placeholders of extensions: names of several parts take any value, and keep none as an empty one
             if key.contains('.') {
-                if !guc_values::is_custom_name(name) {
+                if !values::is_custom_name(name) {
                     return Err(PgError::new(
                         SqlState::INVALID_NAME,
                         format!("invalid configuration parameter name \"{name}\""),
@@ -344,14 +374,14 @@ impl Gucs {
                     .detail("Custom parameter names must be two or more simple identifiers separated by dots."));
                 }
                 if let Some(of_plpgsql) = key.strip_prefix("plpgsql.") {
-                    guc_values::check_plpgsql(name, of_plpgsql, value)?;
+                    values::check_plpgsql(name, of_plpgsql, value)?;
                     match value {
                         Some(v) => self.values.insert(key, v.to_string()),
                         None => self.values.remove(&key),
                     };
                     return Ok(());
                 }
-                accepted_settings::check_custom(&key)?;
+                accepted::check_custom(&key)?;
                 match value {
                     Some(v) => self.values.insert(key, v.to_string()),
                     // a name that was given once stays known
@@ -371,7 +401,7 @@ impl Gucs {
             let canonical = self.check(name, &key, definition, &text)?;
             let default = FRESH.iter().find(|f| f.0 == key).map(|f| f.1.to_string());
             let default = default.unwrap_or_else(|| display(definition, definition.default));
-            accepted_settings::check(definition, &default, &canonical).inspect_err(|_| self.typed = typed)?;
+            accepted::check(definition, &default, &canonical).inspect_err(|_| self.typed = typed)?;
             canonical
         };
         self.often.follow(definition, &canonical);
@@ -474,8 +504,7 @@ impl Gucs {
                 }
             }
             "temp_tablespaces" => {
-                let names =
-                    guc_values::split_names(value).ok_or_else(|| invalid().detail("List syntax is invalid."))?;
+                let names = values::split_names(value).ok_or_else(|| invalid().detail("List syntax is invalid."))?;
                 if let Some(unknown) = names.iter().find(|n| !matches!(n.as_str(), "" | "pg_default")) {
                     return Err(PgError::new(
                         SqlState::UNDEFINED_OBJECT,
@@ -502,7 +531,7 @@ impl Gucs {
             {
                 return Err(invalid());
             }
-            "search_path" if guc_values::split_names(value).is_none() => {
+            "search_path" if values::split_names(value).is_none() => {
                 return Err(invalid().detail("List syntax is invalid."));
             }
             "default_tablespace" if !matches!(value, "" | "pg_default") => {

@@ -55,12 +55,12 @@ impl CancelHandle {
         self.request(Reason::User);
     }
 
-    pub(super) fn time_out(&self) {
+    pub(crate) fn time_out(&self) {
         self.request(Reason::StatementTimeout);
     }
 
     /// The client has gone away while its statement runs.
-    pub(super) fn lose_client(&self) {
+    pub(crate) fn lose_client(&self) {
         self.request(Reason::ClientLost);
     }
 
@@ -104,26 +104,26 @@ impl CancelHandle {
     }
 
     /// The session ends with 25P03 if its client is still in the silence of this number.
-    pub(super) fn end_silence(&self, number: u64) {
+    pub(crate) fn end_silence(&self, number: u64) {
         self.0.silence.store(number, Ordering::Release);
         self.0.wake.notify_one();
         self.0.stop.notify_one();
     }
 
-    pub(super) fn ends_silence(&self, number: u64) -> bool {
+    pub(crate) fn ends_silence(&self, number: u64) -> bool {
         self.0.silence.load(Ordering::Acquire) == number
     }
 
     /// The read transaction that began so ([`crate::vfs::OldestReader::began`]) ends with 72000: with the running statement, or with
     /// the session if its client is silent.
-    pub(super) fn end_snapshot(&self, began: u64) {
+    pub(crate) fn end_snapshot(&self, began: u64) {
         self.0.old_snapshot.store(began, Ordering::Release);
         self.request(Reason::OldSnapshot);
         self.0.wake.notify_one();
     }
 
     /// Whether the read transaction that began so is to end.
-    pub(super) fn ends_snapshot(&self, began: u64) -> bool {
+    pub(crate) fn ends_snapshot(&self, began: u64) -> bool {
         began != 0 && self.0.old_snapshot.load(Ordering::Acquire) == began
     }
 
@@ -131,17 +131,17 @@ impl CancelHandle {
         self.0.terminated.load(Ordering::Acquire)
     }
 
-    /// Lets [`super::Session::wait_event`] look again: a notification is there.
+    /// Lets [`Session::wait_event`](crate::session::Session::wait_event) look again: a notification is there.
     pub(crate) fn wake(&self) {
         self.0.wake.notify_one();
     }
 
-    pub(super) async fn woken(&self) {
+    pub(crate) async fn woken(&self) {
         self.0.wake.notified().await;
     }
 
     /// A statement begins: from now on requests count. False: it runs already (after a pause).
-    pub(super) fn begin(&self) -> bool {
+    pub(crate) fn begin(&self) -> bool {
         let mut running = self.0.running.lock();
         if running.active {
             return false;
@@ -152,7 +152,7 @@ impl CancelHandle {
     }
 
     /// The statement has ended.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let mut running = self.0.running.lock();
         *running = Running::default();
         self.forget_request();
@@ -167,17 +167,17 @@ impl CancelHandle {
     }
 
     /// SQLite is about to work: requests interrupt it. An error if one has come already.
-    pub(super) fn arm(&self, handle: Arc<rusqlite::InterruptHandle>) -> Result<()> {
+    pub(crate) fn arm(&self, handle: Arc<rusqlite::InterruptHandle>) -> Result<()> {
         self.0.running.lock().interrupt = Some(handle);
         self.check()
     }
 
-    pub(super) fn disarm(&self) {
+    pub(crate) fn disarm(&self) {
         self.0.running.lock().interrupt = None;
     }
 
     /// The error of a request that has come: 57014, or 57P01 (fatal).
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.0.requested.load(Ordering::Acquire) {
             Err(self.error())
         } else {
@@ -186,21 +186,21 @@ impl CancelHandle {
     }
 
     /// What an interrupted statement ends with.
-    pub(super) fn error(&self) -> PgError {
+    pub(crate) fn error(&self) -> PgError {
         let reason = self.0.running.lock().reason;
         match reason {
             Some(Reason::StatementTimeout) => {
                 PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
             }
             Some(Reason::ClientLost) => connection_lost(),
-            Some(Reason::OldSnapshot) => super::log_limit::too_old(),
+            Some(Reason::OldSnapshot) => too_old(),
             None if self.is_terminated() => terminated(),
             _ => PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
         }
     }
 
     /// Resolves, with the statement's error, when a request comes.
-    pub(super) async fn requested(&self) -> PgError {
+    pub(crate) async fn requested(&self) -> PgError {
         loop {
             if let Err(e) = self.check() {
                 return e;
@@ -211,11 +211,17 @@ impl CancelHandle {
 }
 
 /// 08006
-pub(super) fn connection_lost() -> PgError {
+pub(crate) fn connection_lost() -> PgError {
     PgError::new(SqlState::CONNECTION_FAILURE, "connection to client lost").fatal()
 }
 
 /// 57P01
-pub(super) fn terminated() -> PgError {
+pub(crate) fn terminated() -> PgError {
     PgError::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command").fatal()
+}
+
+/// 72000
+pub(crate) fn too_old() -> PgError {
+    PgError::new(SqlState::SNAPSHOT_TOO_OLD, "snapshot too old")
+        .detail("The transaction has kept the database's log from beginning anew until the log reached --log-limit.")
 }

@@ -1,8 +1,8 @@
 //! Who may change which setting, and when. All ways to a setting ask [`Claimant::permit`]: the start-up packet, ALTER ROLE and
 //! ALTER DATABASE … SET (when they are given, and when a session begins), SET, set_config() and the SET clauses of functions.
-//! [`Gucs::set`](super::guc::Gucs::set) takes no value without the [`Permit`] that it returns.
+//! [`Gucs::set`](super::Gucs::set) takes no value without the [`Permit`] that it returns.
 
-use super::guc::{definitions, Definition, Gucs};
+use super::{definitions, Definition, Gucs};
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::error::Severity;

@@ -1,7 +1,7 @@
 //! Which settings may have another value than PostgreSQL's default: those that a row of `accepted_settings.tsv` says work, or cannot change
 //! an answer. Any other is refused with its name, for a setting that is taken and ignored is a promise that is not kept.
 
-use super::guc::Definition;
+use super::Definition;
 use pgsqlite_types::{PgError, Result};
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -85,8 +85,8 @@ pub fn check(definition: &Definition, default: &str, value: &str) -> Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::guc::{definitions, Gucs};
-    use crate::session::setting_rights::Permit;
+    use crate::settings::rights::Permit;
+    use crate::settings::{definitions, Gucs};
 
     #[test]
     fn rows_are_of_settings_that_can_be_set() {

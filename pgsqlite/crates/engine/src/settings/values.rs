@@ -1,6 +1,6 @@
 //! Values of settings as text: truth values, numbers with units, lists of names, encodings.
 
-use super::guc::Definition;
+use super::Definition;
 use pgsqlite_types::{PgError, SqlState};
 
 /// `on`, `true`, `yes`, `1` and their unique prefixes.
