@@ -195,3 +195,96 @@ def test_blanks_at_the_end_of_a_char(conn, condition, holds):
     if condition.endswith("'abc'") and " like " in condition:
         bound = condition.replace("'abc'", "?")
         assert one(conn, f"select count(*) from blanks where {bound}", "abc") == holds
+
+
+@pytest.mark.parametrize("column", ["smallint", "integer", "bigint", "int8"])
+@pytest.mark.parametrize(
+    ("value", "literal", "whole"),
+    [
+        (Decimal("2.9"), "2.9", 2),
+        (Decimal("-2.9"), "-2.9", -2),
+        (Decimal("2.5"), "2.5", 2),
+        (Decimal("-0.5"), "-0.5", 0),
+        (3.99, "3.99e0", 3),
+        ("17.9", "'17.9'", 17),
+        (" -3.5 ", "' -3.5 '", -3),
+        (dt.date(1900, 1, 2), "mdy(1, 2, 1900)", 2),
+    ],
+)
+def test_what_becomes_an_integer_loses_the_digits_behind_the_point(conn, column, value, literal, whole):
+    cursor = conn.cursor()
+    cursor.execute(f"create temp table whole (n {column}, d decimal(6,2), f float, v varchar(9))")
+    ways = [
+        stored_whole(cursor, f"insert into whole (n) values ({literal})"),
+        stored_whole(cursor, "insert into whole (n) values (?)", value),
+        stored_whole(cursor, f"insert into whole (n) select {literal} from systables where tabid = 1"),
+        one(conn, f"select ({literal})::{column} from systables where tabid = 1"),
+        one(conn, f"select cast(? as {column}) from systables where tabid = 1", value),
+    ]
+    cursor.execute("insert into whole (n) values (0)")
+    cursor.execute(f"update whole set n = {literal}")
+    ways.append(cursor.execute("select n from whole").fetchone()[0])
+    cursor.execute("update whole set n = ?", (value,))
+    ways.append(cursor.execute("select n from whole").fetchone()[0])
+    assert ways == [whole] * len(ways)
+
+
+def stored_whole(cursor, sql, *parameters):
+    cursor.execute("delete from whole")
+    cursor.execute(sql, parameters)
+    return cursor.execute("select n from whole").fetchone()[0]
+
+
+def test_columns_expressions_and_types_become_integers_alike(conn):
+    cursor = conn.cursor()
+    cursor.execute("create temp table source (d decimal(6,2), f float, v varchar(9), m money(6,2), n integer)")
+    cursor.execute("insert into source values (2.9, 2.9, '2.9', 2.9, 7)")
+    cursor.execute("create temp table target (a integer, b integer, c integer, d integer, e integer)")
+    cursor.execute("insert into target select d, f, v, m, n from source")
+    cursor.execute("insert into target select d, f, v, m, n / 2 from source")
+    cursor.execute("update source set n = n / 2")
+    cursor.execute("insert into target select d * 1.5, f, v, m, n + 0.6 from source")
+    cursor.execute(
+        "merge into target using source on a = 99 when not matched then insert (a, b, c, d, e)"
+        " values (source.d, f, v, m, n * 1.3)"
+    )
+    assert cursor.execute("select a, b, c, d, e from target").fetchall() == [
+        (2, 2, 2, 2, 7),
+        (2, 2, 2, 2, 3),
+        (4, 2, 2, 2, 3),
+        (2, 2, 2, 2, 3),
+    ]
+    # a comparison is no conversion
+    assert one(conn, "select count(*) from target where a = 2.9") == 0
+    cursor.execute("drop table if exists altered")
+    cursor.execute("create table altered (d decimal(6,2), n integer default 2.9)")
+    cursor.execute("insert into altered (d) values (-2.9)")
+    cursor.execute("alter table altered modify (d integer)")
+    assert cursor.execute("select d, n from altered").fetchall() == [(-2, 2)]
+    cursor.execute("drop table altered")
+    assert one(conn, "select substr('abcdef', 2.9, 1.9) from systables where tabid = 1") == "b"
+    assert one(conn, "select mdy(1.9, 2.9, 2026.9) from systables where tabid = 1") == dt.date(2026, 1, 2)
+    cursor.execute("create temp table sets (s set(integer not null))")
+    for value in ("set{1.9, 2.1}", "'set{1.9, 2.1}'"):
+        cursor.execute(f"insert into sets values ({value})")
+    assert one(conn, "select count(*) from sets where s = set{1, 2}") == 2
+
+
+def test_numbers_become_integers_in_routines(conn):
+    cursor = conn.cursor()
+    cursor.execute("drop function if exists cut_all")
+    cursor.execute("drop function if exists half")
+    cursor.execute("create function half(n integer) returning decimal(8,2); return n / 2; end function")
+    cursor.execute(
+        "create function cut_all(p integer) returning integer, integer, integer, integer, integer, integer;"
+        " define a, b, c, d, s integer; define x decimal(8,2);"
+        " let x = 2.9; let a = x; let b = half(7); let s = 0;"
+        " select x + 0.05 into c from systables where tabid = 1;"
+        " foreach select x into d from systables where tabid = 1 end foreach;"
+        " for a = 1 to 2.9 let s = s + a; end for;"
+        " return p, 2.9, b, c, d, s; end function"
+    )
+    assert cursor.execute("execute function cut_all(3.9)").fetchall() == [(3, 2, 3, 2, 2, 3)]
+    assert cursor.execute("execute function cut_all(?)", (Decimal("3.9"),)).fetchall() == [(3, 2, 3, 2, 2, 3)]
+    cursor.execute("drop function cut_all")
+    cursor.execute("drop function half")

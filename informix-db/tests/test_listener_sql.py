@@ -1,6 +1,7 @@
 """pgsqlite's SQLI listener as programs expect an Informix server: databases, cursors that change rows, functions."""
 
 import datetime as dt
+import threading
 import time
 from decimal import Decimal
 
@@ -218,21 +219,106 @@ def test_what_systables_lists_can_be_read(conn):
     cursor.execute("drop table granted")
 
 
-def test_locks_are_not_waited_for(listener, conn):
-    """A bound of the contract: NOT WAIT is Informix's default, and the server has a writer at a time."""
+def test_locks_of_open_transactions_are_not_waited_for(listener, conn):
+    """NOT WAIT is Informix's default: what an open transaction has locked is -244/-107 at once."""
     conn.cursor().execute("create table locked (n integer)")
-    with informix_db.connect("127.0.0.1", listener, **CREDENTIALS) as holder:
+    with (
+        informix_db.connect("127.0.0.1", listener, **CREDENTIALS) as holder,
+        informix_db.connect("127.0.0.1", listener, **CREDENTIALS, autocommit=True) as fresh,
+    ):
         holder.cursor().execute("insert into locked values (1)")
-        for sql in ("set lock mode to wait 1", "set lock mode to not wait"):
-            conn.cursor().execute(sql)
+        for connection, sql in ((fresh, None), (conn, "set lock mode to wait 1"), (conn, "set lock mode to not wait")):
+            if sql:
+                connection.cursor().execute(sql)
             began = time.monotonic()
-            error = refused(conn, "insert into locked values (2)")
-            assert (error.sqlcode, error.isamcode) == (-244, -154 if sql.endswith("1") else -107)
+            error = refused(connection, "insert into locked values (2)")
+            waited = time.monotonic() - began
+            assert (error.sqlcode, error.isamcode) == (-244, -154 if sql and sql.endswith("1") else -107)
             assert isinstance(error, OperationalError)
-            assert time.monotonic() - began < 30
-        holder.rollback()
+            assert waited >= 1 if sql and sql.endswith("1") else waited < 1
+        # one that waits gets its turn
+        fresh.cursor().execute("set lock mode to wait")
+        later = threading.Timer(0.3, holder.rollback)
+        later.start()
+        fresh.cursor().execute("insert into locked values (3)")
+        later.join()
     conn.cursor().execute("insert into locked values (2)")
+    assert one(conn, "select count(*) from locked") == 2
     conn.cursor().execute("drop table locked")
+
+
+def test_statements_that_are_at_work_are_waited_for(listener, conn):
+    """Programs that write by autocommit do not disturb each other, though the file has one writer at a time."""
+    conn.cursor().execute("create table shared (n integer)")
+    failed = []
+
+    def write(first):
+        try:
+            with informix_db.connect("127.0.0.1", listener, **CREDENTIALS, autocommit=True) as connection:
+                for n in range(first, first + 40):
+                    connection.cursor().execute("insert into shared values (?)", (n,))
+        except informix_db.Error as error:
+            failed.append(error)
+
+    writers = [threading.Thread(target=write, args=(i * 100,)) for i in range(5)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert not failed
+    assert one(conn, "select count(*) from shared") == 200
+    conn.cursor().execute("drop table shared")
+
+
+def test_a_column_is_added_before_another(listener, conn):
+    cursor = conn.cursor()
+    cursor.execute("drop table if exists placed")
+    cursor.execute("create table placed (a integer primary key, d varchar(9) not null, e integer default 5)")
+    cursor.execute("create index placed_d on placed (d)")
+    cursor.execute("create table child (p integer references placed (a))")
+    cursor.execute("insert into placed values (1, 'one', 10)")
+    cursor.execute("insert into child values (1)")
+    cursor.execute("alter table placed add (b integer before d, c char(2) before d), add z integer")
+    names = [d[0] for d in cursor.execute("select * from placed").description]
+    assert names == ["a", "b", "c", "d", "e", "z"]
+    assert cursor.fetchall() == [(1, None, None, "one", 10, None)]
+    cursor.execute("insert into placed values (2, 20, 'cc', 'two', 22, 23)")
+    cursor.execute("insert into placed values (?, ?, ?, ?, ?, ?)", (3, 30, "c3", "three", 33, 34))
+    assert cursor.execute("select d, b, c, z from placed where a > 1 order by a").fetchall() == [
+        ("two", 20, "cc", 23),
+        ("three", 30, "c3", 34),
+    ]
+    assert cursor.execute("select p.*, 1 one from placed p where a = 2").fetchall() == [(2, 20, "cc", "two", 22, 23, 1)]
+    assert cursor.execute("select * from child, placed where p = a").fetchall() == [(1, 1, None, None, "one", 10, None)]
+    catalog = (
+        "select colname, colno from syscolumns c, systables t where c.tabid = t.tabid and tabname = 'placed' order by 2"
+    )
+    assert cursor.execute(catalog).fetchall() == [(name, i + 1) for i, name in enumerate(names)]
+    index = "select part1 from sysindexes where idxname = 'placed_d'"
+    assert one(conn, index) == 4
+    # what hangs on the table is still there
+    assert refused(conn, "insert into placed values (3, 1, 'c', 'd', 1, 1)").sqlcode == -268
+    assert refused(conn, "delete from placed where a = 1").sqlcode == -692
+    cursor.execute("create view seen as select * from placed")
+    assert [d[0] for d in cursor.execute("select * from seen").description] == names
+    cursor.execute("select * from placed into temp copied")
+    assert [d[0] for d in cursor.execute("select * from copied").description] == names
+    cursor.execute("drop view seen")
+    cursor.execute("rename column placed.b to bb")
+    cursor.execute("rename table placed to moved")
+    cursor.execute("alter table moved drop (c), add (first integer before a)")
+    assert [d[0] for d in cursor.execute("select * from moved").description] == ["first", "a", "bb", "d", "e", "z"]
+    assert refused(conn, "alter table moved add (x integer before nosuch)").sqlcode == -217
+    cursor.execute("drop table child")
+    cursor.execute("drop table moved")
+    assert one(conn, "select count(*) from sysprocedures where procname matches '*order*'") == 0
+    cursor.execute("create table moved (n integer)")
+    assert [d[0] for d in cursor.execute("select * from moved").description] == ["n"]
+    cursor.execute("drop table moved")
+    cursor.execute("create temp table passing (a integer, c integer)")
+    cursor.execute("alter table passing add b integer before c")
+    cursor.execute("insert into passing values (1, 2, 3)")
+    assert cursor.execute("select *, c from passing").fetchall() == [(1, 2, 3, 3)]
 
 
 def test_rows_of_cursors_are_changed(listener, conn):

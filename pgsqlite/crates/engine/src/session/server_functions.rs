@@ -55,6 +55,8 @@ pub struct SessionServer {
     pub(super) apart: Mutex<Apart>,
     /// the transaction may have locks in the database's table
     locked: AtomicBool,
+    /// no wait is for a transaction whose client is silent
+    gives_up_on_silence: AtomicBool,
     transaction_id: Mutex<Option<u64>>,
     /// the relations that the transaction has locked, with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
     relations: Mutex<Vec<(Oid, i32)>>,
@@ -70,6 +72,14 @@ pub struct SessionServer {
 }
 
 impl SessionServer {
+    pub(super) fn set_gives_up_on_silence(&self, on: bool) {
+        self.gives_up_on_silence.store(on, Ordering::Relaxed);
+    }
+
+    pub(super) fn gives_up_on_silence(&self) -> bool {
+        self.gives_up_on_silence.load(Ordering::Relaxed)
+    }
+
     pub fn new(
         engine: &Arc<Engine>,
         options: &SessionOptions,
@@ -89,6 +99,7 @@ impl SessionServer {
             client: Mutex::default(),
             apart: Mutex::default(),
             locked: AtomicBool::new(false),
+            gives_up_on_silence: AtomicBool::new(false),
             transaction_id: Mutex::default(),
             relations: Mutex::default(),
             reads: Mutex::default(),

@@ -30,6 +30,8 @@ use tokio::time::Instant;
 
 /// A wait that is over sooner costs nothing but its timer.
 const SHORT: Duration = Duration::from_millis(10);
+/// How long the client of an open transaction must be silent for a session that is not to wait for it.
+const PAUSE: Duration = Duration::from_millis(5);
 /// A wait that lasts longer is logged.
 const LOGGED: Duration = Duration::from_secs(1);
 /// Longer statements are cut in the log.
@@ -164,9 +166,12 @@ impl SessionServer {
         let mut looks = evicts.map(|_| began + SHORT);
         let watch = self.client_watch();
         let mut gone = None;
+        let impatient = is_lock && self.gives_up_on_silence();
+        let mut listens = impatient.then_some(began);
+        let mut silences: Vec<(u64, u64)> = vec![];
         loop {
             let short = (gone.is_none() && began.elapsed() < SHORT).then_some(began + SHORT);
-            let next = [give_up, logs, checks, looks, short].into_iter().flatten().min();
+            let next = [give_up, logs, checks, looks, short, listens].into_iter().flatten().min();
             let left = async {
                 match &mut gone {
                     Some(left) => std::pin::Pin::as_mut(left).await,
@@ -196,6 +201,15 @@ impl SessionServer {
                 if what == Wait::Pool {
                     engine.waits.pool.lock().insert(self.number());
                 }
+            }
+            if listens.is_some_and(|at| at <= now) {
+                listens = Some(now + PAUSE);
+                let found = engine.silences_before(self.number());
+                if silences.iter().any(|silence| found.contains(silence)) {
+                    return Err(PgError::new(SqlState::LOCK_NOT_AVAILABLE, "could not obtain a lock")
+                        .detail("An open transaction whose client is silent has it."));
+                }
+                silences = found;
             }
             if give_up.is_some_and(|at| at <= now) {
                 return Err(PgError::new(SqlState::LOCK_NOT_AVAILABLE, "canceling statement due to lock timeout"));
@@ -323,6 +337,12 @@ impl Session {
         Limits::of(&self.gucs)
     }
 
+    /// Whether the session's waits end, with 55P03, as soon as they are for a transaction whose client is silent. One that is at work
+    /// is waited for, up to `lock_timeout`.
+    pub fn give_up_on_silence(&self, on: bool) {
+        self.server.set_gives_up_on_silence(on);
+    }
+
     /// Looks after the client from now on while the session waits.
     pub fn watch_client(&mut self, watch: Arc<dyn ClientWatch>) {
         self.server.set_client_watch(watch);
@@ -433,6 +453,12 @@ impl Engine {
 
     pub(super) fn activity_of(&self, session: u64) -> Option<Arc<Activity>> {
         self.config.statistics.sessions().into_iter().find(|a| a.number == session)
+    }
+
+    /// The clients' silences that a session waits for: the sessions in its way whose transactions are open, with the silences' numbers.
+    fn silences_before(&self, session: u64) -> Vec<(u64, u64)> {
+        let blockers = self.blockers_of(session);
+        blockers.into_iter().filter_map(|b| Some((b, self.activity_of(b)?.silence()?))).collect()
     }
 
     /// The sessions that one waits for.

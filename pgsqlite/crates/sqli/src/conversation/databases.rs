@@ -11,8 +11,8 @@ use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{Session, SessionOptions};
 use std::sync::Arc;
 
-/// What a session that is not to wait for locks waits nevertheless: the file has one writer at a time, which is at work for as long as its
-/// statement takes, while Informix's rows have locks of their own.
+/// What a session that is not to wait for locks waits nevertheless for statements that are at work: the file has one writer at a time, while
+/// Informix's rows have locks of their own. A transaction whose client is silent is not waited for.
 const NO_WAIT: &str = "2s";
 
 /// Informix's database of the server itself. What it has is made up (`dialect/system.rs`).
@@ -54,6 +54,7 @@ impl Conversation<'_> {
             self.make_sysmaster().await?;
         }
         let session = self.session_of(&name).await?;
+        session.give_up_on_silence(true);
         let cancel = session.cancel_handle();
         self.in_transaction = false;
         self.not_waiting = true;
@@ -254,6 +255,7 @@ impl Conversation<'_> {
         };
         self.run_sql(&format!("SET lock_timeout = '{limit}'")).await?;
         self.not_waiting = seconds == Some(0);
+        self.session()?.give_up_on_silence(seconds == Some(0));
         if !self.in_transaction {
             self.session()?.sync().await?;
         }

@@ -452,7 +452,14 @@ impl Conversation<'_> {
                             objects.bound(bytes)?
                         }
                         value => {
-                            out.push(bind::text(value, statement.translation.targets[*i], codeset, &dates)?);
+                            let mut text = bind::text(value, statement.translation.targets[*i], codeset, &dates)?;
+                            if statement.translation.cut[*i] {
+                                text = text.map(|t| match String::from_utf8(t) {
+                                    Ok(t) => bind::without_fraction(&t).into_bytes(),
+                                    Err(bytes) => bytes.into_bytes(),
+                                });
+                            }
+                            out.push(text);
                             continue;
                         }
                     };

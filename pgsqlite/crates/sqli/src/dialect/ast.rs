@@ -212,7 +212,8 @@ pub enum ConstraintKind {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Alteration {
-    AddColumn(ColumnDefinition),
+    /// the column, and the one before which it comes
+    AddColumn(ColumnDefinition, Option<String>),
     DropColumn(String),
     Modify(ColumnDefinition),
     AddConstraint(Constraint),

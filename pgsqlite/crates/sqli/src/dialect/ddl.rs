@@ -421,12 +421,10 @@ impl Parser<'_> {
             }
             let columns = self.one_or_more(|p| {
                 let column = p.column_definition()?;
-                if p.is_word("before") {
-                    return p.refuse("ADD … BEFORE");
-                }
-                Ok(column)
+                let before = if p.accept("before") { Some(p.identifier()?) } else { None };
+                Ok(Alteration::AddColumn(column, before))
             })?;
-            out.extend(columns.into_iter().map(Alteration::AddColumn));
+            out.extend(columns);
         } else if self.accept("drop") {
             if self.accept("constraint") {
                 let names = self.one_or_more(|p| Ok(p.name()?.name))?;

@@ -2,6 +2,7 @@
 
 use super::ast::*;
 use super::moments::{cut_interval, truncated};
+use super::order::columns_of;
 use super::print::{Printer, Scope};
 use super::Parse;
 use crate::errors::Failure;
@@ -91,7 +92,10 @@ impl Printer<'_> {
         if let Some(relation) = &scope.relation {
             let catalog = &self.environment.catalog;
             return Some(
-                relation.live_columns().map(|c| (Some(c.name.clone()), Type::of_column(catalog, c))).collect(),
+                columns_of(catalog, relation)
+                    .into_iter()
+                    .map(|c| (Some(c.name.clone()), Type::of_column(catalog, c)))
+                    .collect(),
             );
         }
         scope.query.clone()
@@ -127,6 +131,9 @@ impl Printer<'_> {
             // the sum refuses characters, which would be read without the qualifier
             (_, Type::Interval(q)) => Some(cut_interval(&format!("({value} + interval '0')"), q)?),
             (Some(Type::Char(_) | Type::NChar(_)), Type::Char(_) | Type::NChar(_)) => None,
+            (source, target) if target.is_integer() => {
+                super::whole::cut(value, source).map(|cut| format!("({cut})::{}", target.storage()))
+            }
             (Some(source), target) if target.is_character() => self.characters_of(value, source)?,
             _ => None,
         })

@@ -178,9 +178,14 @@ impl Printer<'_> {
             }
             ("today", []) => "current_date".into(),
             // a number counts the days since the last one of 1899
-            ("date", [value]) if self.is_number(&arguments[0]) => format!("(date '1899-12-31' + ({value})::int)"),
+            ("date", [_]) if self.is_number(&arguments[0]) => {
+                format!("(date '1899-12-31' + {})", self.whole(&arguments[0])?)
+            }
             ("date", [value]) => format!("({value})::date"),
-            ("mdy", [month, day, year]) => format!("make_date(({year})::int, ({month})::int, ({day})::int)"),
+            ("mdy", [_, _, _]) => {
+                let (month, day) = (self.whole(&arguments[0])?, self.whole(&arguments[1])?);
+                format!("make_date({}, {month}, {day})", self.whole(&arguments[2])?)
+            }
             ("year" | "month" | "day", [value]) => format!("extract({name} FROM {})::int", dated(value)),
             ("weekday", [value]) => format!("extract(dow FROM {})::int", dated(value)),
             ("substr", _) => self.joined(&Expr::Call { name: name.into(), arguments: arguments.to_vec(), distinct })?,
@@ -204,22 +209,22 @@ impl Printer<'_> {
             [value, start] | [value, start, _] => (self.characters(value)?, start),
             _ => return Err(Failure::new(-674, 0, "substr")),
         };
-        if !matches!(start, Expr::Number(n) if n != "0") {
+        if !matches!(start, Expr::Number(n) if n != "0" && n.bytes().all(|b| b.is_ascii_digit())) {
             // 0 is the first character, what is below counts from the end
-            let start = self.expr(start)?;
+            let start = self.whole(start)?;
             let length = match arguments.get(2) {
-                Some(length) => format!(", ({})::int", self.expr(length)?),
+                Some(length) => format!(", {}", self.whole(length)?),
                 None => String::new(),
             };
             return Ok(format!(
                 "(SELECT CASE WHEN at >= 1 THEN substr(v, at{length}) END FROM (SELECT v, CASE WHEN s > 0 THEN s \
-                 WHEN s = 0 THEN 1 ELSE length(v) + s + 1 END AS at FROM (SELECT ({value})::text AS v, ({start})::int AS s) \
+                 WHEN s = 0 THEN 1 ELSE length(v) + s + 1 END AS at FROM (SELECT ({value})::text AS v, {start} AS s) \
                  AS \"(a)\") AS \"(b)\")"
             ));
         }
         let start = self.expr(start)?;
         Ok(match arguments.get(2) {
-            Some(length) => format!("substr(({value})::text, {start}, {})", self.expr(length)?),
+            Some(length) => format!("substr(({value})::text, {start}, {})", self.whole(length)?),
             None => format!("substr(({value})::text, {start})"),
         })
     }

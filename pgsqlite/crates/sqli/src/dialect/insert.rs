@@ -1,6 +1,7 @@
 //! INSERT, with Informix's rules for SERIAL columns: 0 asks for the next value, another value is taken and the sequence follows it.
 
 use super::ast::*;
+use super::order::columns_of;
 use super::print::{ident, idents, literal, Keys, Printer, SerialInsert};
 use super::Parse;
 use crate::errors::Failure;
@@ -17,7 +18,7 @@ impl Printer<'_> {
     ) -> Parse<(String, Option<SerialInsert>)> {
         let relation = self.existing(table)?;
         let columns: Vec<String> = match columns {
-            [] => relation.live_columns().map(|c| c.name.clone()).collect(),
+            [] => columns_of(&self.environment.catalog, &relation).into_iter().map(|c| c.name.clone()).collect(),
             some => some.to_vec(),
         };
         let mut types = Vec::new();
@@ -101,7 +102,7 @@ impl Printer<'_> {
             Keys::None => Ok(vec![]),
             Keys::Serial => Ok(serial_column(relation).map(|c| c.name.clone()).into_iter().collect()),
             Keys::Numbers(numbers) => {
-                let columns: Vec<_> = relation.live_columns().collect();
+                let columns = columns_of(&self.environment.catalog, relation);
                 let column = |n: &i16| usize::try_from(*n).ok()?.checked_sub(1).and_then(|i| columns.get(i));
                 numbers.iter().map(|n| Ok(column(n).ok_or_else(|| missing(n))?.name.clone())).collect()
             }

@@ -15,6 +15,7 @@ mod insert;
 pub mod lexer;
 mod moments;
 mod more_functions;
+mod order;
 pub mod parser;
 mod pattern;
 pub mod print;
@@ -27,6 +28,7 @@ mod synonyms;
 mod system;
 mod system_routines;
 mod utility;
+mod whole;
 
 pub use print::{translate, Environment, Kind, Shown, Translation};
 

@@ -67,13 +67,16 @@ impl Printer<'_> {
             ("hex", [number]) => {
                 let wide = matches!(self.known_type(number), Some(Type::BigInt | Type::BigSerial | Type::Int8));
                 let (ty, digits) = if wide { ("bigint", 16) } else { ("int", 8) };
-                format!("('0x' || upper(lpad(to_hex(({})::{ty}), {digits}, '0')))", self.expr(number)?)
+                format!(
+                    "('0x' || upper(lpad(to_hex(({})::{ty}), {digits}, '0')))",
+                    self.whole_for(number, Type::BigInt)?
+                )
             }
             ("left" | "right", [text, n]) => {
                 // a negative number of characters gives none
-                format!("{name}({}, greatest(({})::int, 0))", self.characters(text)?, self.expr(n)?)
+                format!("{name}({}, greatest({}, 0))", self.characters(text)?, self.whole(n)?)
             }
-            ("space", [n]) => format!("repeat(' ', ({})::int)", self.expr(n)?),
+            ("space", [n]) => format!("repeat(' ', {})", self.whole(n)?),
             ("len", [text]) => format!("octet_length(({})::text)", self.expr(text)?),
             ("charindex", [part, text]) => format!("strpos({}, {})", self.characters(text)?, self.characters(part)?),
             ("charindex", [part, text, start]) => {
@@ -81,39 +84,39 @@ impl Printer<'_> {
                 found_behind(&part, &text, &start)
             }
             ("instr", [text, part, start]) if is_positive(start) => {
-                let (text, part, start) = (self.characters(text)?, self.characters(part)?, self.expr(start)?);
+                let (text, part, start) = (self.characters(text)?, self.characters(part)?, self.whole(start)?);
                 found_behind(&part, &text, &start)
             }
             ("instr", [text, part, start, rest @ ..]) if rest.len() < 2 => {
-                let (text, part, start) = (self.characters(text)?, self.characters(part)?, self.expr(start)?);
-                let which = rest.first().map_or(Ok("1".into()), |e| self.expr(e))?;
+                let (text, part, start) = (self.characters(text)?, self.characters(part)?, self.whole(start)?);
+                let which = rest.first().map_or(Ok("1".into()), |e| self.whole(e))?;
                 // from the end backwards, where the start is negative
                 format!(
                     "(SELECT CASE WHEN t IS NULL OR p IS NULL OR n IS NULL OR k IS NULL THEN NULL ELSE coalesce((SELECT \
                      (array_agg(i ORDER BY CASE WHEN n > 0 THEN i ELSE - i END))[greatest(k, 1)] \
                      FROM generate_series(1, length(t) - length(p) + 1) AS g(i) WHERE substr(t, i, length(p)) = p \
                      AND (n > 0 AND i >= n OR n < 0 AND i <= length(t) + n + 1)), 0) END \
-                     FROM (SELECT ({text})::text AS t, ({part})::text AS p, ({start})::int AS n, ({which})::int AS k) AS \"(instr)\")"
+                     FROM (SELECT ({text})::text AS t, ({part})::text AS p, {start} AS n, {which} AS k) AS \"(instr)\")"
                 )
             }
-            ("repeat", [text, n]) => format!("repeat({}, ({})::int)", self.characters(text)?, self.expr(n)?),
+            ("repeat", [text, n]) => format!("repeat({}, {})", self.characters(text)?, self.whole(n)?),
             ("cot", [of]) => format!("cot(({})::float8)", self.expr(of)?),
             ("overlay", [text, with, from, rest @ ..]) if rest.len() < 2 => {
-                let (text, with, from) = (self.characters(text)?, self.characters(with)?, self.expr(from)?);
+                let (text, with, from) = (self.characters(text)?, self.characters(with)?, self.whole(from)?);
                 match rest.first() {
                     Some(n) => {
-                        format!("overlay({text} PLACING {with} FROM ({from})::int FOR ({})::int)", self.expr(n)?)
+                        format!("overlay({text} PLACING {with} FROM {from} FOR {})", self.whole(n)?)
                     }
-                    None => format!("overlay({text} PLACING {with} FROM ({from})::int)"),
+                    None => format!("overlay({text} PLACING {with} FROM {from})"),
                 }
             }
             // the parts before, or from the end behind, so many separators
             ("substring_index", [text, separator, n]) => {
-                let (text, separator, n) = (self.characters(text)?, self.characters(separator)?, self.expr(n)?);
+                let (text, separator, n) = (self.characters(text)?, self.characters(separator)?, self.whole(n)?);
                 format!(
                     "(SELECT CASE WHEN n = 0 OR s = '' THEN '' WHEN n > 0 THEN array_to_string((string_to_array(t, s))[1:n], s) \
                      ELSE array_to_string((string_to_array(t, s))[greatest(cardinality(string_to_array(t, s)) + n + 1, 1):], s) END \
-                     FROM (SELECT ({text})::text AS t, ({separator})::text AS s, ({n})::int AS n) AS \"(parts)\")"
+                     FROM (SELECT ({text})::text AS t, ({separator})::text AS s, {n} AS n) AS \"(parts)\")"
                 )
             }
             ("trunc", [of, Expr::Text(unit)]) if !self.is_number(of) => {
@@ -133,8 +136,12 @@ impl Printer<'_> {
             ("bitand", [a, b]) => self.bits(a, "&", b)?,
             ("bitor", [a, b]) => self.bits(a, "|", b)?,
             ("bitxor", [a, b]) => self.bits(a, "#", b)?,
-            ("bitandnot", [a, b]) => format!("(({})::bigint & ~ ({})::bigint)", self.expr(a)?, self.expr(b)?),
-            ("bitnot", [a]) => format!("(~ ({})::bigint)", self.expr(a)?),
+            ("bitandnot", [a, b]) => format!(
+                "(({})::bigint & ~ ({})::bigint)",
+                self.whole_for(a, Type::BigInt)?,
+                self.whole_for(b, Type::BigInt)?
+            ),
+            ("bitnot", [a]) => format!("(~ ({})::bigint)", self.whole_for(a, Type::BigInt)?),
             ("variance" | "stdev", [of]) => {
                 let function = if name == "stdev" { "stddev_samp" } else { "var_samp" };
                 let of = self.expr(of)?;
@@ -157,7 +164,8 @@ impl Printer<'_> {
     }
 
     fn bits(&mut self, a: &Expr, sign: &str, b: &Expr) -> Parse<String> {
-        Ok(format!("(({})::bigint {sign} ({})::bigint)", self.expr(a)?, self.expr(b)?))
+        let (a, b) = (self.whole_for(a, Type::BigInt)?, self.whole_for(b, Type::BigInt)?);
+        Ok(format!("(({a})::bigint {sign} ({b})::bigint)"))
     }
 
     fn moment(&mut self, e: &Expr) -> Parse<String> {
@@ -175,7 +183,7 @@ impl Printer<'_> {
         let (second, result) = match (name, arguments) {
             ("last_day", [_]) => ("0".to_string(), format!("{} + {time}", last_day("v"))),
             ("add_months", [_, n]) => (
-                format!("({})::int", self.expr(n)?),
+                self.whole(n)?,
                 // the last day of a month stays one
                 format!(
                     "CASE WHEN v::date = {last} THEN date_trunc('month', v) + (n + 1) * interval '1 month' - interval '1 day' + {time} \
@@ -211,7 +219,7 @@ fn last_day(moment: &str) -> String {
 fn found_behind(part: &str, text: &str, start: &str) -> String {
     format!(
         "(SELECT CASE WHEN at = 0 THEN 0 ELSE at + n - 1 END FROM (SELECT strpos(substr(t, n), p) AS at, n FROM \
-         (SELECT {part} AS p, {text} AS t, greatest(({start})::int, 1) AS n) AS \"(a)\") AS \"(b)\")"
+         (SELECT {part} AS p, {text} AS t, greatest({start}, 1) AS n) AS \"(a)\") AS \"(b)\")"
     )
 }
 

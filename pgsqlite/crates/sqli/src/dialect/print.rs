@@ -6,6 +6,7 @@
 use super::ast::*;
 use super::derived::QueryColumn;
 use super::moments::{current, cut_interval, truncated};
+use super::order::columns_of;
 use super::spl::Locals;
 use super::{parser, server, system, Parse};
 use crate::conversation::client_file::ClientFile;
@@ -119,6 +120,8 @@ pub struct Translation {
     pub parameters: Vec<Source>,
     /// the client's parameters: the Informix type of what takes each, where known
     pub targets: Vec<Option<Type>>,
+    /// which of them go into an integer type, whatever number the client gives
+    pub cut: Vec<bool>,
     pub shown: Vec<Shown>,
     /// tables whose large objects the result shows: for each, two columns behind those of the client say which row it is
     pub numbered: Vec<Oid>,
@@ -142,6 +145,7 @@ impl Translation {
             sql: String::new(),
             parameters: vec![],
             targets: vec![],
+            cut: vec![],
             shown: vec![],
             numbered: vec![],
             insert_columns: vec![],
@@ -175,6 +179,7 @@ pub fn translate(text: &str, environment: &Environment) -> Parse<Translation> {
             client_parameters: parameters,
             hidden: vec![],
             targets: vec![None; parameters],
+            cut: vec![false; parameters],
             scopes: vec![],
             insert_columns: vec![],
             plain_insert: false,
@@ -210,6 +215,7 @@ pub(super) struct Printer<'a> {
     client_parameters: usize,
     hidden: Vec<Source>,
     targets: Vec<Option<Type>>,
+    cut: Vec<bool>,
     /// of the queries around, the innermost last
     pub scopes: Vec<Vec<Scope>>,
     pub insert_columns: Vec<(String, Option<Type>)>,
@@ -421,6 +427,11 @@ impl Printer<'_> {
         format!("${}", self.client_parameters + self.hidden.len())
     }
 
+    /// A number that the client gives for this parameter loses its digits behind the point.
+    pub(super) fn cut_parameter(&mut self, i: usize) {
+        self.cut[i] = true;
+    }
+
     // --- expressions ---------------------------------------------------------------------------------------------------------
 
     pub fn expr(&mut self, e: &Expr) -> Parse<String> {
@@ -593,7 +604,7 @@ impl Printer<'_> {
             Expr::Server => "'pgsqlite'::text".into(),
             Expr::Units(value, unit) => match *unit {
                 "fraction" => return Err(Failure::refused("UNITS FRACTION")),
-                unit => format!("({} * interval '1 {unit}')", self.expr(value)?),
+                unit => format!("({} * interval '1 {unit}')", self.whole_for(value, Type::Integer)?),
             },
             Expr::Extend(value, q) => {
                 if self.partial(value) == Some(*q) {
@@ -735,6 +746,7 @@ impl Printer<'_> {
                 text_literal(text, Some(ty))?
             }
             (_, ty) if ty.is_character() => self.characters_for(value, ty)?,
+            (_, ty) if ty.is_integer() => self.whole_for(value, ty)?,
             _ => self.expr_for(value, Some(ty))?,
         };
         Ok(match ty {
@@ -757,6 +769,9 @@ impl Printer<'_> {
         let same = self.partial(e).is_some_and(|q| target == Some(Type::DateTime(q)));
         if let Some(ty) = target.filter(|ty| ty.is_character()) {
             return self.characters_for(e, ty);
+        }
+        if let Some(ty) = target.filter(|ty| ty.is_integer()) {
+            return self.whole_for(e, ty);
         }
         let printed = if same { self.partial_or(e, target)? } else { self.expr_for(e, target)? };
         let plain = matches!(e, Expr::Text(_) | Expr::Parameter(_) | Expr::Null | Expr::Current(_));
@@ -876,6 +891,7 @@ impl Printer<'_> {
             sql,
             parameters: clients.chain(self.hidden.drain(..)).collect(),
             targets: std::mem::take(&mut self.targets),
+            cut: std::mem::take(&mut self.cut),
             shown,
             numbered: std::mem::take(&mut self.numbered),
             insert_columns: std::mem::take(&mut self.insert_columns),
@@ -1008,7 +1024,7 @@ impl Printer<'_> {
             }
             if let Some((columns, values)) = unmatched {
                 let columns: Vec<String> = match columns.as_slice() {
-                    [] => target.live_columns().map(|c| c.name.clone()).collect(),
+                    [] => columns_of(&p.environment.catalog, &target).into_iter().map(|c| c.name.clone()).collect(),
                     some => some.to_vec(),
                 };
                 if columns.len() != values.len() {

@@ -2,6 +2,7 @@
 
 use super::ast::*;
 use super::derived::renamed;
+use super::order::columns_of;
 use super::print::{ident, idents, Printer, Scope, Shown};
 use super::Parse;
 use crate::errors::Failure;
@@ -118,6 +119,8 @@ impl Printer<'_> {
         whole: Option<&Query>,
         shown: Option<&mut Vec<Shown>>,
     ) -> Parse<String> {
+        let named_columns = self.without_stars(select)?;
+        let select = named_columns.as_ref().unwrap_or(select);
         // what is inside of another query loses its type
         let partial = std::mem::take(&mut self.partial_items) || shown.is_some();
         // (with * the numbers of columns and items differ: what takes the values converts them)
@@ -281,7 +284,10 @@ impl Printer<'_> {
                 }
                 let relation = self.relation(name);
                 let columns = match &relation {
-                    Some(relation) => Some(relation.live_columns().map(|c| c.name.clone()).collect()),
+                    Some(relation) => {
+                        let columns = columns_of(&self.environment.catalog, relation);
+                        Some(columns.into_iter().map(|c| c.name.clone()).collect())
+                    }
                     None => self.system_table(name).map(|(columns, _)| columns),
                 };
                 out.push(Scope { alias, relation, columns, query: None });

@@ -1,6 +1,7 @@
 //! Informix's system catalog: each table is a list of rows made from the catalog when a statement that names it is translated.
 //! (The session translates a statement again when the catalog has changed.)
 
+use super::order::columns_of;
 use super::print::{literal, Environment};
 use crate::values::complex::Complex;
 use crate::values::types::Type;
@@ -259,7 +260,7 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
                 ("class", FLAG),
             ]),
             rows: relations(catalog)
-                .flat_map(|r| r.live_columns().enumerate().map(move |(i, c)| (r, i + 1, c)))
+                .flat_map(|r| columns_of(catalog, r).into_iter().enumerate().map(move |(i, c)| (r, i + 1, c)))
                 .filter_map(|(r, number, c)| {
                     let (kind, text) = default(c.default.as_deref()?)?;
                     let text = text.map_or("NULL".into(), |t| literal(&t));
@@ -397,7 +398,9 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
             rows: constraints(catalog)
                 .filter(|(_, c)| matches!(c.kind, ConstraintKind::Check { .. }))
                 .flat_map(|(r, c)| c.columns.iter().map(move |attnum| (r, c, *attnum)))
-                .map(|(r, c, attnum)| vec![c.oid.to_string(), r.oid.to_string(), column_number(r, attnum).to_string()])
+                .map(|(r, c, attnum)| {
+                    vec![c.oid.to_string(), r.oid.to_string(), column_number(catalog, r, attnum).to_string()]
+                })
                 .collect(),
         },
         // nothing of these kinds can be made
@@ -498,7 +501,7 @@ fn syscolauth(catalog: &Catalog) -> Table {
     let mut rows = Vec::new();
     for r in relations(catalog) {
         work::visit();
-        for (i, c) in r.live_columns().enumerate() {
+        for (i, c) in columns_of(catalog, r).into_iter().enumerate() {
             work::visit();
             for item in c.acl.iter().flatten() {
                 work::visit();
@@ -622,8 +625,8 @@ fn owner(catalog: &Catalog, r: &Relation) -> String {
 }
 
 /// The number of a column among those that are there.
-fn column_number(r: &Relation, attnum: i16) -> usize {
-    r.live_columns().position(|c| c.attnum == attnum).map_or(0, |i| i + 1)
+fn column_number(catalog: &Catalog, r: &Relation, attnum: i16) -> usize {
+    columns_of(catalog, r).into_iter().position(|c| c.attnum == attnum).map_or(0, |i| i + 1)
 }
 
 /// The index behind a constraint. That of a foreign key has a name that begins with a blank, as Informix's own have.
@@ -734,7 +737,7 @@ fn syscolumns(catalog: &Catalog) -> Table {
     let mut rows = Vec::new();
     for r in relations(catalog) {
         work::visit();
-        for (i, c) in r.live_columns().enumerate() {
+        for (i, c) in columns_of(catalog, r).into_iter().enumerate() {
             work::visit();
             // what Informix has no type for cannot be read, but is there
             let ty = Type::of_column(catalog, c).unwrap_or(Type::LVarChar(crate::values::types::LVARCHAR));
@@ -768,8 +771,8 @@ fn sysindexes(catalog: &Catalog) -> Table {
     for (r, relation, index) in indexes(catalog) {
         work::visit();
         let parts = index.columns.iter().map(|c| match &c.key {
-            KeyPart::Column(attnum) if c.descending => -(column_number(r, *attnum) as i64),
-            KeyPart::Column(attnum) => column_number(r, *attnum) as i64,
+            KeyPart::Column(attnum) if c.descending => -(column_number(catalog, r, *attnum) as i64),
+            KeyPart::Column(attnum) => column_number(catalog, r, *attnum) as i64,
             KeyPart::Expression(_) => 0,
         });
         rows.push(row(&relation.name, r, index.unique, parts.collect()));
@@ -779,7 +782,7 @@ fn sysindexes(catalog: &Catalog) -> Table {
         let own = matches!(c.kind, ConstraintKind::ForeignKey { .. }) || catalog.relation(c.index).is_none();
         if let (true, Some(name)) = (own, index_name(catalog, c)) {
             let unique = !matches!(c.kind, ConstraintKind::ForeignKey { .. });
-            rows.push(row(&name, r, unique, c.columns.iter().map(|a| column_number(r, *a) as i64).collect()));
+            rows.push(row(&name, r, unique, c.columns.iter().map(|a| column_number(catalog, r, *a) as i64).collect()));
         }
     }
     Table { columns: names, rows }

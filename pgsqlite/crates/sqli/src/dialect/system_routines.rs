@@ -92,7 +92,10 @@ pub(super) fn table(name: &str, catalog: &Catalog) -> Option<Table> {
 
 /// Those that are made in SPL.
 fn routines(catalog: &Catalog) -> impl Iterator<Item = &Arc<Routine>> {
-    catalog.routines.values().filter(|r| !r.function.is_trigger() && text_of(r).is_some())
+    // (those of this server's own schema are no routines of Informix's)
+    let own = catalog.schema_oid(crate::values::types::SCHEMA);
+    let of_users = move |r: &&Arc<Routine>| Some(r.function.schema) != own && !r.function.is_trigger();
+    catalog.routines.values().filter(of_users).filter(|r| text_of(r).is_some())
 }
 
 /// Informix's triggers, each once, with their names and texts.

@@ -61,6 +61,7 @@ impl Printer<'_> {
             }
             Statement::Drop { kind, name, if_exists, cascade } => {
                 let if_exists = if *if_exists { "IF EXISTS " } else { "" };
+                let order = if *kind == "table" { self.dropped_order(name)? } else { None };
                 // Informix has no other answer to a missing table than this one
                 let name = match *kind {
                     "table" | "view" | "sequence" if if_exists.is_empty() => {
@@ -72,7 +73,8 @@ impl Printer<'_> {
                 };
                 let cascade = if *cascade { " CASCADE" } else { "" };
                 let number = if *kind == "index" { 17 } else { 15 };
-                (number, vec![format!("DROP {} {if_exists}{name}{cascade}", kind.to_uppercase())])
+                let drop = format!("DROP {} {if_exists}{name}{cascade}", kind.to_uppercase());
+                (number, order.into_iter().chain([drop]).collect())
             }
             Statement::CreateSequence { name, if_not_exists, options } => {
                 (0, vec![self.create_sequence(name, *if_not_exists, options)?])
@@ -88,6 +90,7 @@ impl Printer<'_> {
                     work::visit();
                     self.alteration(table, alteration, &mut out)?;
                 }
+                out.extend(self.new_order(table, alterations)?);
                 (20, out)
             }
             Statement::RenameTable { table, to } => {
@@ -98,7 +101,8 @@ impl Printer<'_> {
                 self.existing(table)?;
                 let sql =
                     format!("ALTER TABLE {} RENAME COLUMN {} TO {}", self.table(table)?, ident(column), ident(to));
-                (27, vec![sql])
+                let order = self.renamed_order(table, column, to)?;
+                (27, std::iter::once(sql).chain(order).collect())
             }
             Statement::RenameIndex { name, to } => {
                 (26, vec![format!("ALTER INDEX {} RENAME TO {}", ident(&name.name), ident(to))])
@@ -281,7 +285,7 @@ impl Printer<'_> {
         self.existing(table)?;
         let head = format!("ALTER TABLE {}", self.table(table)?);
         let action = match alteration {
-            Alteration::AddColumn(column) => {
+            Alteration::AddColumn(column, _) => {
                 format!("ADD COLUMN {}", self.column_definition(column, std::slice::from_ref(column), out)?)
             }
             Alteration::DropColumn(name) => format!("DROP COLUMN {} CASCADE", ident(name)),
@@ -305,6 +309,13 @@ impl Printer<'_> {
                 let name = ident(&column.name);
                 let ty = self.type_name(column.ty, out)?;
                 let storage = column.ty.storage();
+                let relation = self.existing(table)?;
+                let old = relation.column(&column.name).and_then(|c| Type::of_column(&self.environment.catalog, c));
+                let value = match column.ty.is_integer() {
+                    true => super::whole::cut(&name, old),
+                    false => None,
+                };
+                let value = value.unwrap_or_else(|| name.clone());
                 // what is not said again is gone
                 let default = match &column.default {
                     Some(default) => format!("SET DEFAULT {}", self.assigned(default, Some(column.ty))?),
@@ -312,7 +323,7 @@ impl Printer<'_> {
                 };
                 let null = if column.not_null { "SET NOT NULL" } else { "DROP NOT NULL" };
                 format!(
-                    "ALTER COLUMN {name} DROP DEFAULT, ALTER COLUMN {name} TYPE {ty} USING ({name})::{storage}, \
+                    "ALTER COLUMN {name} DROP DEFAULT, ALTER COLUMN {name} TYPE {ty} USING ({value})::{storage}, \
                      ALTER COLUMN {name} {default}, ALTER COLUMN {name} {null}"
                 )
             }

@@ -31,6 +31,8 @@ pub fn text(
         Value::Float(n) => n.to_string().into_bytes(),
         Value::SmallFloat(n) => n.to_string().into_bytes(),
         Value::Boolean(on) => if *on { "t" } else { "f" }.into(),
+        // a date is the number of its day
+        Value::Date(days) if target.is_some_and(Type::is_integer) => days.to_string().into_bytes(),
         Value::Date(days) => {
             let days = days.checked_sub(36525).filter(|d| (-730_119..=2_921_939).contains(d));
             let (year, month, day) = civil(days.ok_or(Failure::new(-1218, 0, ""))?);
@@ -78,6 +80,24 @@ pub fn text(
     }))
 }
 
+/// The text of a number, as [`text`] gives it, for something of an integer type: Informix cuts the digits behind the point.
+pub fn without_fraction(number: &str) -> String {
+    let trimmed = number.trim();
+    let (sign, digits) = match trimmed.strip_prefix(['-', '+']) {
+        Some(rest) => (&trimmed[..1], rest),
+        None => ("", trimmed),
+    };
+    match digits.split_once('.') {
+        Some((whole, behind)) if [whole, behind].iter().all(|part| part.bytes().all(|b| b.is_ascii_digit())) => {
+            match whole.trim_start_matches('0') {
+                "" => "0".into(),
+                whole => format!("{sign}{whole}"),
+            }
+        }
+        _ => trimmed.to_string(),
+    }
+}
+
 /// A text that stands for a value of the type; None: NULL. Errors: as [`text`].
 fn of_read(text: String, target: Option<Type>) -> Result<Option<String>, Failure> {
     match target {
@@ -96,9 +116,8 @@ pub fn of_text(text: String, target: Option<Type>) -> Result<String, Failure> {
         Some(Type::DateTime(q)) => datetime_text(&text, q)?,
         Some(Type::Interval(q)) => interval_text(&text, q)?,
         // what stands for a number may have blanks around it
-        Some(
-            Type::SmallInt | Type::Integer | Type::Serial | Type::BigInt | Type::BigSerial | Type::Int8 | Type::Date,
-        ) => text.trim().to_string(),
+        Some(Type::Date) => text.trim().to_string(),
+        Some(ty) if ty.is_integer() => text.trim().to_string(),
         _ => text,
     })
 }

@@ -356,7 +356,10 @@ impl<'a> Literal<'a> {
                 bare.to_string()
             }
         };
-        Ok(Item::Text(bind::of_text(text, Some(ty))?))
+        Ok(Item::Text(match ty.is_integer() {
+            true => bind::without_fraction(&text),
+            false => bind::of_text(text, Some(ty))?,
+        }))
     }
 
     /// A text in quotes, of which doubled ones stand for one.

@@ -287,6 +287,12 @@ impl Type {
         )
     }
 
+    /// Whether its values are whole numbers.
+    pub fn is_integer(self) -> bool {
+        use Type::*;
+        matches!(self, SmallInt | Integer | Serial | BigInt | BigSerial | Int8)
+    }
+
     pub fn code(self) -> i16 {
         match self {
             Type::Char(_) => type_code::CHAR,

@@ -7,7 +7,8 @@
 use super::errors::{caught, detail};
 use super::routine::Signature;
 use super::*;
-use crate::dialect::ast::{InsertSource, Statement};
+use crate::dialect::ast::{Body, InsertSource, Item, Statement};
+use crate::dialect::derived::QueryColumn;
 use crate::dialect::print::{ident, Printer};
 use crate::dialect::Parse;
 use crate::errors::{Failure, RAISED};
@@ -398,6 +399,18 @@ impl Printer<'_> {
             let (n, m) = (columns.len(), into.len());
             return Err(Failure::text(format!("a query of {n} columns cannot give its rows to {m} variables")));
         }
+        // what takes the values of these would round them
+        let as_they_are = match &query.body {
+            Body::Set(..) => true,
+            Body::Select(select) => select.items.iter().any(|i| matches!(i, Item::Star(_))),
+        };
+        let rounds = |(ty, (_, known)): (&Type, &QueryColumn)| {
+            ty.is_integer()
+                && matches!(known, Some(Type::Decimal(..) | Type::Money(..) | Type::Float | Type::SmallFloat))
+        };
+        if as_they_are && types.iter().zip(&columns).any(rounds) {
+            return Err(Failure::refused("* or UNION that gives a decimal number to an integer variable"));
+        }
         self.partial_items = true;
         self.into_types = types;
         let printed = self.query(query);
@@ -410,13 +423,18 @@ impl Printer<'_> {
         if signature.returns.len() != into.len() {
             return Err(Failure::new(-684, 0, signature.name.clone()));
         }
-        for name in into {
-            work::visit();
-            self.variable_type(name)?;
-        }
         let names: Vec<String> = (1..=into.len()).map(|i| format!("\"(f{i})\"")).collect();
-        let (called, names) = (self.called(signature, &call.arguments)?, names.join(", "));
-        Ok(format!("SELECT {names} FROM {called} AS \"(r)\"({names})"))
+        let mut items = Vec::new();
+        for ((variable, name), (returned, _)) in into.iter().zip(&names).zip(&signature.returns) {
+            work::visit();
+            let converted = match self.variable_type(variable)? {
+                ty if ty.is_integer() => crate::dialect::whole::cut(name, *returned),
+                _ => None,
+            };
+            items.push(converted.unwrap_or_else(|| name.clone()));
+        }
+        let called = self.called(signature, &call.arguments)?;
+        Ok(format!("SELECT {} FROM {called} AS \"(r)\"({})", items.join(", "), names.join(", ")))
     }
 
     fn call_into(&mut self, call: &Call, into: &[String]) -> Parse<String> {
@@ -424,9 +442,13 @@ impl Printer<'_> {
             // a function of the server's
             let (printed, shown) = self.execute(call)?;
             return match (shown, into) {
-                (Some(_), [target]) => {
-                    self.variable_type(target)?;
-                    Ok(format!("{} := ({printed});\n", variable(target)))
+                (Some(shown), [target]) => {
+                    let known = shown.first().and_then(|s| s.ty);
+                    let value = match self.variable_type(target)? {
+                        ty if ty.is_integer() => crate::dialect::whole::cut(&format!("({printed})"), known),
+                        _ => None,
+                    };
+                    Ok(format!("{} := {};\n", variable(target), value.unwrap_or_else(|| format!("({printed})"))))
                 }
                 _ => Err(Failure::new(-684, 0, call.name.name.clone())),
             };
@@ -515,14 +537,13 @@ impl Printer<'_> {
             _ => return Err(Failure::refused("FOR over a range with a variable that is no whole or decimal number")),
         };
         if let [Range { from, to: Some(to), step }] = ranges {
-            let (from, to) = (self.expr(from)?, self.expr(to)?);
+            let (from, to) = (self.bound(from, number)?, self.bound(to, number)?);
             let step = match step {
-                Some(step) => format!("({})::{number}", self.expr(step)?),
+                Some(step) => self.bound(step, number)?,
                 None => "CASE WHEN \"(from)\" <= \"(to)\" THEN 1 ELSE -1 END".into(),
             };
             let (label, body) = self.in_loop(LoopKind::For, steps)?;
-            let bounds =
-                format!("\"(from)\" := ({from})::{number}; \"(to)\" := ({to})::{number}; \"(step)\" := {step};\n");
+            let bounds = format!("\"(from)\" := {from}; \"(to)\" := {to}; \"(step)\" := {step};\n");
             let bounds = self.watched(bounds, &format!("EXIT \"(s{label})\";\n"))?;
             return Ok(format!(
                 "<<\"(s{label})\">>\nDECLARE \"(from)\" {number}; \"(to)\" {number}; \"(step)\" {number};\nBEGIN\n{bounds}<<\"(l{label})\">>\n\
@@ -540,13 +561,13 @@ impl Printer<'_> {
             parts.push(match &range.to {
                 None => format!("SELECT {i} AS p, 1::bigint AS o, {from} AS g"),
                 Some(to) => {
-                    let to = self.expr(to)?;
+                    let to = self.bound(to, number)?;
                     let step = match &range.step {
-                        Some(step) => format!("({})::{number}", self.expr(step)?),
+                        Some(step) => self.bound(step, number)?,
                         None => format!("CASE WHEN ({from}) <= ({to}) THEN 1 ELSE -1 END"),
                     };
                     format!(
-                        "SELECT {i}, o, g::{} FROM generate_series(({from})::{number}, ({to})::{number}, ({step})::{number}) WITH ORDINALITY \
+                        "SELECT {i}, o, g::{} FROM generate_series(({from})::{number}, {to}, ({step})::{number}) WITH ORDINALITY \
                          AS \"(x)\"(g, o)",
                         bare(ty)
                     )
@@ -559,6 +580,12 @@ impl Printer<'_> {
             variable(name),
             parts.join(" UNION ALL ")
         ))
+    }
+
+    /// A bound or step of FOR, as a number of that type.
+    fn bound(&mut self, e: &Expr, number: &str) -> Parse<String> {
+        let printed = if number == "bigint" { self.whole_for(e, Type::BigInt)? } else { self.expr(e)? };
+        Ok(format!("({printed})::{number}"))
     }
 
     fn foreach(&mut self, cursor: Option<&str>, query: &str, into: &[String], steps: &[Step]) -> Parse<String> {
