@@ -103,6 +103,10 @@ struct Flags {
     /// write, 0: never [default: 60]
     #[arg(long, env = "PGSQLITE_IDLE_WRITER_TIMEOUT", value_name = "SECONDS")]
     idle_writer_timeout: Option<u64>,
+    /// Seconds that others may wait to write for one transaction, all in all: then its session is ended, unless its role is a superuser;
+    /// 0: never [default: 300]
+    #[arg(long, env = "PGSQLITE_WRITER_TIMEOUT", value_name = "SECONDS")]
+    writer_timeout: Option<u64>,
     /// MiB that a database's log may have while a transaction that reads keeps it from beginning anew: then the transaction ends with
     /// 72000, 0: never [default: 8192]
     #[arg(long, env = "PGSQLITE_LOG_LIMIT", value_name = "MIB")]
@@ -183,6 +187,7 @@ struct FileConfig {
     pool_size: Option<usize>,
     pool_timeout: Option<u64>,
     idle_writer_timeout: Option<u64>,
+    writer_timeout: Option<u64>,
     log_limit: Option<u64>,
     log_refused: Option<PathBuf>,
     max_connections: Option<usize>,
@@ -251,6 +256,10 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         pool_size: at_least_one("pool_size", flags.pool_size.or(file.pool_size).unwrap_or(100))?,
         pool_timeout: Duration::from_secs(flags.pool_timeout.or(file.pool_timeout).unwrap_or(30)),
         idle_writer_timeout: match flags.idle_writer_timeout.or(file.idle_writer_timeout).unwrap_or(60) {
+            0 => None,
+            seconds => Some(Duration::from_secs(seconds)),
+        },
+        writer_timeout: match flags.writer_timeout.or(file.writer_timeout).unwrap_or(300) {
             0 => None,
             seconds => Some(Duration::from_secs(seconds)),
         },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -263,6 +264,48 @@ def a_silent_writer_is_ended_while_others_wait(room: Room) -> None:
     lines(holder, "BEGIN; INSERT INTO t VALUES (4)")
     time.sleep(1.5)
     expect(lines(holder, "COMMIT"), ["COMMIT"], "nobody waited")
+
+
+@situation("--writer-timeout", "1", "--idle-writer-timeout", "0")
+def a_busy_writer_without_rights_is_ended_while_others_wait(room: Room) -> None:
+    (look,) = numbered(room, 1)
+    lines(look, "CREATE TABLE t (a int); CREATE ROLE nobody LOGIN; CREATE ROLE boss LOGIN SUPERUSER")
+
+    def begun(user: str) -> pgwire.Connection:
+        session = room.session(user)
+        session.pid = int(lines(session, "SELECT pg_backend_pid()")[0])
+        expect(lines(session, "BEGIN; SELECT lo_create(0) > 0"), ["BEGIN", "t", "SELECT 1"], "everybody may write")
+        return session
+
+    # the one speaks all the time, the other computes, the third is silent: idle_writer_timeout is off
+    for way in ("speaks", "SELECT pg_sleep(100)", "SELECT count(*) FROM generate_series(1, 1000000000)", None):
+        holder = begun("nobody")
+        (waiter,) = numbered(room, 1)
+        if way not in ("speaks", None):
+            holder.send(b"Q", way.encode() + b"\0")
+        waiting = Later(waiter, "INSERT INTO t VALUES (2)")
+        told: object = None
+        while told is None:
+            if way == "speaks":
+                with contextlib.suppress(OSError):  # it has ended meanwhile: what it is told is still to be read
+                    holder.send(b"Q", b"SELECT 1\0")
+            kind, body = holder.receive()
+            if kind == b"E":
+                fields = pgwire.fields_of(body)
+                told = (fields["S"], fields["C"])
+            elif kind == b"Z":
+                time.sleep(0.01)
+        expect(told, ("FATAL", "25P04"), f"the holder is told: {way}")
+        expect(waiting.result(), ["INSERT 0 1"], f"the waiter: {way}")
+    # a transaction that nobody waits for goes on, and a superuser's does in any case
+    holder = begun("nobody")
+    time.sleep(1.5)
+    expect(lines(holder, "COMMIT"), ["COMMIT"], "nobody waited")
+    holder = begun("boss")
+    waiting = Later(look, "INSERT INTO t VALUES (3)")
+    time.sleep(2)
+    expect(lines(holder, "COMMIT"), ["COMMIT"], "a superuser")
+    expect(waiting.result(), ["INSERT 0 1"], "the waiter")
 
 
 @situation()

@@ -108,7 +108,7 @@ def errors(connection):
     fails(-201, connection, "selec 1")
     fails(-268, connection, "insert into item (name) values ('n1')")
     fails(-391, connection, "insert into item (price) values (1)")
-    fails(-746, connection, "create synonym other for item")
+    fails(-746, connection, "create database other with log mode ansi")
     assert rows(connection, "select count(*) from item") == [(500,)]
 
 

@@ -15,6 +15,7 @@ enum Reason {
     StatementTimeout,
     OldSnapshot,
     ClientLost,
+    LongWriter,
 }
 
 #[derive(Default)]
@@ -35,6 +36,8 @@ struct State {
     ends_statement: AtomicBool,
     /// the number of a client's silence in which its session is to end; 0: of none
     silence: AtomicU64,
+    /// others have waited too long for the session's transaction
+    long_writer: AtomicBool,
     /// [`crate::vfs::OldestReader::began`] of the read transaction that is to end; 0: none
     old_snapshot: AtomicU64,
     /// something for a session whose client is silent: termination, a notification
@@ -108,6 +111,20 @@ impl CancelHandle {
         self.0.silence.store(number, Ordering::Release);
         self.0.wake.notify_one();
         self.0.stop.notify_one();
+    }
+
+    /// The session ends with 25P04: with the running statement, or in the client's silence of this number.
+    pub(crate) fn end_long_writer(&self, silence: Option<u64>) {
+        self.0.long_writer.store(true, Ordering::Release);
+        match silence {
+            Some(number) => self.end_silence(number),
+            None => self.request(Reason::LongWriter),
+        }
+    }
+
+    /// Whether the session ends because others have waited too long for it.
+    pub(crate) fn is_long_writer(&self) -> bool {
+        self.0.long_writer.load(Ordering::Acquire)
     }
 
     pub(crate) fn ends_silence(&self, number: u64) -> bool {
@@ -193,6 +210,7 @@ impl CancelHandle {
                 PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
             }
             Some(Reason::ClientLost) => connection_lost(),
+            Some(Reason::LongWriter) => held_too_long(),
             Some(Reason::OldSnapshot) => too_old(),
             None if self.is_terminated() => terminated(),
             _ => PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
@@ -213,6 +231,14 @@ impl CancelHandle {
 /// 08006
 pub(crate) fn connection_lost() -> PgError {
     PgError::new(SqlState::CONNECTION_FAILURE, "connection to client lost").fatal()
+}
+
+/// 25P04
+pub(crate) fn held_too_long() -> PgError {
+    PgError::new(SqlState::TRANSACTION_TIMEOUT, "terminating connection due to transaction timeout")
+        .detail("Others have waited to write for as long as --writer-timeout allows while this transaction had the writer's slot.")
+        .hint("Write in shorter transactions, or start the server with a longer --writer-timeout.")
+        .fatal()
 }
 
 /// 57P01

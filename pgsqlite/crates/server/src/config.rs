@@ -53,6 +53,8 @@ pub struct Config {
     pub pool_timeout: Duration,
     /// a session whose client is silent in a transaction that has written ends after this time, if others wait to write; None: never
     pub idle_writer_timeout: Option<Duration>,
+    /// a session of a role that is no superuser ends after others have waited so long to write for its transaction; None: never
+    pub writer_timeout: Option<Duration>,
     /// how many bytes a database's log may have while a transaction keeps it from beginning anew; None: any number
     pub log_limit: Option<u64>,
     /// the file to which each error 0A000 and XX000 is appended as a line of JSON; None: none

@@ -101,6 +101,7 @@ impl Shared {
                     pool_size: self.config.pool_size,
                     pool_timeout: self.config.pool_timeout,
                     idle_writer_timeout: self.config.idle_writer_timeout,
+                    writer_timeout: self.config.writer_timeout,
                     log_limit: self.config.log_limit,
                     founder: self.config.founder.clone(),
                     reserved_connections: self.config.reserved_connections,

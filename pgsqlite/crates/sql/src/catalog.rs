@@ -4,7 +4,7 @@
 //! as JSON (serde). Built-in objects are not here but in [`crate::builtins`]; [`Catalog`]'s look-ups see both.
 
 use crate::acl::AclItem;
-use crate::builtins::catalog::{self as builtin, Proc};
+use crate::builtins::catalog::{self as builtin, Operator, Proc};
 use crate::builtins::extensions as builtin_extensions;
 pub use crate::inheritance::{
     Inheritance, Inherited, PartitionBound, PartitionKey, PartitionKeyColumn, PartitionStrategy, RangeDatum,
@@ -921,6 +921,39 @@ impl Catalog {
             Some(extension) => self.extensions.get(extension).map(|e| e.schema),
             None if builtin::proc_by_oid(oid).is_some_and(|p| p.schema() != "pg_catalog") => Some(INFORMATION_SCHEMA),
             None => Some(PG_CATALOG),
+        }
+    }
+
+    /// The operators that a name alone may mean, each with its schema, in the order of the path: pg_catalog comes first unless the path has
+    /// another place for it, and the temporary schema is left out. Of two with the same operands the first hides the other. A stored text finds
+    /// those of extensions, wherever they are.
+    pub fn operators_found(&self, search_path: &[Oid], name: &str) -> Vec<(&Operator, Oid)> {
+        let builtins: Vec<(&Operator, Oid)> =
+            builtin::operators_named(name).filter_map(|o| Some((o, self.schema_of_builtin(o.oid)?))).collect();
+        let implied = (!search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+        let mut found: Vec<(&Operator, Oid)> = Vec::new();
+        for schema in implied.into_iter().chain(search_path.iter().copied().filter(|s| *s != PG_TEMP)) {
+            found.extend(builtins.iter().filter(|(_, s)| *s == schema));
+            found.extend(self.operators_made(schema, name).into_iter().map(|o| (o, schema)));
+        }
+        if search_path == crate::deparse::names::STORED_PATH {
+            found.extend(builtins.iter().filter(|(_, s)| *s != PG_CATALOG));
+        }
+        found
+    }
+
+    /// The user's operators of this name in a schema.
+    pub fn operators_made(&self, schema: Oid, name: &str) -> Vec<&Operator> {
+        let made =
+            self.operators.values().filter(|made| made.definition.schema == schema && made.definition.name == name);
+        made.map(|made| &made.row).collect()
+    }
+
+    /// The schema of an operator.
+    pub fn schema_of_operator(&self, oid: Oid) -> Option<Oid> {
+        match self.operators.get(&oid) {
+            Some(made) => Some(made.definition.schema),
+            None => builtin::operator_by_oid(oid).and_then(|o| self.schema_of_builtin(o.oid)),
         }
     }
 

@@ -42,6 +42,19 @@ pub fn depends(text: &str) -> bool {
     text.contains('\\') && !read(text, false).1.is_empty()
 }
 
+/// Whether the text may have what is neither plain text nor a plain constant, a quoted identifier or a comment to the end of a line: a
+/// comment in `/* */`, a constant with escapes, one in dollars.
+pub(crate) fn has_rare_quotes(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let dollars = || bytes.windows(2).any(|pair| pair[0] == b'$' && !pair[1].is_ascii_digit());
+    text.contains('\\') || text.contains("/*") || text.contains('$') && dollars()
+}
+
+/// The text with blanks for what is in string constants, comments and quoted identifiers, where strings are written as in the standard.
+pub(crate) fn blank(text: &str) -> String {
+    read(text, true).0
+}
+
 /// What the scanner tells of the first escape in a plain constant. `escaped`: what stands behind the backslash.
 fn warning(start: usize, escaped: u8) -> PgError {
     let (what, hint) = match escaped {
@@ -197,5 +210,21 @@ mod tests {
         let refused = parse("SELECT 'it\\'s'", Strings { backslash_quote: false, ..OFF }).expect_err("unsafe");
         assert_eq!(refused.code(), SqlState::NONSTANDARD_USE_OF_ESCAPE_CHARACTER);
         assert_eq!(parse::words("SELECT 'it\\' s").expect("scans").len(), 3);
+    }
+
+    #[test]
+    fn only_brackets_of_the_statement_are_nested() {
+        let deep = "(".repeat(2000);
+        for quoted in
+            ["/*'{}*/ 1", "/* /* */ {} */ 1", "E'\\'{}'", "$${}$$", "$a$ ' {} $a$", "'{}'", "\"{}\"", "1 -- {}"]
+        {
+            let text = format!("SELECT {}", quoted.replace("{}", &deep));
+            parse::parse(&text).unwrap_or_else(|e| panic!("{quoted}: {e}"));
+        }
+        let deep = format!("{deep}1{}", ")".repeat(2000));
+        for before in ["/*'*/", "$$'$$,", "E'\\'',", "/*/**/'*/", "/*\"*/"] {
+            let refused = parse::parse(&format!("SELECT {before} {deep}")).expect_err(before);
+            assert_eq!(refused.code(), SqlState::STATEMENT_TOO_COMPLEX, "{before}");
+        }
     }
 }

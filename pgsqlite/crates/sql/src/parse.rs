@@ -303,7 +303,8 @@ fn check_numbers(text: &str) -> Result<()> {
 /// no later stage can run out of stack. Quoted text and comments do not count.
 fn check_nesting(text: &str) -> Result<()> {
     const MAX: usize = 1500;
-    let bytes = text.as_bytes();
+    let blank = crate::escapes::has_rare_quotes(text).then(|| crate::escapes::blank(text));
+    let bytes = blank.as_deref().unwrap_or(text).as_bytes();
     let (mut depth, mut i) = (0usize, 0usize);
     while i < bytes.len() {
         match bytes[i] {

@@ -133,6 +133,8 @@ impl SqlState {
     pub const NO_ACTIVE_SQL_TRANSACTION: SqlState = SqlState(*b"25P01");
     pub const IN_FAILED_SQL_TRANSACTION: SqlState = SqlState(*b"25P02");
     pub const IDLE_IN_TRANSACTION_SESSION_TIMEOUT: SqlState = SqlState(*b"25P03");
+    /// Of PostgreSQL 17 and later.
+    pub const TRANSACTION_TIMEOUT: SqlState = SqlState(*b"25P04");
     pub const INVALID_SQL_STATEMENT_NAME: SqlState = SqlState(*b"26000");
     pub const TRIGGERED_DATA_CHANGE_VIOLATION: SqlState = SqlState(*b"27000");
     pub const INVALID_AUTHORIZATION_SPECIFICATION: SqlState = SqlState(*b"28000");

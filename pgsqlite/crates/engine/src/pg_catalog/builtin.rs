@@ -361,10 +361,8 @@ pub(super) fn languages(rows: &mut Rows) {
 }
 
 pub(super) fn operator_families(rows: &mut Rows, catalog: &Catalog) {
-    let extensions = include_str!("../../../sql/data/extension_opfamily.tsv").lines().skip(1);
-    for line in include_str!("../../../sql/data/pg_opfamily.tsv").lines().skip(1).chain(extensions) {
+    for f in builtin::all_operator_families() {
         work::visit();
-        let f: Vec<&str> = line.split('\t').collect();
         let family = f[0].parse().unwrap_or(0);
         let Some(schema) = catalog.schema_of_builtin(family) else { continue };
         let number = |i: usize| Datum::Int(f.get(i).and_then(|v| v.parse().ok()).unwrap_or(0));

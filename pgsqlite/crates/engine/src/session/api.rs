@@ -39,6 +39,9 @@ pub struct EngineConfig {
     /// A session whose client is silent in a transaction that has the writer slot ends after this time, if others wait for the slot.
     /// None: never.
     pub idle_writer_timeout: Option<Duration>,
+    /// A session of a role that is no superuser ends after others have waited for so long for its transaction that has the writer slot.
+    /// None: never.
+    pub writer_timeout: Option<Duration>,
     /// A transaction that reads while the log grows to so many bytes ends ([`super::log_limit`]). None: none does.
     pub log_limit: Option<u64>,
     /// None: the server serves this one file, databases cannot be made.
@@ -65,6 +68,7 @@ impl EngineConfig {
             pool_size: 100,
             pool_timeout: Duration::from_secs(30),
             idle_writer_timeout: None,
+            writer_timeout: None,
             log_limit: None,
             databases: None,
             founder: None,

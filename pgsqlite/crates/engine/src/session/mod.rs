@@ -628,10 +628,13 @@ impl Session {
         self.check_silence(&silence)
     }
 
-    /// 25P03 if the client's silence has kept others from the writer slot for too long.
+    /// 25P03 or 25P04 if the client's silence, or the whole transaction, has kept others from the writer slot for too long.
     fn check_silence(&self, silence: &crate::statistics::activity::Silence<'_>) -> Result<()> {
         if !self.cancel.ends_silence(silence.number) || self.transaction.slot.is_none() {
             return Ok(());
+        }
+        if self.cancel.is_long_writer() {
+            return Err(crate::requests::held_too_long());
         }
         let limit = self.engine.config.idle_writer_timeout.unwrap_or_default().as_secs_f64();
         Err(PgError::new(

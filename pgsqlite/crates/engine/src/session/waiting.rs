@@ -46,6 +46,19 @@ pub(crate) struct Waits {
     victims: Mutex<HashSet<u64>>,
     /// the holder of the writer slot whose client is silent: its session, the number of its silence, and since when that is known
     silent: Mutex<Option<(u64, u64, Instant)>>,
+    /// the holder of the writer slot that others wait for
+    contested: Mutex<Option<Contested>>,
+}
+
+/// A transaction that has the writer slot while others wait for it.
+struct Contested {
+    session: u64,
+    /// when the transaction began, which tells the transactions of a session apart
+    began: Option<i64>,
+    /// how long others have waited for it, all in all
+    waited: Duration,
+    /// when a waiter looked last
+    seen: Instant,
 }
 
 /// How long a wait may last.
@@ -163,7 +176,8 @@ impl SessionServer {
         let evicts = engine.config.idle_writer_timeout.filter(|_| what == Wait::Writer);
         let mut logs = is_lock.then_some(began + LOGGED);
         let mut checks = (what != Wait::Sleep).then_some(began + limits.deadlock_timeout);
-        let mut looks = evicts.map(|_| began + SHORT);
+        let hurries = engine.config.writer_timeout.filter(|_| what == Wait::Writer);
+        let mut looks = evicts.or(hurries).map(|_| began + SHORT);
         let watch = self.client_watch();
         let mut gone = None;
         let impatient = is_lock && self.gives_up_on_silence();
@@ -225,9 +239,15 @@ impl SessionServer {
                 logs = None;
                 engine.log_wait(self, what, began.elapsed());
             }
-            if let (Some(limit), true) = (evicts, looks.is_some_and(|at| at <= now)) {
-                looks = Some(now + (limit / 4).clamp(SHORT, LOGGED));
-                engine.end_silent_writer(limit);
+            if looks.is_some_and(|at| at <= now) {
+                let shortest = evicts.into_iter().chain(hurries).min().unwrap_or(LOGGED);
+                looks = Some(now + (shortest / 4).clamp(SHORT, LOGGED));
+                if let Some(limit) = evicts {
+                    engine.end_silent_writer(limit);
+                }
+                if let Some(limit) = hurries {
+                    engine.end_long_writer(limit);
+                }
             }
         }
     }
@@ -549,6 +569,31 @@ impl Engine {
                 }
             }
             _ => *silent = Some((holder.session, number, Instant::now())),
+        }
+    }
+
+    /// Ends the session that has the writer slot if others have waited for its transaction for so long, and it is not a superuser's. Called
+    /// at least once in [`LOGGED`] while somebody waits.
+    fn end_long_writer(&self, limit: Duration) {
+        let Some(holder) = self.writer.holder() else { return };
+        let Some(activity) = self.activity_of(holder.session) else { return };
+        if pgsqlite_sql::acl::is_superuser(&self.catalog(), activity.user_oid) {
+            return;
+        }
+        let (session, began, seen) = (holder.session, activity.live().transaction_start, Instant::now());
+        let mut contested = self.waits.contested.lock();
+        let waited = match &*contested {
+            // nobody has looked for longer than a waiter would: nobody waited
+            Some(known) if (known.session, known.began) == (session, began) => {
+                known.waited + seen.duration_since(known.seen).min(LOGGED)
+            }
+            _ => Duration::ZERO,
+        };
+        *contested = Some(Contested { session, began, waited, seen });
+        if waited >= limit {
+            if let Some(server) = session_of(activity.pid) {
+                server.cancel().end_long_writer(activity.silence());
+            }
         }
     }
 }

@@ -35,14 +35,27 @@ impl CatalogNames<'_> {
         builtin::procs_named(name).filter(|p| self.catalog.schema_of_builtin(p.oid).is_some())
     }
 
-    fn operators(&self, name: &str) -> std::vec::IntoIter<&builtin::Operator> {
-        let mut all: Vec<&builtin::Operator> =
-            self.catalog.operators.values().map(|o| &o.row).filter(|o| o.name == name).collect();
-        for o in builtin::operators_named(name).filter(|o| self.catalog.schema_of_builtin(o.oid).is_some()) {
-            work::visit();
-            all.push(o);
+    /// The operators that a name means, with or without its schema: of two with the same operands the one that the path comes to first.
+    fn operators(&self, name: &str) -> Result<Vec<&builtin::Operator>> {
+        work::visit();
+        let schema = match name.rsplit_once('.') {
+            Some((schema, _)) => match split_identifier(schema)?.as_slice() {
+                [schema] => Some(self.schema(schema)?),
+                _ => return Ok(vec![]),
+            },
+            None => None,
+        };
+        let bare = name.rsplit_once('.').map_or(name, |(_, bare)| bare);
+        let only = schema.as_slice();
+        let path = if only.is_empty() { self.search_path } else { only };
+        let mut all: Vec<&builtin::Operator> = Vec::new();
+        for (o, found) in self.catalog.operators_found(path, bare) {
+            let hidden = all.iter().any(|other| (other.left, other.right) == (o.left, o.right));
+            if !hidden && schema.is_none_or(|schema| schema == found) {
+                all.push(o);
+            }
         }
-        all.into_iter()
+        Ok(all)
     }
 
     fn schema(&self, name: &str) -> Result<Oid> {
@@ -138,17 +151,15 @@ impl RegNames for CatalogNames<'_> {
             oid::REGROLE => self.catalog.role_name(value).map(quote_identifier),
             oid::REGCOLLATION => names.collation(value),
             oid::REGOPERATOR => names.operator_signature(value),
-            oid::REGOPER => self.catalog.operator(value).map(|o| match self.catalog.operators.get(&value) {
-                Some(made)
-                    if self.operators(&o.name).count() > 1 || !self.search_path.contains(&made.definition.schema) =>
-                {
-                    format!("{}.{}", quote_identifier(self.catalog.schema_name(made.definition.schema)), o.name)
+            oid::REGOPER => self.catalog.operator(value).map(|o| {
+                // a name that means several operators would not read back
+                let alone = matches!(self.operators(&o.name).as_deref(), Ok([found]) if found.oid == value);
+                match self.catalog.schema_of_operator(value) {
+                    Some(schema) if !alone => {
+                        format!("{}.{}", quote_identifier(self.catalog.schema_name(schema)), o.name)
+                    }
+                    _ => o.name.to_string(),
                 }
-                None if self.operators(&o.name).count() > 1 => {
-                    let schema = self.catalog.schema_of_builtin(o.oid).unwrap_or(PG_CATALOG);
-                    format!("{}.{}", quote_identifier(self.catalog.schema_name(schema)), o.name)
-                }
-                _ => o.name.to_string(),
             }),
             oid::REGCONFIG => names.ts_configuration(value),
             oid::REGDICTIONARY => names.ts_dictionary(value),
@@ -358,13 +369,9 @@ impl CatalogNames<'_> {
     /// `name(types)` of functions and operators.
     fn routine_oid(&self, reg_type: Oid, text: &str) -> Result<Oid> {
         if reg_type == oid::REGOPER {
-            let name = text.strip_prefix("pg_catalog.").unwrap_or(text);
-            let mut found = self.operators(name);
-            return match (found.next(), found.next()) {
-                (None, _) => {
-                    Err(PgError::new(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {text}")))
-                }
-                (Some(o), None) => Ok(o.oid),
+            return match self.operators(text)?[..] {
+                [] => Err(PgError::new(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {text}"))),
+                [o] => Ok(o.oid),
                 _ => Err(PgError::new(SqlState::AMBIGUOUS_FUNCTION, format!("more than one operator named {text}"))),
             };
         }
@@ -377,19 +384,20 @@ impl CatalogNames<'_> {
             .filter(|a| !a.is_empty())
             .map(|a| if a.eq_ignore_ascii_case("none") { Ok(0) } else { self.type_oid(a) })
             .collect::<Result<_>>()?;
-        let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
         let found = if reg_type == oid::REGPROCEDURE {
             let parts = split_identifier(name)?;
-            if parts.len() == 2 && self.catalog.schema_oid(&parts[0]).is_none() {
-                return Err(no_schema(&parts[0]));
-            }
             let name = &parts[parts.len() - 1];
-            let path = match &parts[..] {
-                [schema, _] => self.catalog.schema_oid(schema).into_iter().collect(),
-                _ => self.search_path.to_vec(),
+            let path: Vec<Oid> = match &parts[..] {
+                [schema, _] => vec![self.catalog.schema_oid(schema).ok_or_else(|| no_schema(schema))?],
+                _ => {
+                    let implied = (!self.search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+                    implied.into_iter().chain(self.search_path.iter().copied()).collect()
+                }
             };
-            let own = path.iter().find_map(|s| {
-                let own = self.catalog.routines_named(name).find(|r| r.function.schema == *s && r.proc.args == args);
+            let builtins: Vec<Oid> = self.builtins(name).filter(|p| p.args == args).map(|p| p.oid).collect();
+            path.iter().find_map(|s| {
+                let builtin = builtins.iter().copied().find(|&oid| self.catalog.schema_of_builtin(oid) == Some(*s));
+                let own = || self.catalog.routine_in(*s, name, &args).map(|r| r.function.oid);
                 let in_schema = |oid| {
                     self.catalog.range_of_constructor(oid).is_some_and(|(_, range)| range.constructor_schema == *s)
                 };
@@ -397,15 +405,10 @@ impl CatalogNames<'_> {
                     let mut all = self.catalog.range_constructors.values();
                     all.find(|p| p.name == *name && p.args == args && in_schema(p.oid)).map(|p| p.oid)
                 };
-                own.map(|r| r.function.oid).or_else(made)
-            });
-            let builtin = || self.builtins(name).find(|p| p.args == args).map(|p| p.oid);
-            match parts.len() {
-                1 => builtin().or(own),
-                _ => own,
-            }
+                builtin.or_else(own).or_else(made)
+            })
         } else {
-            self.operators(name).find(|o| [o.left, o.right][..] == args[..]).map(|o| o.oid)
+            self.operators(name)?.iter().find(|o| [o.left, o.right][..] == args[..]).map(|o| o.oid)
         };
         found.ok_or_else(|| {
             let kind = if reg_type == oid::REGPROCEDURE { "function \"" } else { "operator does not exist: " };

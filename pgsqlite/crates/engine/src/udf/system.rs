@@ -242,10 +242,33 @@ fn type_visible(c: &Call) -> Result<Datum> {
 }
 fn function_visible(c: &Call) -> Result<Datum> {
     let (state, oid) = (c.session.state(), c.int(0)? as Oid);
-    if let Some(f) = state.catalog.function(oid) {
-        return Ok(state.search_path.contains(&f.schema).into());
+    if state.catalog.proc(oid).is_none() {
+        return Ok(Datum::Null);
     }
-    Ok(pgsqlite_sql::builtins::catalog::proc_by_oid(oid).map(|_| true).into())
+    Ok(Datum::from(Names::new(&state.catalog, &state.search_path).function_is_visible(oid)))
+}
+fn operator_visible(c: &Call) -> Result<Datum> {
+    let (state, oid) = (c.session.state(), c.int(0)? as Oid);
+    if state.catalog.schema_of_operator(oid).is_none() {
+        return Ok(Datum::Null);
+    }
+    Ok(Datum::from(Names::new(&state.catalog, &state.search_path).operator_is_visible(oid)))
+}
+/// Whether a class or family of operators is in the path. Their names are those of PostgreSQL and its extensions, which no other hides.
+fn class_visible(c: &Call, is_one: fn(Oid) -> bool) -> Result<Datum> {
+    let (state, oid) = (c.session.state(), c.int(0)? as Oid);
+    match state.catalog.schema_of_builtin(oid).filter(|_| is_one(oid)) {
+        Some(schema) => {
+            Ok(Datum::from(schema == pgsqlite_sql::catalog::PG_CATALOG || state.search_path.contains(&schema)))
+        }
+        None => Ok(Datum::Null),
+    }
+}
+fn operator_class_visible(c: &Call) -> Result<Datum> {
+    class_visible(c, |oid| pgsqlite_sql::builtins::catalog::operator_class_by_oid(oid).is_some())
+}
+fn operator_family_visible(c: &Call) -> Result<Datum> {
+    class_visible(c, |oid| pgsqlite_sql::builtins::catalog::all_operator_families().any(|f| f[0] == oid.to_string()))
 }
 /// pg_class, pg_type … by name: the class OID under which comments are kept.
 fn class_oid(name: &str) -> Option<Oid> {
@@ -466,6 +489,9 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_table_is_visible", table_visible),
     ("pg_type_is_visible", type_visible),
     ("pg_collation_is_visible", collation_visible),
+    ("pg_operator_is_visible", operator_visible),
+    ("pg_opclass_is_visible", operator_class_visible),
+    ("pg_opfamily_is_visible", operator_family_visible),
     ("pg_function_is_visible", function_visible),
     ("obj_description(oid,name) shobj_description(oid,name)", object_description),
     ("col_description(oid,int4)", column_description),

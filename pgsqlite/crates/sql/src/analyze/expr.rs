@@ -1294,7 +1294,13 @@ pub(crate) fn operator_name<'n>(catalog: &Catalog, names: &'n [ast::Node]) -> Re
     };
     match *parts {
         [name] => Ok(name.into()),
-        ["pg_catalog", name] if builtin::operators_named(name).next().is_some() => Ok(name.into()),
+        // (the same, unless somebody has made one of the name)
+        ["pg_catalog", name]
+            if builtin::operators_named(name).next().is_some()
+                && !catalog.operators.values().any(|made| made.definition.name == name) =>
+        {
+            Ok(name.into())
+        }
         [schema, name] => Ok(format!("{schema}.{name}").into()),
         _ => Err(PgError::new(
             SqlState::SYNTAX_ERROR,

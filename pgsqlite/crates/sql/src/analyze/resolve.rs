@@ -295,22 +295,18 @@ impl<'a> Analyzer<'a> {
     /// that comes first.
     fn operators_named(&self, name: &str, prefix: bool) -> Vec<&'a Operator> {
         let catalog = self.env.catalog;
-        let (schema, bare) = match name.rsplit_once('.') {
-            Some((schema, bare)) => (catalog.schema_oid(schema).or(Some(0)), bare),
-            None => (None, name),
-        };
-        let mut all: Vec<&'a Operator> = builtin::operators_named(bare)
-            .filter(|o| (o.left == 0) == prefix && catalog.schema_of_builtin(o.oid).is_some())
-            .filter(|o| schema.is_none() || schema == catalog.schema_of_builtin(o.oid))
-            .collect();
-        let path = self.env.search_path.iter().copied();
-        for schema in path.filter(|s| schema.is_none_or(|only| only == *s)).chain(schema) {
-            for made in catalog.operators.values() {
-                let (d, o) = (&made.definition, &made.row);
-                let there = d.schema == schema && d.name == bare && (o.left == 0) == prefix;
-                if there && !all.iter().any(|other| (other.left, other.right) == (o.left, o.right)) {
-                    all.push(o);
-                }
+        if let Some((schema, bare)) = name.rsplit_once('.') {
+            let Some(schema) = catalog.schema_oid(schema) else { return vec![] };
+            let mut all = catalog.operators_made(schema, bare);
+            let builtins = builtin::operators_named(bare).map(|o| -> &'a Operator { o });
+            all.extend(builtins.filter(|o| catalog.schema_of_builtin(o.oid) == Some(schema)));
+            all.retain(|o| (o.left == 0) == prefix);
+            return all;
+        }
+        let mut all: Vec<&'a Operator> = Vec::new();
+        for (o, _) in catalog.operators_found(self.env.search_path, name) {
+            if (o.left == 0) == prefix && !all.iter().any(|other| (other.left, other.right) == (o.left, o.right)) {
+                all.push(o);
             }
         }
         all

@@ -133,13 +133,10 @@ impl Analyzer<'_> {
     /// A type as error messages name it: format_type without typmod.
     pub fn type_display(&self, ty: Oid) -> String {
         match self.env.catalog.type_entry(ty) {
-            Some(TypeEntry::Builtin(t)) if t.extension.is_some() && t.is_array() => {
-                format!("{}[]", self.type_display(t.elem))
+            Some(TypeEntry::Builtin(t)) if t.extension.is_none() => {
+                typmod::type_name(ty).unwrap_or_else(|| t.name.to_string())
             }
-            Some(TypeEntry::Builtin(t)) => typmod::type_name(ty).unwrap_or_else(|| t.name.to_string()),
-            Some(TypeEntry::User(t)) => t.name.clone(),
-            Some(TypeEntry::ArrayOf(e)) => format!("{}[]", self.type_display(e)),
-            Some(TypeEntry::Row(r)) => r.name.clone(),
+            Some(_) => crate::deparse::Names::new(self.env.catalog, self.env.search_path).type_name(ty, -1),
             None => format!("??? ({ty})"),
         }
     }

@@ -556,6 +556,13 @@ pub fn operator_class_by_oid(oid: Oid) -> Option<&'static OperatorClass> {
     all_operator_classes().iter().find(|c| c.oid == oid)
 }
 
+/// The rows of `pg_opfamily`: oid, opfmethod, opfname.
+pub fn all_operator_families() -> impl Iterator<Item = Vec<&'static str>> {
+    let extensions = include_str!("../../data/extension_opfamily.tsv").lines().skip(1);
+    let own = include_str!("../../data/pg_opfamily.tsv").lines().skip(1);
+    own.chain(extensions).map(|line| line.split('\t').collect())
+}
+
 /// Whether an operator is one that a family's indexes can search by (a row of `pg_amop`).
 pub fn is_in_family(operator: Oid, family: Oid) -> bool {
     static TABLE: OnceLock<HashSet<(Oid, Oid)>> = OnceLock::new();

@@ -17,8 +17,7 @@ pub const ROWS: &[Row] = &[
     row("pg_typeof pg_column_size", NativeTyped),
     row("pg_is_in_recovery pg_is_other_temp_schema pg_jit_available", Inline("0")),
     row("pg_trigger_depth", Native),
-    row("pg_operator_is_visible pg_opclass_is_visible pg_opfamily_is_visible", Inline("$1 IS NOT NULL OR NULL")),
-    row("pg_collation_is_visible", Native),
+    row("pg_collation_is_visible pg_operator_is_visible pg_opclass_is_visible pg_opfamily_is_visible", Native),
     // told by analysis
     row("pg_collation_for", Special),
     row("pg_num_nulls pg_num_nonnulls", NativeTyped),

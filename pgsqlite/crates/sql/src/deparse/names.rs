@@ -2,7 +2,6 @@
 
 use crate::builtins::catalog as builtin;
 use crate::catalog::{Catalog, TypeEntry, PG_CATALOG, PG_TEMP};
-use crate::operator::UserOperator;
 use pgsqlite_types::{typmod, Oid};
 
 /// An identifier, in double quotes where it would not read back as itself (`quote_ident`).
@@ -160,20 +159,20 @@ impl<'a> Names<'a> {
 
     /// An operator between its operands: `OPERATOR(schema.name)` where the name alone would not find it.
     pub fn operator(&self, oid: Oid) -> String {
-        let Some(made) = self.catalog.operators.get(&oid) else {
-            return builtin::operator_by_oid(oid).map_or("?", |o| o.name.as_str()).to_string();
+        let (Some(o), Some(schema)) = (self.catalog.operator(oid), self.catalog.schema_of_operator(oid)) else {
+            return "?".into();
         };
-        let d = &made.definition;
-        if self.operator_is_visible(d) {
-            return d.name.clone();
+        match self.operator_is_visible(oid) {
+            true => o.name.to_string(),
+            false => format!("OPERATOR({}.{})", quote_identifier(self.catalog.schema_name(schema)), o.name),
         }
-        format!("OPERATOR({}.{})", quote_identifier(self.catalog.schema_name(d.schema)), d.name)
     }
 
-    /// Whether an operator of the user is what its name and operands find.
-    fn operator_is_visible(&self, d: &UserOperator) -> bool {
-        let hides = |name: &str| builtin::operators_named(name).any(|o| (o.left, o.right) == (d.left, d.right));
-        self.search_path.contains(&d.schema) && !hides(&d.name)
+    /// Whether an operator is what its name and the types of its operands find.
+    pub fn operator_is_visible(&self, oid: Oid) -> bool {
+        let Some(o) = self.catalog.operator(oid) else { return false };
+        let found = self.catalog.operators_found(self.search_path, &o.name);
+        found.iter().find(|(f, _)| (f.left, f.right) == (o.left, o.right)).is_some_and(|(f, _)| f.oid == oid)
     }
 
     /// A type of which no modifier is known: `character`, where one without a length is `bpchar`.
@@ -185,36 +184,42 @@ impl<'a> Names<'a> {
     pub fn operator_signature(&self, oid: Oid) -> Option<String> {
         let o = self.catalog.operator(oid)?;
         let side = |t: Oid| if t == 0 { "NONE".to_string() } else { self.bare_type_name(t) };
-        let schema = match self.catalog.operators.get(&oid) {
-            Some(made) if !self.operator_is_visible(&made.definition) => {
-                format!("{}.", quote_identifier(self.catalog.schema_name(made.definition.schema)))
+        let schema = match self.catalog.schema_of_operator(oid) {
+            Some(schema) if !self.operator_is_visible(oid) => {
+                format!("{}.", quote_identifier(self.catalog.schema_name(schema)))
             }
             _ => String::new(),
         };
         Some(format!("{schema}{}({},{})", o.name, side(o.left), side(o.right)))
     }
 
-    /// A function's name, qualified where needed.
+    /// A function's name, qualified where needed; the number for an OID that is none.
     pub fn function(&self, proc: Oid) -> String {
+        match (self.catalog.proc(proc), self.schema_of_function(proc)) {
+            (Some(p), Some(schema)) => self.qualified(schema, &p.name, self.function_is_visible(proc)),
+            _ => proc.to_string(),
+        }
+    }
+
+    fn schema_of_function(&self, proc: Oid) -> Option<Oid> {
         if let Some(f) = self.catalog.function(proc) {
-            let builtin = builtin::procs_named(&f.name).any(|p| p.args == f.input_types());
-            return self.qualified(f.schema, &f.name, self.search_path.contains(&f.schema) && !builtin);
+            return Some(f.schema);
         }
-        if let (Some(p), Some((_, range))) =
-            (self.catalog.range_constructors.get(&proc), self.catalog.range_of_constructor(proc))
-        {
-            let schema = range.constructor_schema;
-            return self.qualified(schema, &p.name, self.search_path.contains(&schema));
+        if let Some((_, range)) = self.catalog.range_of_constructor(proc) {
+            return Some(range.constructor_schema);
         }
-        match builtin::proc_by_oid(proc) {
-            Some(p) => match self.catalog.schema_of_builtin(proc) {
-                Some(schema) if schema != PG_CATALOG => {
-                    self.qualified(schema, &p.name, self.search_path.contains(&schema))
-                }
-                _ => quote_identifier(&p.name),
-            },
-            None => proc.to_string(),
-        }
+        builtin::proc_by_oid(proc).and_then(|_| self.catalog.schema_of_builtin(proc))
+    }
+
+    /// Whether a function is what its name and the types of its arguments find.
+    pub fn function_is_visible(&self, proc: Oid) -> bool {
+        let (Some(p), Some(own)) = (self.catalog.proc(proc), self.schema_of_function(proc)) else { return false };
+        let is_in = |schema: Oid| {
+            let builtins = builtin::procs_named(&p.name).filter(|b| b.args == p.args);
+            builtins.into_iter().any(|b| self.catalog.schema_of_builtin(b.oid) == Some(schema))
+                || self.catalog.routine_in(schema, &p.name, &p.args).is_some()
+        };
+        self.path().find(|&schema| schema == own || is_in(schema)) == Some(own)
     }
 
     /// `name(argument types)` as `regprocedure` prints it.
