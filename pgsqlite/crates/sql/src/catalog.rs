@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 /// Fixed OIDs of the schemas every database has.
 pub const PG_CATALOG: Oid = 11;
+/// The search path of texts that are stored: everything but pg_catalog is qualified.
+pub const STORED_PATH: &[Oid] = &[PG_CATALOG];
 pub const PG_TOAST: Oid = 99;
 pub const PUBLIC: Oid = 2200;
 /// Allocated by initdb in PostgreSQL (not pinned), so any number below 16384 is right.
@@ -936,7 +938,7 @@ impl Catalog {
             found.extend(builtins.iter().filter(|(_, s)| *s == schema));
             found.extend(self.operators_made(schema, name).into_iter().map(|o| (o, schema)));
         }
-        if search_path == crate::deparse::names::STORED_PATH {
+        if search_path == STORED_PATH {
             found.extend(builtins.iter().filter(|(_, s)| *s != PG_CATALOG));
         }
         found

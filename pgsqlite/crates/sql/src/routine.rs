@@ -110,6 +110,9 @@ pub struct Function {
     /// the body is written in the SQL standard's way
     #[serde(default)]
     pub standard: bool,
+    /// the names in such a body are qualified; false in files of early versions, whose bodies are read along the caller's path
+    #[serde(default)]
+    pub qualified: bool,
     /// None: PostgreSQL's default privileges
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acl: Option<Vec<AclItem>>,

@@ -442,6 +442,7 @@ impl Ddl<'_> {
             settings: vec![],
             source: "aggregate_dummy".into(),
             standard: false,
+            qualified: false,
             acl: self.default_acl(pgsqlite_sql::acl::AclObject::Function, schema),
             aggregate: Some(Box::new(aggregate.clone())),
             window: false,

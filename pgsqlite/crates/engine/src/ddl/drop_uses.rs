@@ -5,6 +5,7 @@
 use super::drop::Object;
 use super::Ddl;
 use pgsqlite_sql::analyze::inline::Parameters;
+use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::analyze::{analyze_domain_check, analyze_expression, analyze_in_function_to_print, Statement};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{condition_references, expression_references, statement_references, Reference};
@@ -227,8 +228,11 @@ impl Ddl<'_> {
                 let parameters = Parameters::of(f, &types);
                 for node in pgsqlite_sql::analyze::sql_body(f).unwrap_or_default() {
                     work::visit();
-                    let statement =
-                        self.analyze_over(&unexpanded, |e| analyze_in_function_to_print(e, &node, &parameters));
+                    let read = |e: &Environment| analyze_in_function_to_print(e, &node, &parameters);
+                    let statement = match f.qualified {
+                        true => self.analyze_stored_over(&unexpanded, read),
+                        false => self.analyze_over(&unexpanded, read),
+                    };
                     let product = match statement {
                         Ok(Statement::Query(query)) => Product::Query(query),
                         Ok(Statement::Modify(modify)) => Product::Modify(modify),

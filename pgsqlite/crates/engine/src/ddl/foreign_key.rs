@@ -391,6 +391,7 @@ impl Ddl<'_> {
         let statements = pgsqlite_sql::parse::parse(text)?;
         let node = &statements.first().ok_or_else(|| PgError::internal("a query of a foreign key"))?.node;
         let environment = Environment { catalog: &self.catalog, user: BOOTSTRAP_ROLE, ..self.environment };
+        let environment = environment.for_stored_text();
         let analyzed = pgsqlite_sql::analyze::analyze(&environment, node, &[])?;
         let plan = pgsqlite_sql::lower::lower(&environment, &analyzed.0, vec![])?;
         match &plan.query.steps[..] {

@@ -298,6 +298,7 @@ impl Ddl<'_> {
             settings: options.settings.into_iter().filter_map(|(n, v)| v.map(|v| (n, v))).collect(),
             source,
             standard,
+            qualified: false,
             acl: self.default_acl(pgsqlite_sql::acl::AclObject::Function, schema),
             aggregate: None,
             window: options.window,
@@ -336,6 +337,10 @@ impl Ddl<'_> {
         with.add_function(function.clone());
         self.check_body(&with, &function)
             .map_err(|e| body_place(e, &self.text, self.offset, &function.source, standard))?;
+        if standard {
+            function.source = self.analyze_over(&with, |e| pgsqlite_sql::deparse::stored_body(e, &with, &function))?;
+            function.qualified = true;
+        }
         let replaced = old_body.is_some_and(|source| source != function.source);
         self.put_function(function)?;
         if replaced {

@@ -12,6 +12,7 @@ use pgsqlite_sql::analyze::{self, Environment};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Style};
 use pgsqlite_sql::parse::ast;
+use pgsqlite_sql::routine::Function;
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
@@ -107,9 +108,30 @@ impl Ddl<'_> {
                 changed.push(new);
             }
         }
+        let mut functions: Vec<Function> = Vec::new();
+        for routine in self.catalog.routines.values() {
+            work::visit();
+            let Some(before) = old.function(routine.function.oid) else { continue };
+            let mut new = routine.function.clone();
+            for text in new.arguments.iter_mut().filter_map(|a| a.default.as_mut()) {
+                work::visit();
+                let expr = analyze::analyze_expression(&environment, text, None, None)?;
+                *text = deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, None)?;
+            }
+            if new.qualified {
+                new.source = deparse::stored_body(&environment, &self.catalog, before)?;
+            }
+            if new != routine.function {
+                functions.push(new);
+            }
+        }
         for relation in changed {
             work::visit();
             self.put_relation(relation)?;
+        }
+        for function in functions {
+            work::visit();
+            self.put_function(function)?;
         }
         Ok(())
     }

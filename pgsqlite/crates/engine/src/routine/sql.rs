@@ -118,7 +118,11 @@ impl SqlFunction {
             }
         }
         let parameters = Parameters::of(f, &self.types);
-        let planned = Rc::new(Planned::new(host, &statement.node, &parameters, || self.types.clone())?);
+        let types = || self.types.clone();
+        let planned = Rc::new(match f.qualified {
+            true => Planned::of_stored_text(host, &statement.node, &parameters, types)?,
+            false => Planned::new(host, &statement.node, &parameters, types)?,
+        });
         *statement.planned.borrow_mut() = Some(planned.clone());
         Ok(planned)
     }

@@ -98,7 +98,8 @@ impl Planned {
     /// Plans a statement of a foreign key: with all rights.
     pub fn for_key(host: Host, node: &NodeEnum, variables: &dyn Variables, parameters: Vec<Oid>) -> Result<Planned> {
         let (plan, modify) = host.with_environment(|environment| -> Result<_> {
-            let environment = Environment { user: pgsqlite_sql::catalog::BOOTSTRAP_ROLE, ..*environment };
+            let user = pgsqlite_sql::catalog::BOOTSTRAP_ROLE;
+            let environment = Environment { user, ..environment.for_stored_text() };
             let statement = analyze_in_function(&environment, node, variables)?;
             let plan = pgsqlite_sql::lower::lower(&environment, &statement, parameters)?;
             let modify = told_of(statement, &plan);

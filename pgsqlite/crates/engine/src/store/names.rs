@@ -50,6 +50,7 @@ impl CatalogNames<'_> {
         let path = if only.is_empty() { self.search_path } else { only };
         let mut all: Vec<&builtin::Operator> = Vec::new();
         for (o, found) in self.catalog.operators_found(path, bare) {
+            work::visit();
             let hidden = all.iter().any(|other| (other.left, other.right) == (o.left, o.right));
             if !hidden && schema.is_none_or(|schema| schema == found) {
                 all.push(o);

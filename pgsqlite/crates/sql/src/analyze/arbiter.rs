@@ -45,7 +45,7 @@ impl Analyzer<'_> {
             }
             let Some(pairs) = found else { return Ok(None) };
             for (parameter, constant) in pairs {
-                conditions.push(self.operator("=", Some(parameter), constant, -1)?);
+                conditions.push(self.in_stored_text(|a| a.operator("=", Some(parameter), constant, -1))?);
             }
         }
         let both = |list| Expr::new(ExprKind::And(list), oid::BOOL, -1);

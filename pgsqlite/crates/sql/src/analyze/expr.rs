@@ -449,12 +449,25 @@ impl Analyzer<'_> {
             )
             .at(location));
         }
+        let single = left.len() == 1;
         let (mut operators, mut l_out, mut r_out) = (Vec::new(), Vec::new(), Vec::new());
         for (l, r) in left.into_iter().zip(right) {
             let comparison = self.operator(name, Some(l), r, location)?;
+            if single {
+                return Ok(comparison);
+            }
             let ExprKind::Op { op, mut args } = comparison.kind else {
                 return Err(PgError::internal("operator expected"));
             };
+            // an operator of the user is in no family of a B-tree, and has no order with others
+            if builtin::operator_by_oid(op.oid).is_none() {
+                return Err(PgError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("could not determine interpretation of row comparison operator {name}"),
+                )
+                .hint("Row comparison operators must be associated with btree operator families.")
+                .at(location));
+            }
             operators.push(op);
             r_out.push(args.pop().expect("two"));
             l_out.push(args.pop().expect("two"));

@@ -103,7 +103,7 @@ impl Analyzer<'_> {
             return None;
         }
         // a body that is a string is read along the path of whoever calls it
-        let search_path = if function.standard { STORED_PATH } else { self.session_path };
+        let search_path = if function.qualified { STORED_PATH } else { self.session_path };
         let environment = super::Environment { search_path, ..self.env };
         let mut inner = Analyzer::new(&environment, &[], false);
         inner.session_path = self.session_path;

@@ -587,7 +587,8 @@ pub fn operator_for(environment: &Environment, name: &str, ty: Oid) -> Result<Oi
 
 /// An operator of an operator class (so PostgreSQL's own) over two operands.
 pub(crate) fn related(environment: &Environment, operator: Oid, left: Expr, right: Expr) -> Result<Expr> {
-    let mut analyzer = Analyzer::new(environment, &[], false);
+    let environment = environment.for_stored_text();
+    let mut analyzer = Analyzer::new(&environment, &[], false);
     analyzer.levels.push(Level::new());
     let found = crate::builtins::catalog::operator_by_oid(operator);
     let name = &found.ok_or_else(|| PgError::internal("an operator that is not there"))?.name;

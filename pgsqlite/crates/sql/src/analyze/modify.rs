@@ -839,7 +839,7 @@ impl Analyzer<'_> {
         let number = self.system_column(0, 0, "ctid", -1)?.ok_or_else(missing)?;
         let table = Box::new(self.system_column(0, 0, "tableoid", -1)?.ok_or_else(missing)?);
         let here = Expr::new(ExprKind::CurrentOf { cursor: cursor.to_string(), table }, oid::TID, -1);
-        self.operator("=", Some(number), here, -1)
+        self.in_stored_text(|a| a.operator("=", Some(number), here, -1))
     }
 
     /// SET of UPDATE and ON CONFLICT DO UPDATE.

@@ -366,7 +366,8 @@ impl Analyzer<'_> {
                 let zero = Expr::new(ExprKind::Const(Datum::Int(0)), oid::INT8, -1);
                 let one = Expr::new(ExprKind::Const(Datum::Int(1)), oid::INT8, -1);
                 let kind = ExprKind::Field { arg: Box::new(sequence), index: 0, name: "f1".into() };
-                let depth = self.operator("+", Some(Expr::new(kind, oid::INT8, -1)), one, -1)?;
+                let kind = Expr::new(kind, oid::INT8, -1);
+                let depth = self.in_stored_text(|a| a.operator("+", Some(kind), one, -1))?;
                 (numbered(zero, l_row), numbered(depth, r_row))
             } else {
                 (first(l_row), longer(sequence, r_row))

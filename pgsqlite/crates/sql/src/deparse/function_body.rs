@@ -4,7 +4,7 @@ use super::definitions::unexpanded;
 use super::{Names, Printer, Style};
 use crate::analyze::inline::Parameters;
 use crate::analyze::{self, Environment, Statement};
-use crate::catalog::BOOTSTRAP_ROLE;
+use crate::catalog::{Catalog, BOOTSTRAP_ROLE};
 use crate::routine::Function;
 use crate::typed::{Expr, QueryBody};
 use pgsqlite_types::work;
@@ -18,10 +18,21 @@ pub(crate) struct ParameterNames {
     pub names: Vec<String>,
 }
 
-/// The body of a function, without the line's end.
+/// The body of a function as the session sees it, without the line's end.
 pub fn function_body(environment: &Environment, function: &Function) -> Result<String> {
-    let catalog = unexpanded(environment.catalog);
-    let stored = Environment { catalog: &catalog, user: BOOTSTRAP_ROLE, ..*environment };
+    let reading = if function.qualified { environment.for_stored_text() } else { *environment };
+    printed_body(&reading, Names::of(environment), function)
+}
+
+/// The body of a function as it is stored: each name in it is qualified. `reading`: what its names mean now; `catalog`: what they are
+/// called from now on.
+pub fn stored_body(reading: &Environment, catalog: &Catalog, function: &Function) -> Result<String> {
+    printed_body(reading, Names::stored(catalog), function)
+}
+
+fn printed_body(reading: &Environment, names: Names, function: &Function) -> Result<String> {
+    let catalog = unexpanded(reading.catalog);
+    let stored = Environment { catalog: &catalog, user: BOOTSTRAP_ROLE, ..*reading };
     let types: Vec<Oid> = function.inputs().map(|a| a.type_oid).collect();
     let parameters = Parameters::of(function, &types);
     let known =
@@ -31,7 +42,7 @@ pub fn function_body(environment: &Environment, function: &Function) -> Result<S
     for (node, returns) in analyze::standard_body(function)? {
         work::visit();
         let statement = analyze::analyze_in_function_to_print(&stored, &node, &parameters)?;
-        let mut printer = Printer::new(Names::of(environment), Style::Full, None);
+        let mut printer = Printer::new(names, Style::Full, None);
         printer.parameters = Some(known.clone());
         printer.names_visible = false;
         if !block {

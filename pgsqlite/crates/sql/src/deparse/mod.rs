@@ -14,7 +14,7 @@ mod query;
 mod rule_references;
 
 pub use definitions::{condition_references, condition_text, trigger_condition};
-pub use function_body::function_body;
+pub use function_body::{function_body, stored_body};
 pub use names::{quote_constant, quote_identifier, quote_literal, Names};
 pub use rule_references::{rule_references, statement_references};
 

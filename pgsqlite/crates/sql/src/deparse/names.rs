@@ -53,8 +53,7 @@ pub struct Names<'a> {
     pub settings: Option<&'a pgsqlite_types::Settings>,
 }
 
-/// The search path of texts that are stored: everything but pg_catalog is qualified.
-pub const STORED_PATH: &[Oid] = &[PG_CATALOG];
+pub use crate::catalog::STORED_PATH;
 
 impl<'a> Names<'a> {
     pub fn new(catalog: &'a Catalog, search_path: &'a [Oid]) -> Names<'a> {

@@ -514,7 +514,7 @@ impl<'a> Printer<'a> {
 
     fn select(&mut self, query: &'a Query, select: &'a Select, outputs: Option<&[String]>) -> Result<()> {
         self.indent += STD;
-        self.out.push_str(" SELECT");
+        self.out.push_str(if self.flat { "SELECT" } else { " SELECT" });
         match &select.distinct {
             Distinct::No => {}
             Distinct::All => self.out.push_str(" DISTINCT"),
