@@ -7,6 +7,7 @@ import { Observer, type CallObserver } from './observe/observer'
 import type { CallOptions, Settings } from './options'
 import { CircuitBreaker, type BreakerPass } from './policy/breaker'
 import { Deadline } from './policy/deadline'
+import { writing, type StatementNature } from './policy/replay'
 import { RetryUtils, type RetryOptions } from './policy/retry'
 import type { Connection } from './pool/connection'
 import { Pool, type PoolHooks } from './pool/pool'
@@ -94,6 +95,12 @@ export class Core {
   /** Asks the breaker; throws category `circuit-open`. */
   enter(): BreakerPass {
     return this.breaker ? this.breaker.enter() : OPEN_PASS
+  }
+
+  /** What a statement does, as far as its text, the database and the application say so: it decides about sending it again. */
+  judge(nature: StatementNature): StatementNature {
+    if (this.settings.replay === 'marked') return writing(nature)
+    return this.functions.judge(nature)
   }
 
   retryOf(options: CallOptions | undefined): RetryOptions {

@@ -21,7 +21,7 @@ export type { ErrorCategory, ErrorClass, PgParallelErrorInit, ServerErrorFields 
 export type { CallKind, PgParallelEvents } from './observe/events'
 export type { CallMessage } from './observe/observer'
 export type { ListenOptions, Notification, Subscription } from './listen'
-export type { CallOptions, Logger, PgParallelOptions, PipelineOptions, PoolOptions } from './options'
+export type { CallOptions, Logger, PgParallelOptions, PipelineOptions, PoolOptions, ReplayChoice } from './options'
 export type { HeldClient, QueryCallback, Submitting } from './pool/held'
 export { CircuitBreaker, CircuitBreakerUtils } from './policy/breaker'
 export type { BreakerPass, BreakerState, BreakerStats, CircuitBreakerOptions } from './policy/breaker'

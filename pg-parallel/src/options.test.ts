@@ -47,6 +47,7 @@ test('min never exceeds max, and what makes no sense is refused by name', () => 
     maxQueue: NaN,
     maxUses: '3',
     workerNice: -1,
+    replay: 'writes',
   })) {
     assert.throws(() => resolveSettings({ [name]: value }), new RegExp(`^PgParallelError: ${name} must be`))
   }

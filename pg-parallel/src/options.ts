@@ -88,6 +88,11 @@ export interface PgParallelOptions extends PoolOptions {
   maxWorkers?: number | undefined
   /** How failures that may pass are met; `false` tries everything once. */
   retry?: Partial<RetryOptions> | false | undefined
+  /**
+   * Which statements are sent again after they may have run: `reads`, those that only read by their text and by what the
+   * database says of their functions, and those marked `idempotent`; `marked`, the latter alone. Default: `reads`.
+   */
+  replay?: ReplayChoice | undefined
   /** When a server in trouble is left alone; `false` never opens the circuit. */
   circuitBreaker?: Partial<CircuitBreakerOptions> | false | undefined
   /** Where messages go. Default: nowhere. */
@@ -130,6 +135,9 @@ export interface PgParallelOptions extends PoolOptions {
   tracing?: boolean | undefined
 }
 
+/** What is sent again after it may have run. */
+export type ReplayChoice = 'reads' | 'marked'
+
 /** What every call takes. */
 export interface CallOptions extends DeadlineOptions {
   /** Running it twice does the same as once, so it may be sent again after its answer was lost. */
@@ -150,6 +158,7 @@ export interface Settings {
   readonly maxWorkers: number
   readonly maxQueue: number
   readonly retry: RetryOptions
+  readonly replay: ReplayChoice
   readonly circuitBreaker: Partial<CircuitBreakerOptions> | false
   readonly logger: Logger
   readonly timeoutMs: number | undefined
@@ -191,6 +200,12 @@ function checkedSetup(setup: unknown): string | undefined {
   return setup.startsWith('file:') ? setup : pathToFileURL(setup).href
 }
 
+function checkedReplay(replay: unknown): ReplayChoice {
+  if (replay === undefined || replay === 'reads') return 'reads'
+  if (replay === 'marked') return 'marked'
+  throw new PgParallelError(`replay must be "reads" or "marked", not ${String(replay)}`, { category: 'configuration' })
+}
+
 /** Fills in defaults and refuses what makes no sense. */
 export function resolveSettings(options: PgParallelOptions = {}): Settings {
   const {
@@ -198,6 +213,7 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     min,
     maxWorkers,
     retry,
+    replay,
     circuitBreaker,
     logger,
     maxQueue,
@@ -272,6 +288,7 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     maxWorkers: whole('maxWorkers', maxWorkers, Math.min(4, availableParallelism()), 0),
     maxQueue: whole('maxQueue', maxQueue, 100_000, 0),
     retry: RetryUtils.resolve(retry),
+    replay: checkedReplay(replay),
     circuitBreaker: circuitBreaker ?? {},
     logger: logger ?? (log ? { info: log, warn: log, error: log } : SILENT),
     timeoutMs: timeoutMs ?? queryTimeout ?? (fromString === undefined ? undefined : Number(fromString)),

@@ -81,13 +81,15 @@ export function callQuery(
         reject,
       )
     }
-  }).catch((error: unknown) => {
-    // The error was made where the answer came in; its reader wants to know where the question was asked.
-    if (error instanceof PgParallelError) Error.captureStackTrace(error)
-    throw error
-  })
+  }).then(undefined, failedHere)
   if (schema === undefined) return answer
   return answer.then((result) => checkedRows(result, schema, (text as QueryCallConfig).text))
+}
+
+/** The error was made where the answer came in; its reader wants to know where the question was asked. */
+function failedHere(error: unknown): never {
+  if (error instanceof PgParallelError) Error.captureStackTrace(error)
+  throw error
 }
 
 interface Arguments {
@@ -178,6 +180,8 @@ export class QueryCall implements Waiter {
   #distrust = Infinity
   /** An earlier attempt may have taken effect. */
   #mayHaveExecuted = false
+  /** It calls functions of which the database knows whether they only read. */
+  readonly #asksFunctions: boolean
   #lastError: unknown
   #over = false
 
@@ -201,7 +205,9 @@ export class QueryCall implements Waiter {
     this.#deadline = core.deadlineOf(options)
     // A statement that may be cancelled shares its connection with nobody: the server cancels whatever runs there.
     // A write that shares it would be one of several that may have run when the connection is lost.
-    const alone = this.#deadline !== undefined || !(core.settings.pipelineWrites || this.#nature.readOnly)
+    const nature = core.functions.judge(this.#plainNature)
+    this.#asksFunctions = nature.calls !== undefined
+    const alone = this.#deadline !== undefined || !(core.settings.pipelineWrites || nature.readOnly)
     this.kind = alone ? 'exclusive' : 'shared'
     this.patience = this.#retry.maxAttempts
     core.begin()
@@ -232,10 +238,10 @@ export class QueryCall implements Waiter {
     this.#connection = connection
     const { validateAfterIdleMs } = this.#core.settings
     if (
-      performance.now() - connection.lastUsedAt > validateAfterIdleMs &&
-      connection.openedAt < this.#distrust &&
       connection.inFlight === 1 &&
-      !this.#repeatable()
+      connection.openedAt < this.#distrust &&
+      !this.#repeatable() &&
+      performance.now() - connection.lastUsedAt > validateAfterIdleMs
     ) {
       void connection.ping(PING_TIMEOUT_MS).then((alive) => {
         if (this.#over) {
@@ -262,7 +268,11 @@ export class QueryCall implements Waiter {
 
   /** What running it does, as far as its text tells. */
   get #nature(): StatementNature {
-    return this.#work ? this.#work.nature : this.#core.functions.judge(natureOf(this.#config.text))
+    return this.#core.judge(this.#plainNature)
+  }
+
+  get #plainNature(): StatementNature {
+    return this.#work ? this.#work.nature : natureOf(this.#config.text)
   }
 
   #send(connection: Connection): void {
@@ -280,7 +290,7 @@ export class QueryCall implements Waiter {
     }
     this.#connection = undefined
     this.#core.pool.release(connection)
-    if (this.#nature.calls) void this.#core.functions.learn(this.#core)
+    if (this.#asksFunctions) void this.#core.functions.learn(this.#core)
     if (this.#over) return
     this.#pass?.success()
     this.#succeed(result as Result)

@@ -10,7 +10,7 @@ import { ErrorUtils, PgParallelError } from './errors'
 import type { CallOptions } from './options'
 import { refusedAlone, refusedInTransaction } from './policy/control'
 import type { Deadline } from './policy/deadline'
-import { natureOf } from './policy/replay'
+import { natureOf, type StatementNature } from './policy/replay'
 import { RetryUtils } from './policy/retry'
 import { judge, verdictError } from './policy/verdict'
 import type { Connection } from './pool/connection'
@@ -35,6 +35,8 @@ export interface PortalRun {
   readonly deadlines: readonly (Deadline | undefined)[]
   readonly cancelTimeoutMs: number
   readonly idempotent?: boolean | undefined
+  /** What is known of the statement beside its text. */
+  readonly judge?: ((nature: StatementNature) => StatementNature) | undefined
 }
 
 /** A portal for a statement; `name` is empty outside a transaction. */
@@ -71,7 +73,8 @@ export async function readBatch(portal: Portal, connection: Connection, run: Por
   } catch (error) {
     if (error instanceof PgParallelError) throw error
     const { text, sent, answered } = portal
-    const verdict = judge(error, { nature: natureOf(text), idempotent, sent, answered, wantsWritable: false })
+    const nature = run.judge ? run.judge(natureOf(text)) : natureOf(text)
+    const verdict = judge(error, { nature, idempotent, sent, answered, wantsWritable: false })
     if (verdict.class.connectionDead) connection.fail(error as Error)
     throw verdictError(error, verdict, 1)
   } finally {
@@ -159,7 +162,12 @@ async function* batches(
   let failure: unknown
   try {
     deadline = core.deadlineOf(options)
-    const run = { deadlines: [deadline], cancelTimeoutMs: settings.cancelTimeoutMs, idempotent: options?.idempotent }
+    const run: PortalRun = {
+      deadlines: [deadline],
+      cancelTimeoutMs: settings.cancelTimeoutMs,
+      idempotent: options?.idempotent,
+      judge: (nature) => core.judge(nature),
+    }
     for (;;) {
       attempts++
       try {
@@ -187,6 +195,7 @@ async function* batches(
           lost = error
           throw error
         } finally {
+          if (lost === undefined && natureOf(text).calls) void core.functions.learn(core)
           // Without an error the server did well, also where the reader had enough.
           if (lost === undefined) pass.success()
           else pass.failure(lost)

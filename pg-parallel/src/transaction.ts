@@ -9,7 +9,7 @@
 import { CopyFrom, CopyTo, copyText, type CopyPlace } from './copy'
 import type { Core } from './core'
 import { ErrorUtils, PgParallelError } from './errors'
-import { askIdentity, fateOf, type TransactionIdentity } from './fate'
+import { fateOf, type FateTellers, type TransactionIdentity } from './fate'
 import type { CallOptions } from './options'
 import type { CallObserver, Followed } from './observe/observer'
 import { refusedInTransaction } from './policy/control'
@@ -85,7 +85,7 @@ export class Transaction extends Queryable<TransactionQuery, DeadlineOptions> {
   #names = 0
   #lastError: PgParallelError | undefined
   /** The server can tell what became of it. */
-  readonly #canTell: boolean
+  readonly #fates: FateTellers | undefined
   #identity: TransactionIdentity | undefined
   #identified: Promise<void> | undefined
   #mayHaveWritten = false
@@ -97,10 +97,10 @@ export class Transaction extends Queryable<TransactionQuery, DeadlineOptions> {
     cancelTimeoutMs: number,
     observer?: CallObserver,
     followed?: Followed,
-    canTell = false,
+    fates?: FateTellers,
   ) {
     super()
-    this.#canTell = canTell
+    this.#fates = fates
     this.#connection = connection
     this.#deadline = deadline
     this.#cancelTimeoutMs = cancelTimeoutMs
@@ -336,8 +336,8 @@ export class Transaction extends Queryable<TransactionQuery, DeadlineOptions> {
     return this.#inTurn(async () => {
       await this.#identified
       // It was written to by a stream, or not at all.
-      if (this.#mayHaveWritten && this.#canTell && !this.#identity && this.#connection.usable) {
-        this.#identity = await askIdentity(this.#connection)
+      if (this.#mayHaveWritten && this.#fates && !this.#identity && this.#connection.usable) {
+        this.#identity = await this.#fates.identity(this.#connection)
       }
       return runOn(this.#connection, { text: 'COMMIT' }, undefined, {
         deadlines: [this.#deadline],
@@ -348,9 +348,9 @@ export class Transaction extends Queryable<TransactionQuery, DeadlineOptions> {
 
   /** Asks who this transaction is, behind the statement that was just sent, until it has written something. */
   #identify(): void {
-    if (!this.#canTell || this.#identity || !this.#connection.usable) return
+    if (!this.#fates || this.#identity || !this.#connection.usable) return
     const before = this.#identified
-    const answer = askIdentity(this.#connection)
+    const answer = this.#fates.identity(this.#connection)
     this.#identified = answer.then(async (identity) => {
       await before
       // That nothing was written so far says nothing of what comes.
@@ -425,7 +425,8 @@ async function attempt<T>(
   let committing: { result: T } | undefined
   try {
     await tx.send({ text: begin })
-    tx = new Transaction(connection, deadline, cancelTimeoutMs, core.observer, followed, core.fates.can(connection))
+    const fates = core.fates.can(connection) ? core.fates : undefined
+    tx = new Transaction(connection, deadline, cancelTimeoutMs, core.observer, followed, fates)
     const result = await orDeadline(fn(tx), deadline)
     await tx.end()
     deadline?.check()

@@ -103,6 +103,8 @@ export class Observer implements CallObserver {
   readonly #api: Api | undefined
   readonly #place: Place
   #tracer: Tracer | undefined
+  /** What stands in for an SDK where there is none. */
+  #noop: object | undefined
 
   constructor(tracing: boolean, place: Place) {
     this.#api = tracing ? loadApi() : undefined
@@ -155,7 +157,12 @@ export class Observer implements CallObserver {
   get #tracing(): Api | undefined {
     // This is asked for every call.
     const provider = this.#api?.trace.getTracerProvider() as { getDelegate?(): object } | undefined
-    return provider?.getDelegate?.().constructor.name === 'NoopTracerProvider' ? undefined : this.#api
+    const delegate = provider?.getDelegate?.()
+    if (delegate === undefined) return this.#api
+    if (delegate === this.#noop) return undefined
+    if (delegate.constructor.name !== 'NoopTracerProvider') return this.#api
+    this.#noop = delegate
+    return undefined
   }
 
   #span(kind: CallKind, text: string | undefined, parent: Span | undefined, ageMs: number): Span | undefined {

@@ -9,6 +9,7 @@ import { natureOf } from './replay'
 const TRANSACTION = new Set(['begin', 'start', 'commit', 'end', 'rollback', 'abort'])
 const SAVEPOINT = new Set(['savepoint', 'release'])
 const CHANNEL = new Set(['listen', 'unlisten'])
+const CONTROL = new Set([...TRANSACTION, ...SAVEPOINT, ...CHANNEL, 'prepare'])
 
 const refusal = (message: string): PgParallelError => new PgParallelError(message, { category: 'configuration' })
 
@@ -16,17 +17,19 @@ const refusal = (message: string): PgParallelError => new PgParallelError(messag
 export function refusedAlone(text: string | undefined): PgParallelError | undefined {
   if (text === undefined) return undefined
   const { first, second } = natureOf(text)
-  if (first === undefined) return undefined
-  const verb = first.toUpperCase()
+  // Most statements end here.
+  if (first === undefined || !CONTROL.has(first)) return undefined
   if (second === 'prepared') return undefined // COMMIT PREPARED stands alone
   if (TRANSACTION.has(first) || SAVEPOINT.has(first) || (first === 'prepare' && second === 'transaction')) {
     return refusal(
-      `${verb} has no effect on a pool, where the next statement may run on another connection: ` +
+      `${first.toUpperCase()} has no effect on a pool, where the next statement may run on another connection: ` +
         `use transaction(), whose function gets the connection for itself`,
     )
   }
   if (CHANNEL.has(first)) {
-    return refusal(`${verb} has no effect on a pool, whose connections are not listened to: use listen()`)
+    return refusal(
+      `${first.toUpperCase()} has no effect on a pool, whose connections are not listened to: use listen()`,
+    )
   }
   return undefined
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { natureOf } from './replay'
+import { natureOf, natureOfAll, writing } from './replay'
 
 const READS = [
   'SELECT 1',
@@ -77,5 +77,23 @@ test('what may commit on its way is not atomic', () => {
     'create database d',
   ]) {
     assert.equal(natureOf(text).atomic, false, text)
+  }
+})
+
+test('several statements read if each of them does, as far as the functions that they call do', () => {
+  assert.deepEqual(natureOfAll(['SELECT 1', 'SELECT jsonb_set(a) FROM t']).calls, ['jsonb_set'])
+  assert.equal(natureOfAll(['SELECT 1', 'SELECT jsonb_set(a) FROM t']).readOnly, false)
+  assert.equal(natureOfAll(['SELECT 1', 'TABLE t']).readOnly, true)
+  const writes = natureOfAll(['SELECT jsonb_set(a) FROM t', 'DELETE FROM t'])
+  assert.equal(writes.readOnly, false)
+  assert.equal(writes.calls, undefined)
+})
+
+test('a statement that is taken for one that writes stays as atomic as it is', () => {
+  for (const text of ['SELECT 1', 'SELECT jsonb_set(a) FROM t', 'DELETE FROM t']) {
+    const nature = writing(natureOf(text))
+    assert.equal(nature.readOnly, false)
+    assert.equal(nature.calls, undefined)
+    assert.equal(nature.atomic, true)
   }
 })

@@ -14,7 +14,7 @@ export interface StatementNature {
    */
   readonly atomic: boolean
   /** Functions that are not known here; it only reads if all of them do. Undefined where something else speaks against that. */
-  readonly calls?: readonly string[]
+  readonly calls?: readonly string[] | undefined
   /** The first words of a text with one statement; undefined where it cannot be told, empty where there is none. */
   readonly first: string | undefined
   readonly second: string | undefined
@@ -71,29 +71,39 @@ const WRITES: StatementNature = {
   third: undefined,
 }
 
+/** The same statement, taken for one that writes. */
+export const writing = (nature: StatementNature): StatementNature =>
+  nature.readOnly || nature.calls ? { ...nature, readOnly: false, calls: undefined } : nature
+
 /** Statements that run in one transaction, one after the other. */
 export const natureOfAll = (texts: readonly string[]): StatementNature => {
   const natures = texts.map(natureOf)
-  return {
-    ...WRITES,
-    readOnly: natures.every(({ readOnly }) => readOnly),
-    atomic: natures.every(({ atomic }) => atomic),
-  }
+  const calls = natures.flatMap((nature) => nature.calls ?? [])
+  const atomic = natures.every((nature) => nature.atomic)
+  if (!natures.every((nature) => nature.readOnly || nature.calls)) return { ...WRITES, atomic }
+  return { ...WRITES, atomic, readOnly: calls.length === 0, ...(calls.length > 0 ? { calls } : {}) }
 }
 
 /** Cached, because services send the same texts again and again; bounded, because some build them. */
 const cache = new Map<string, StatementNature>()
 const CACHE_LIMIT = 2_000
+/** Whoever asks about a text mostly asks again. */
+let lastText: string | undefined
+let lastNature: StatementNature = WRITES
 
 /** Reads the nature off the text. */
 export function natureOf(text: string): StatementNature {
   // A named statement without its text may be anything.
   if (typeof text !== 'string') return WRITES
-  const known = cache.get(text)
-  if (known) return known
-  const nature = read(text)
-  if (cache.size >= CACHE_LIMIT) cache.clear()
-  cache.set(text, nature)
+  if (text === lastText) return lastNature
+  let nature = cache.get(text)
+  if (!nature) {
+    nature = read(text)
+    if (cache.size >= CACHE_LIMIT) cache.clear()
+    cache.set(text, nature)
+  }
+  lastText = text
+  lastNature = nature
   return nature
 }
 

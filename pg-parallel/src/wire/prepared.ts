@@ -8,6 +8,8 @@ import { newPrefix } from './writer'
 /** A prepared statement. */
 export interface Prepared {
   readonly name: string
+  /** The name with the NUL at its end. */
+  readonly wireName: Buffer
   readonly text: string
   /** What its rows look like; null where it has none, undefined where that is not known yet. */
   shape: Shape | null | undefined
@@ -66,14 +68,14 @@ export class PreparedStatements {
 
   /** A statement of the application's name; it is being parsed from now on. */
   addNamed(name: string, text: string): Prepared {
-    const statement: Prepared = { name, text, shape: undefined }
+    const statement = newStatement(name, text)
     this.#byName.set(name, statement)
     return statement
   }
 
   /** A statement with a name of ours; it is being parsed from now on. */
   addText(text: string): Prepared {
-    const statement: Prepared = { name: `${this.#prefix}${++this.#lastId}`, text, shape: undefined }
+    const statement = newStatement(`${this.#prefix}${++this.#lastId}`, text)
     this.#byText.set(text, statement)
     for (const [text, oldest] of this.#byText) {
       if (this.#byText.size <= this.#most) break
@@ -111,5 +113,12 @@ export class PreparedStatements {
     return names
   }
 }
+
+const newStatement = (name: string, text: string): Prepared => ({
+  name,
+  wireName: Buffer.from(`${name}\0`),
+  text,
+  shape: undefined,
+})
 
 const NONE: string[] = []

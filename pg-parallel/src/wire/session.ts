@@ -52,7 +52,13 @@ export interface SessionEvents {
   notification?: ((channel: string, payload: string, processID: number) => void) | undefined
 }
 
-const EXPECTED = new Set(Buffer.from('123nstTDCIGHWdcVZ'))
+/** 1 at the types of messages that there are. */
+const EXPECTED = new Uint8Array(256)
+for (const type of Buffer.from('123nstTDCIGHWdcVZ')) EXPECTED[type] = 1
+
+/** What ReadyForQuery says; undefined where that is nothing known. */
+const statusOf = (byte: number | undefined): Status | undefined =>
+  byte === 0x49 ? 'I' : byte === 0x54 ? 'T' : byte === 0x45 ? 'E' : undefined
 
 /** See the top of the file. */
 export class Session {
@@ -107,6 +113,11 @@ export class Session {
   /** Something may be sent. */
   get usable(): boolean {
     return this.#failure === undefined && !this.#ending && this.#socket.writable
+  }
+
+  /** Something was written that is sent at the end of the tick. */
+  get speaking(): boolean {
+    return this.#scheduled
   }
 
   /** Nothing is under way. */
@@ -193,8 +204,8 @@ export class Session {
       case 0x5a: {
         // ReadyForQuery
         if (end - start !== 1) throw protocolError('ReadyForQuery has no status')
-        const status = String.fromCharCode(bytes[start]!)
-        if (status !== 'I' && status !== 'T' && status !== 'E') throw protocolError(`transaction status ${status}`)
+        const status = statusOf(bytes[start])
+        if (status === undefined) throw protocolError(`transaction status ${bytes[start]}`)
         this.#status = status
         this.#ready()
         return
@@ -229,7 +240,7 @@ export class Session {
       default: {
         const { current } = this
         if (type === 0x33) return // CloseComplete asks nothing of anybody
-        if (!EXPECTED.has(type)) throw protocolError(`a message of unknown type ${type}`)
+        if (EXPECTED[type] !== 1) throw protocolError(`a message of unknown type ${type}`)
         if (!current) throw protocolError(`an answer of type ${String.fromCharCode(type)} to nothing that was asked`)
         current.message(type, bytes, start, end, this)
       }
@@ -239,8 +250,10 @@ export class Session {
   #ready(): void {
     const { current } = this
     if (!current) throw protocolError('ReadyForQuery without anything that was asked')
-    clearTimeout(this.#errorTimer)
-    this.#errorTimer = undefined
+    if (this.#errorTimer) {
+      clearTimeout(this.#errorTimer)
+      this.#errorTimer = undefined
+    }
     this.#queue[this.#first] = undefined as never
     if (++this.#first === this.#queue.length) {
       this.#queue.length = this.#first = 0

@@ -164,6 +164,11 @@ export class Statement implements Exchange {
       formats = this.#shape.formats
       this.#result.fields = this.#shape.fields as never
     }
+    if (known && prepared && !this.#partOfBatch) {
+      writer.run(prepared.wireName, wire, formats)
+      this.sent = true
+      return
+    }
     writer.bind('', statement, wire, formats)
     // What its rows look like is asked once for a prepared statement, and every time for others.
     if (!known) writer.describe('P', '')

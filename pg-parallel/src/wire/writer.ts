@@ -13,6 +13,8 @@ const SHORT = 48
 /** A parameter as it is sent: null, a text, or bytes in the type's binary format. */
 export type WireValue = string | Buffer | null
 
+const EXECUTE_AND_SYNC = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4])
+
 /** See the top of the file. */
 export class MessageWriter {
   #bytes = Buffer.allocUnsafeSlow(FIRST_SIZE)
@@ -189,6 +191,14 @@ export class MessageWriter {
     const place = this.#begin(0x42)
     this.#cstring(portal)
     this.#cstring(statement)
+    this.#values(values)
+    this.#int16(formats.length)
+    for (const format of formats) this.#int16(format)
+    this.#end(place)
+  }
+
+  /** Bind's parameters, with their formats. */
+  #values(values: readonly WireValue[]): void {
     const count = values.length
     let binary = false
     for (let index = 0; index < count; index++) if (typeof values[index] === 'object' && values[index]) binary = true
@@ -213,9 +223,32 @@ export class MessageWriter {
         this.raw(value)
       }
     }
+  }
+
+  /**
+   * Bind, Execute for all rows, and Sync, of a statement that comes again: what is the same each time is there as bytes.
+   *
+   * @param statement - its name, with the NUL at its end
+   */
+  run(statement: Buffer, values: readonly WireValue[], formats: readonly number[]): void {
+    const place = this.#begin(0x42)
+    this.#bytes[this.#at++] = 0
+    this.#copy(statement)
+    this.#values(values)
     this.#int16(formats.length)
-    for (const format of formats) this.#int16(format)
+    for (let index = 0; index < formats.length; index++) this.#int16(formats[index]!)
     this.#end(place)
+    this.#copy(EXECUTE_AND_SYNC)
+  }
+
+  /** Few bytes, copied without leaving JavaScript. */
+  #copy(few: Buffer): void {
+    const { length } = few
+    this.#room(length)
+    const bytes = this.#bytes
+    let at = this.#at
+    for (let index = 0; index < length; index++) bytes[at++] = few[index]!
+    this.#at = at
   }
 
   describe(kind: 'S' | 'P', name: string): void {

@@ -7,7 +7,7 @@ import { message } from './message'
 
 /** What a statement comes to. */
 export interface Answer {
-  /** Columns with their values as text; a column whose name starts with `n` is an int4. */
+  /** Columns with their values as text; a column whose name starts with `n` is an int4, and `can` a bool. */
   rows?: readonly Readonly<Record<string, string>>[]
   /** SQLSTATE of an error; one that starts with `57P` ends the session. */
   error?: string
@@ -220,7 +220,7 @@ export class FakeSession {
       Buffer.concat([
         Buffer.from(`${name}\0`),
         Buffer.alloc(6),
-        Buffer.from([0, 0, 0, name.startsWith('n') ? 23 : 25]),
+        Buffer.from([0, 0, 0, name === 'can' ? 16 : name.startsWith('n') ? 23 : 25]),
         Buffer.alloc(8),
       ]),
     )

@@ -67,6 +67,57 @@ fn a_folder_holds_databases_by_name() {
     assert!(refused(unix_only(&Folder::new(), &["--data-dir", &folder.path("missing")])).contains("missing"));
 }
 
+/// Transactions' numbers are the server's, not one database's; what another file has recorded counts, and what a file that is gone may have
+/// recorded is not denied.
+#[test]
+fn what_became_of_a_transaction_is_known_in_every_database() {
+    let folder = Folder::new();
+    let data = Folder::new();
+    for name in ["one.db", "two.db", "three.db"] {
+        std::fs::write(data.0.join(name), "").unwrap();
+    }
+    let start = || Server::start(&folder, &["--data-dir", data.0.to_str().unwrap()]);
+    let server = start();
+    let (mut one, mut two) = (server.session_in("one"), server.session_in("two"));
+    one.rows("CREATE TABLE t (a int)");
+    let mut transaction = |end: &str| {
+        one.rows("BEGIN");
+        one.rows("INSERT INTO t VALUES (1)");
+        let number = one.value("SELECT pg_current_xact_id()");
+        assert_eq!(two.value(&format!("SELECT pg_xact_status('{number}')")), "in progress");
+        one.rows(end);
+        number
+    };
+    let (committed, aborted) = (transaction("COMMIT"), transaction("ROLLBACK"));
+    drop((one, two));
+    let says = |server: &Server, database: &str, number: &str| {
+        server.session_in(database).value(&format!("SELECT coalesce(pg_xact_status('{number}'), 'nobody knows')"))
+    };
+    let both_say = |server: &Server| {
+        for database in ["one", "two"] {
+            assert_eq!(says(server, database, &committed), "committed");
+            assert_eq!(says(server, database, &aborted), "aborted");
+        }
+    };
+    both_say(&server);
+    server.stop();
+    let server = start();
+    both_say(&server);
+    // a transaction of a database that is dropped
+    let mut one = server.session_in("one");
+    one.rows("BEGIN");
+    one.rows("INSERT INTO t VALUES (2)");
+    let number = one.value("SELECT pg_current_xact_id()");
+    one.rows("COMMIT");
+    drop(one);
+    server.session_in("two").rows("DROP DATABASE one WITH (FORCE)");
+    for database in ["two", "three"] {
+        assert_eq!(says(&server, database, &number), "nobody knows");
+    }
+    server.stop();
+    assert_eq!(says(&start(), "three", &number), "nobody knows");
+}
+
 #[test]
 fn what_is_in_memory_is_shared_and_gone_at_the_end() {
     let folder = Folder::new();

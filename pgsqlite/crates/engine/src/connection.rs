@@ -454,6 +454,12 @@ impl Connection {
         unsafe { ffi::sqlite3_changes64(self.handle()) as u64 }
     }
 
+    /// What the connection changes from now on is its transaction's.
+    pub fn begins_to_write(&self) {
+        // SAFETY: a live connection.
+        self.cell.changes_before.set(unsafe { ffi::sqlite3_total_changes64(self.handle()) });
+    }
+
     /// Takes the snapshot of a transaction that has read nothing yet: it sees what is committed now.
     pub fn take_snapshot(&self) -> Result<()> {
         self.conn

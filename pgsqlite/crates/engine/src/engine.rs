@@ -4,6 +4,7 @@ use crate::connection::{Connection, Idle};
 use crate::files::Room;
 use crate::lease::Leases;
 use crate::memory::MemoryFolder;
+use crate::numbers::next_number;
 use crate::session::{EngineConfig, Location, Session, SessionOptions};
 use crate::store;
 use crate::store::names::CatalogNames;
@@ -92,7 +93,8 @@ impl Engine {
         if let (None, Some(founder)) = (known, config.founder.as_deref().and_then(store::base::founder_role)) {
             catalog.roles.insert(founder.oid, Arc::new(founder));
         }
-        catalog.epoch = crate::numbers::next_number();
+        crate::numbers::pass(store::transactions::highest(keeper.rusqlite())?);
+        catalog.epoch = next_number();
         catalog.database.clone_from(&config.database);
         catalog.database_alias = config.databases.is_none().then(|| "main".into());
         room.compared(mark);

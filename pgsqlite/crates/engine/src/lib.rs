@@ -37,6 +37,7 @@ mod standing;
 pub mod statistics;
 pub mod store;
 mod text_search;
+mod transactions;
 pub mod udf;
 mod vfs;
 pub mod vtab;

@@ -38,3 +38,8 @@ pub(crate) fn passing_epoch() -> u64 {
 pub(crate) fn coming_number() -> u64 {
     number_after(LAST_NUMBER.load(Ordering::Relaxed))
 }
+
+/// The numbers to come are above this one.
+pub(crate) fn pass(number: u64) {
+    LAST_NUMBER.fetch_max(number, Ordering::Relaxed);
+}

@@ -12,6 +12,7 @@ use pgsqlite_engine::session::{
 use pgsqlite_engine::statistics::refused::RefusedLog;
 use pgsqlite_engine::statistics::Statistics;
 use pgsqlite_engine::store::other::{self, Other};
+use pgsqlite_engine::store::transactions::Recorded;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
@@ -330,6 +331,11 @@ impl DatabaseAdmin for Folder {
     fn look(&self, name: &str) -> Result<Other> {
         let path = self.existing(name)?;
         blocking(|| other::look(&path))
+    }
+
+    fn recorded(&self, name: &str, transaction: u64) -> Result<Recorded> {
+        let path = self.existing(name)?;
+        blocking(|| other::recorded(&path, transaction))
     }
 }
 

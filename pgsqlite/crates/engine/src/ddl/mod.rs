@@ -100,6 +100,8 @@ pub trait DatabaseAdmin: Send + Sync {
     fn configure(&self, name: &str, statement: &str) -> Result<()>;
     /// What the file of one of them says. Errors: 3D000, what SQLite says of it.
     fn look(&self, name: &str) -> Result<crate::store::other::Other>;
+    /// What the file of one of them has recorded of a transaction. Errors: as of `look`.
+    fn recorded(&self, name: &str, transaction: u64) -> Result<crate::store::transactions::Recorded>;
 }
 
 /// Fires the triggers of a table that come before or after its TRUNCATE.

@@ -383,6 +383,7 @@ impl Ddl<'_> {
                 format!("must be owner of database {}", statement.dbname),
             ));
         }
+        crate::store::transactions::forget_others(self.conn, &self.catalog)?;
         databases.drop(&statement.dbname, force)?;
         Ok("DROP DATABASE".into())
     }

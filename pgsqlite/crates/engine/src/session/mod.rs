@@ -690,6 +690,8 @@ impl Drop for Session {
                 self.engine.idle.put(connection);
             }
         }
+        // (a pooled connection may keep it)
+        self.server.transaction_ended();
     }
 }
 

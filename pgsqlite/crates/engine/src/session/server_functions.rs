@@ -7,7 +7,9 @@ use crate::large_object::Descriptors;
 use crate::locks::{Mode, Request, Target};
 use crate::notify::{Mailbox, Pending};
 use crate::statistics::activity::{Activity, Wait};
-use crate::udf::session_cell::{AdvisoryKey, AdvisoryLock, LockHolder, LockMark, ServerFunctions};
+use crate::store::transactions::{recorded, Recorded};
+use crate::transactions::{self, Number};
+use crate::udf::session_cell::{AdvisoryKey, AdvisoryLock, Fate, LockHolder, LockMark, ServerFunctions};
 use parking_lot::Mutex;
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_types::{Oid, PgError, Result};
@@ -40,6 +42,30 @@ pub(super) fn sessions_of(engine: &Arc<Engine>) -> Vec<Arc<SessionServer>> {
     all.into_iter().filter(|server| server.engine.ptr_eq(&own)).collect()
 }
 
+/// The number of a session's transaction.
+#[derive(Default)]
+enum OwnNumber {
+    /// nobody has asked for it
+    #[default]
+    None,
+    Known(Number),
+    /// the transaction commits: it gets none any more, because nobody would record it
+    Ending,
+}
+
+impl OwnNumber {
+    /// `assign`: it gets one if it has none.
+    fn get(&mut self, assign: bool) -> Option<u64> {
+        if assign && matches!(self, OwnNumber::None) {
+            *self = OwnNumber::Known(Number::take());
+        }
+        match self {
+            OwnNumber::Known(number) => Some(number.get()),
+            OwnNumber::None | OwnNumber::Ending => None,
+        }
+    }
+}
+
 /// One session's side.
 pub struct SessionServer {
     engine: Weak<Engine>,
@@ -57,7 +83,7 @@ pub struct SessionServer {
     locked: AtomicBool,
     /// no wait is for a transaction whose client is silent
     gives_up_on_silence: AtomicBool,
-    transaction_id: Mutex<Option<u64>>,
+    transaction_number: Mutex<OwnNumber>,
     /// the relations that the transaction has locked, with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
     relations: Mutex<Vec<(Oid, i32)>>,
     /// what the transaction block has read
@@ -100,7 +126,7 @@ impl SessionServer {
             apart: Mutex::default(),
             locked: AtomicBool::new(false),
             gives_up_on_silence: AtomicBool::new(false),
-            transaction_id: Mutex::default(),
+            transaction_number: Mutex::default(),
             relations: Mutex::default(),
             reads: Mutex::default(),
             unnamed: AtomicU64::new(0),
@@ -133,7 +159,7 @@ impl SessionServer {
 
     /// What the session holds and waits for; `writes`: it has the writer slot.
     fn locks(&self, writes: bool) -> LockHolder {
-        let transaction = if writes { self.own_transaction_id() } else { *self.transaction_id.lock() };
+        let transaction = self.transaction_number.lock().get(writes);
         let mut relations: Vec<(Oid, i32, Option<i64>)> =
             self.relations.lock().iter().map(|&(relation, mode)| (relation, mode, None)).collect();
         let mut holder =
@@ -161,9 +187,17 @@ impl SessionServer {
         holder
     }
 
-    /// The number of the transaction, which gets one if it has none.
+    /// The number of the transaction, which gets one if it has none; None: it is about to end.
     pub(super) fn own_transaction_id(&self) -> Option<u64> {
-        Some(*self.transaction_id.lock().get_or_insert_with(crate::numbers::next_number))
+        self.transaction_number.lock().get(true)
+    }
+
+    /// The transaction is about to commit, and gets no number from now on. Returns the one that it has.
+    pub(super) fn last_number(&self) -> Option<Number> {
+        match std::mem::replace(&mut *self.transaction_number.lock(), OwnNumber::Ending) {
+            OwnNumber::Known(number) => Some(number),
+            OwnNumber::None | OwnNumber::Ending => None,
+        }
     }
 
     /// The session as others see it; None: it is being made.
@@ -255,7 +289,7 @@ impl SessionServer {
 
     /// The transaction ended: its number and its locks are gone.
     pub fn transaction_ended(&self) {
-        *self.transaction_id.lock() = None;
+        *self.transaction_number.lock() = OwnNumber::None;
         {
             let mut relations = self.relations.lock();
             relations.clear();
@@ -363,14 +397,42 @@ impl ServerFunctions for SessionServer {
         locks
     }
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>> {
-        let mut own = self.transaction_id.lock();
-        if own.is_none() && assign {
-            *own = Some(crate::numbers::next_number());
+        Ok(self.transaction_number.lock().get(assign))
+    }
+    fn has_writer_slot(&self) -> Result<bool> {
+        Ok(self.engine()?.writer.holder().is_some_and(|holder| holder.session == self.number))
+    }
+    fn transaction_fate(&self, number: u64) -> Result<Option<Fate>> {
+        // asked first: what ends meanwhile is found in one of the records
+        if transactions::is_running(number) {
+            return Ok(Some(Fate::InProgress));
         }
-        Ok(*own)
+        let mut found = transactions::unwritten(number);
+        let engine = self.engine()?;
+        if found != Recorded::Committed {
+            // not by the statement's own snapshot, which may be older than the commit
+            let keeper = engine.keeper();
+            let keeper = keeper.as_ref().ok_or_else(|| PgError::internal("the database is closed"))?;
+            found = found.or(recorded(keeper.rusqlite(), number)?);
+        }
+        if let Some(databases) = &engine.config.databases {
+            for name in databases.0.list() {
+                if found == Recorded::Committed {
+                    break;
+                }
+                if name != engine.config.database {
+                    found = found.or(databases.0.recorded(&name, number)?);
+                }
+            }
+        }
+        Ok(match found {
+            Recorded::Committed => Some(Fate::Committed),
+            Recorded::Absent => Some(Fate::Aborted),
+            Recorded::Forgotten => None,
+        })
     }
     fn latest_transaction_id(&self) -> Result<u64> {
-        Ok(self.transaction_id.lock().unwrap_or_else(crate::numbers::coming_number))
+        Ok(self.transaction_number.lock().get(false).unwrap_or_else(crate::numbers::coming_number))
     }
     fn sleep(&self, duration: Duration) -> Result<()> {
         if duration.is_zero() {

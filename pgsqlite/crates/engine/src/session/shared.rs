@@ -7,6 +7,7 @@
 use super::Session;
 use crate::connection::Connection;
 use crate::statistics::activity::Wait;
+use crate::transactions::Number;
 use crate::writer::{Shared, Slot};
 use pgsqlite_types::{PgError, Result};
 
@@ -145,7 +146,8 @@ impl Session {
     }
 
     /// Leaves the transaction open, and waits until it is committed and on disk.
-    pub(super) async fn leave_commit(&mut self) -> Result<()> {
+    /// `number`: that of the transaction, if anybody knows it.
+    pub(super) async fn leave_commit(&mut self, number: Option<Number>) -> Result<()> {
         if self.transaction.members.is_some() {
             let connection = self.connection()?;
             match connection.has_deferred_violations() {
@@ -162,7 +164,7 @@ impl Session {
         self.random = connection.cell.random.replace([0, 0]);
         self.note_seen(&connection);
         self.transaction.sqlite = false;
-        let outcome = slot.leave(connection, self.transaction.members.take());
+        let outcome = slot.leave(connection, self.transaction.members.take(), number);
         self.activity.set_wait(Wait::Sync);
         let outcome = outcome.await;
         self.activity.set_wait(Wait::Nothing);

@@ -293,6 +293,7 @@ impl Session {
             self.bound_log(&mut slot).await?;
             self.enter_slot(slot, shares).await?;
             self.transaction.slot_depth = self.transaction.savepoints.len();
+            self.connection()?.begins_to_write();
         }
         if !self.transaction.sqlite {
             self.begin_immediate().await?;
@@ -576,6 +577,9 @@ impl Session {
         }
         let wrote = self.writes();
         let waits = self.gucs.often.waits_for_disk;
+        // (others see the transaction in progress as long as this lives)
+        let number = self.server.last_number();
+        let mut keeps_schema = true;
         let mut durable = None;
         let mut rests_on_others = false;
         if self.transaction.sqlite {
@@ -584,8 +588,12 @@ impl Session {
             }
             if wrote {
                 rests_on_others = self.sequences.store(&self.catalog(), self.connection()?.rusqlite())?;
-                if self.leaves_commit() {
-                    return self.leave_commit().await;
+                if let Some(number) = &number {
+                    let connection = self.connection()?.rusqlite();
+                    keeps_schema = !crate::store::transactions::record(connection, &self.catalog(), number.get())?;
+                }
+                if (keeps_schema || self.transaction.members.is_some()) && self.leaves_commit() {
+                    return self.leave_commit(number).await;
                 }
                 if self.connection()?.is_writing() {
                     self.engine.writer.expect_commit(waits)?;
@@ -595,7 +603,7 @@ impl Session {
                 Some(_) => Some(crate::engine::schema_version(self.connection()?)?),
                 None => None,
             };
-            let changed = match self.connection()?.commit(cookie.is_none()) {
+            let changed = match self.connection()?.commit(keeps_schema && cookie.is_none()) {
                 Ok(changed) => changed,
                 Err(e) => {
                     if wrote {
@@ -642,6 +650,9 @@ impl Session {
         match waits {
             true => self.sequences.durable(),
             false => self.sequences.not_durable(),
+        }
+        if let Some(number) = number.filter(|_| !wrote) {
+            number.committed_unwritten();
         }
         self.server.committed();
         Ok(())

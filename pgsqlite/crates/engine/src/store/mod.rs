@@ -13,6 +13,7 @@ mod foreign_index;
 pub mod names;
 pub mod other;
 mod repair;
+pub mod transactions;
 pub mod write;
 
 use pgsqlite_sql::catalog::{

@@ -1,5 +1,6 @@
 //! What another database of the server says of itself: its file is looked at for a moment, without being served.
 
+use super::transactions::{self, Recorded};
 use super::{base, read_properties, read_roles, sqlite_error, version};
 use pgsqlite_sql::catalog::{Catalog, BOOTSTRAP_ROLE};
 use pgsqlite_types::{Oid, PgError, Result};
@@ -35,22 +36,38 @@ fn counterpart(from: &Catalog, role: Oid, to: &Catalog) -> Option<Oid> {
 
 /// Reads from a file that is there. Errors: 55000 for a file with several names; what SQLite says of it.
 pub fn look(path: &Path) -> Result<Other> {
+    reading(path, |conn| {
+        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        let bytes = conn.query_row(sql, [], |row| row.get(0)).map_err(|e| crate::error::open_error(path, e))?;
+        let mut catalog = base::catalog().clone();
+        if version(conn)?.is_some() {
+            read_roles(conn, &mut catalog)?;
+            read_properties(conn, &mut catalog)?;
+        }
+        Ok(Other { bytes, catalog })
+    })
+}
+
+/// What a file that is there has recorded of a transaction. Errors: as of [`look`].
+pub fn recorded(path: &Path, transaction: u64) -> Result<Recorded> {
+    reading(path, |conn| transactions::recorded(conn, transaction))
+}
+
+/// Opens a file for a moment.
+fn reading<T>(path: &Path, read: impl FnOnce(&rusqlite::Connection) -> Result<T>) -> Result<T> {
     let open_error = |e| crate::error::open_error(path, e);
     crate::files::check_name(path)?;
     let conn = crate::connection::open_existing(path)?;
     // (a connection that may write, too, so that it tidies up as the last one: nothing stays beside the file)
-    let read = |conn: &rusqlite::Connection| -> std::result::Result<i64, rusqlite::Error> {
+    let begin = |conn: &rusqlite::Connection| -> std::result::Result<(), rusqlite::Error> {
         conn.busy_timeout(std::time::Duration::from_secs(1))?;
-        conn.execute_batch("PRAGMA query_only = ON; BEGIN")?;
-        conn.query_row("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", [], |row| row.get(0))
+        conn.execute_batch("PRAGMA query_only = ON; BEGIN")
     };
-    let bytes = read(&conn).map_err(open_error)?;
-    let mut catalog = base::catalog().clone();
-    if version(&conn)?.is_some() {
-        read_roles(&conn, &mut catalog)?;
-        read_properties(&conn, &mut catalog)?;
-    }
+    begin(&conn).map_err(open_error)?;
+    let found = read(&conn)?;
     conn.execute_batch("COMMIT").map_err(sqlite_error)?;
+    // (its statements are closed before)
+    conn.flush_prepared_statement_cache();
     conn.close().map_err(|(_, e)| -> PgError { open_error(e) })?;
-    Ok(Other { bytes, catalog })
+    Ok(found)
 }

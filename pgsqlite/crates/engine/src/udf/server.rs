@@ -1,11 +1,12 @@
 //! Functions that ask the server: other sessions, advisory locks, the transaction's number, waiting.
 
-use super::session_cell::{AdvisoryKey, ServerFunctions};
+use super::session_cell::{AdvisoryKey, Fate, ServerFunctions};
 use super::shim::{Call, Scalar};
 use super::strings::invalid_parameter;
+use libsqlite3_sys as ffi;
 use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::error::Severity;
-use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +27,61 @@ fn transaction_id(c: &Call) -> Result<Datum> {
     Ok(transaction_number(c)?.map(|n| n as i64).into())
 }
 fn assigned_transaction_id(c: &Call) -> Result<Datum> {
-    Ok(server(c)?.transaction_id(false)?.map(|n| n as i64).into())
+    let server = server(c)?;
+    let number = match server.transaction_id(false)? {
+        None if has_written(c, &*server)? => server.transaction_id(true)?,
+        known => known,
+    };
+    Ok(number.map(|n| n as i64).into())
+}
+/// Whether the transaction has changed anything: then it has a number in PostgreSQL.
+fn has_written(c: &Call, server: &dyn ServerFunctions) -> Result<bool> {
+    let db = c.connection();
+    // SAFETY: the connection and the statements are those of the running call's thread.
+    unsafe {
+        if ffi::sqlite3_txn_state(db, c"temp".as_ptr()) == ffi::SQLITE_TXN_WRITE {
+            return Ok(true);
+        }
+        if !server.has_writer_slot()? {
+            return Ok(false);
+        }
+        if ffi::sqlite3_total_changes64(db) > c.session.changes_before.get() {
+            return Ok(true);
+        }
+        // what the running statement changes is counted at its end
+        let mut statement = ffi::sqlite3_next_stmt(db, std::ptr::null_mut());
+        while !statement.is_null() {
+            if ffi::sqlite3_stmt_busy(statement) != 0 && ffi::sqlite3_stmt_readonly(statement) == 0 {
+                return Ok(true);
+            }
+            statement = ffi::sqlite3_next_stmt(db, statement);
+        }
+    }
+    Ok(false)
+}
+/// `pg_xact_status`, `txid_status`
+fn transaction_status(c: &Call) -> Result<Datum> {
+    let number = match c.datum(0) {
+        // a bigint, whose sign is a bit as any other
+        DatumRef::Int(i) => i as u64,
+        other => pgsqlite_types::transaction::xid8(other)?,
+    };
+    if number == 0 {
+        return Ok(Datum::Null);
+    }
+    if number < 3 {
+        // those by which a cluster is made
+        return Ok(Datum::Text("committed".into()));
+    }
+    if number >= crate::numbers::coming_number() {
+        return Err(invalid_parameter(format!("transaction ID {number} is in the future")));
+    }
+    let word = server(c)?.transaction_fate(number)?.map(|fate| match fate {
+        Fate::InProgress => "in progress",
+        Fate::Committed => "committed",
+        Fate::Aborted => "aborted",
+    });
+    Ok(word.map_or(Datum::Null, |word| Datum::Text(word.into())))
 }
 fn notify(c: &Call) -> Result<Datum> {
     if c.is_null(0) || c.text(0)?.is_empty() {
@@ -241,6 +296,7 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_stat_statements_reset", reset_statements),
     ("pg_current_xact_id", transaction_id),
     ("pg_current_xact_id_if_assigned", assigned_transaction_id),
+    ("pg_xact_status", transaction_status),
     ("pg_notify", notify),
     ("pg_blocking_pids", blocking_pids),
     ("pg_listening_channels", listening),

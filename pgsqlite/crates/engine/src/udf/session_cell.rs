@@ -74,6 +74,10 @@ pub trait ServerFunctions {
     fn lock_holders(&self, writes: &dyn Fn(u64) -> bool) -> Vec<LockHolder>;
     /// The transaction's number (`txid_current`); `assign`: it gets one if it has none.
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>>;
+    /// Whether the transaction may have written to the file.
+    fn has_writer_slot(&self) -> Result<bool>;
+    /// What became of the transaction with this number, which is not in the future; None: that is too long ago.
+    fn transaction_fate(&self, number: u64) -> Result<Option<Fate>>;
     /// The transaction's number, or the one that it would get now.
     fn latest_transaction_id(&self) -> Result<u64>;
     /// The name of the next cursor without one.
@@ -86,6 +90,14 @@ pub trait ServerFunctions {
     fn statistics(&self) -> Option<Arc<crate::statistics::Statistics>>;
     /// Microseconds since 2000-01-01 UTC.
     fn start_time(&self) -> i64;
+}
+
+/// What became of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    InProgress,
+    Committed,
+    Aborted,
 }
 
 /// The locks that a transaction had at a moment.
@@ -272,6 +284,8 @@ pub struct SessionCell {
     notice_bytes: Cell<usize>,
     /// State of `random()`; zeros: to be seeded.
     pub(crate) random: Cell<[u64; 2]>,
+    /// How many rows the connection had changed before its transaction could write.
+    pub(crate) changes_before: Cell<i64>,
     pub(crate) patterns: super::pattern::Cache,
     /// What the running statement remembers of its rows.
     pub rows: super::rows::StatementRows,
@@ -298,6 +312,7 @@ impl SessionCell {
             notices: RefCell::new(Vec::new()),
             notice_bytes: Cell::new(0),
             random: Cell::new([0, 0]),
+            changes_before: Cell::new(0),
             patterns: Default::default(),
             rows: Default::default(),
             routines: Default::default(),

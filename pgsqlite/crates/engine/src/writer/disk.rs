@@ -31,7 +31,7 @@ impl Writer {
                 None
             } else {
                 let (sender, turn) = oneshot::channel();
-                state.waiting.push((commit, sender));
+                state.waiting.push((commit, sender.into()));
                 Some(turn)
             }
         };
@@ -100,8 +100,7 @@ impl Inner {
             told
         };
         for (_, member) in told {
-            // a session may be gone
-            let _ = member.send(result.clone());
+            member.tell(result.clone());
         }
         if result.is_err() {
             self.save_removed();

@@ -20,6 +20,7 @@ mod seen;
 mod tests;
 
 use crate::connection::{Connection, Idle};
+use crate::transactions::Number;
 use crate::vfs::{Progress, Reading};
 use crate::wal::Wal;
 use parking_lot::{Condvar, Mutex};
@@ -40,7 +41,28 @@ pub struct Shared {
 
 /// Those who wait for the outcome of a shared transaction.
 #[derive(Default)]
-pub struct Members(Vec<oneshot::Sender<Result<()>>>);
+pub struct Members(Vec<Member>);
+
+/// One who waits for the outcome of a commit.
+struct Member {
+    outcome: oneshot::Sender<Result<()>>,
+    /// of its transaction, which is in progress until the outcome is there, also if its session is gone
+    number: Option<Number>,
+}
+
+impl Member {
+    fn tell(self, outcome: Result<()>) {
+        drop(self.number);
+        // a session may be gone
+        let _ = self.outcome.send(outcome);
+    }
+}
+
+impl From<oneshot::Sender<Result<()>>> for Member {
+    fn from(outcome: oneshot::Sender<Result<()>>) -> Member {
+        Member { outcome, number: None }
+    }
+}
 
 impl Members {
     /// None of what they did has happened.
@@ -50,8 +72,7 @@ impl Members {
 
     fn tell(self, outcome: &Result<()>) {
         for member in self.0 {
-            // a session may be gone
-            let _ = member.send(outcome.clone());
+            member.tell(outcome.clone());
         }
     }
 }
@@ -91,7 +112,7 @@ struct State {
     /// every commit up to this number is on disk
     synced: u64,
     /// commits that wait for the disk
-    waiting: Vec<(u64, oneshot::Sender<Result<()>>)>,
+    waiting: Vec<(u64, Member)>,
     /// a sync has failed: what it was for may be lost, and nothing more is written
     failed: Option<PgError>,
     /// the writer is gone
@@ -183,10 +204,11 @@ impl Slot {
     }
 
     /// Leaves a transaction open, for others to join and the committer to commit. `members` are those whose transaction was joined.
-    pub fn leave(self, connection: Connection, members: Option<Members>) -> Outcome {
+    /// `number`: that of the holder's transaction, if anybody knows it.
+    pub fn leave(self, connection: Connection, members: Option<Members>, number: Option<Number>) -> Outcome {
         let (sender, outcome) = oneshot::channel();
         let mut members = members.unwrap_or_default();
-        members.0.push(sender);
+        members.0.push(Member { outcome: sender, number });
         self.leave_to(Shared { connection, members });
         outcome
     }

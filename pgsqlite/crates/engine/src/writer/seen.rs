@@ -51,8 +51,7 @@ impl Inner {
         }
         drop(state);
         for reader in released {
-            // a session may be gone
-            let _ = reader.send(Ok(()));
+            reader.tell(Ok(()));
         }
         self.call_committer();
     }

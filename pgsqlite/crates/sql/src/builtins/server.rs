@@ -13,7 +13,7 @@ pub const ROWS: &[Row] = &[
     // messages wait in memory, without a limit
     row("pg_notification_queue_usage", Inline("0.0")),
     row(
-        "pg_current_xact_id pg_current_xact_id_if_assigned pg_notify pg_postmaster_start_time \
+        "pg_current_xact_id pg_current_xact_id_if_assigned pg_xact_status pg_notify pg_postmaster_start_time \
          pg_reload_conf pg_cancel_backend pg_terminate_backend pg_sleep pg_advisory_lock_int8 pg_advisory_lock_int4 \
          pg_advisory_lock_shared_int8 pg_advisory_lock_shared_int4 pg_advisory_xact_lock_int8 \
          pg_advisory_xact_lock_int4 pg_advisory_xact_lock_shared_int8 pg_advisory_xact_lock_shared_int4 \
