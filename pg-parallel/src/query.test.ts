@@ -4,6 +4,7 @@ import { onFake } from '../test/support/core'
 import type { Answer } from '../test/support/fake'
 import { failure } from '../test/support/failure'
 import type { Core } from './core'
+import { PgParallelError } from './errors'
 import { Deadline } from './policy/deadline'
 import { callQuery, runOn } from './query'
 
@@ -151,4 +152,26 @@ test('runOn: one statement on a held connection, ended by the first deadline to 
   const dead = await failure(runOn(next, { text: 'x' }, undefined, { deadlines: [], cancelTimeoutMs: 1_000 }))
   assert.equal(dead.category, 'connection')
   core.pool.release(next)
+})
+
+test('a write, and what may be cancelled, shares its connection with nobody', async () => {
+  for (const [text, options] of [
+    ['INSERT', undefined],
+    ['SELECT 1', { timeoutMs: 60_000 }],
+    ['SELECT 1', { signal: new AbortController().signal }],
+  ] as const) {
+    let answers = 0
+    const { core } = await onFake(() => (++answers === 1 ? { hang: true } : {}))
+    const calls = [text, text].map((text) => callQuery(core, text, undefined, options))
+    while (answers === 0) await new Promise(setImmediate)
+    assert.equal(core.pool.stats.waiting, 1, text)
+    core.pool.abort(new PgParallelError('over', { category: 'closed' }))
+    await Promise.allSettled(calls)
+  }
+  const { core: reading } = await onFake(() => ({ hang: true }))
+  const calls = [1, 2].map(() => callQuery(reading, 'SELECT 1', undefined, undefined))
+  while (reading.pool.stats.total === 0) await new Promise(setImmediate)
+  assert.equal(reading.pool.stats.waiting, 0)
+  reading.pool.abort(new PgParallelError('over', { category: 'closed' }))
+  await Promise.allSettled(calls)
 })

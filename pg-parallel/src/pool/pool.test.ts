@@ -104,12 +104,12 @@ test('what cannot be restored is not handed on', async () => {
 
 test('a connection ends after maxUses and maxLifetimeSeconds', async () => {
   const { fake, pool } = await setup({ max: 1, maxUses: 2 })
-  for (let n = 0; n < 4; n++) {
+  for (let n = 0; n < 5; n++) {
     const connection = await lease(pool)
     await connection.query('SELECT 1')
     pool.release(connection)
   }
-  assert.equal(fake.sessions.length, 2)
+  assert.equal(fake.sessions.length, 3)
 })
 
 test('failures use up patience, one for each round of attempts', async () => {
@@ -146,6 +146,56 @@ test('a full server lowers the ceiling: those who wait share what there is', asy
   pool.release(first)
   assert.equal(await second, first)
   pool.release(first)
+})
+
+test('where a full server has room again, the ceiling rises with every connection', async () => {
+  const { fake, pool, told } = await setup({ max: 5 })
+  const held = [await lease(pool)]
+  fake.refuse = '53300'
+  const more = Array.from({ length: 4 }, () => lease(pool))
+  while (!told.includes('full')) await turn()
+  fake.refuse = undefined
+  held.push(...(await Promise.all(more)))
+  assert.equal(fake.sessions.filter(Boolean).length >= 5, true)
+  for (const connection of held) pool.release(connection)
+})
+
+test('nobody passes those who wait', async () => {
+  const { pool } = await setup({ max: 1 })
+  const one = await ask(pool, 'shared')
+  assert(one)
+  const served: string[] = []
+  const lone = lease(pool).then((connection) => {
+    served.push('first')
+    return connection
+  })
+  const late = ask(pool, 'shared').then((connection) => {
+    served.push('late')
+    return connection
+  })
+  await turn()
+  assert.deepEqual(served, [])
+  pool.release(one)
+  pool.release(await lone)
+  const last = await late
+  assert(last)
+  assert.deepEqual(served, ['first', 'late'])
+  pool.release(last)
+})
+
+test('a connection whose statement is being cancelled gets nothing further', async () => {
+  const { pool } = await setup({ max: 1 }, (text) => (text === 'SELECT 1' ? { hang: true } : {}))
+  const one = await ask(pool, 'shared')
+  assert(one)
+  const ended = new Promise((resolve) => one.submit({ text: 'SELECT 1' }, undefined, resolve))
+  one.cancel(1_000)
+  const next = ask(pool, 'shared')
+  assert.equal(pool.stats.waiting, 1)
+  await ended
+  pool.release(one)
+  const connection = await next
+  assert(connection)
+  pool.release(connection)
 })
 
 test('a slot makes one idle connection leave, not more, and others are served meanwhile', async () => {

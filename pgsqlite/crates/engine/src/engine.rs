@@ -299,7 +299,7 @@ impl Engine {
             }
             let read = schema_version(source).and_then(|now| {
                 let mut new = store::reconcile(source.rusqlite(), &self.catalog())?;
-                new.epoch = crate::numbers::next_number();
+                new.epoch = next_number();
                 Ok((now, new))
             });
             if own {
