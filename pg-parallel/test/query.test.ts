@@ -430,9 +430,12 @@ test('what comes in binary format, once a statement is prepared, is what came as
        x > 0 AS t, decode(md5(x::text), 'hex') AS y FROM generate_series($1::int, $1 + 20000, 4999) AS x`,
     `SELECT a::timestamptz, a::timestamp AS local, a::date AS day FROM unnest(ARRAY['infinity', '-infinity', '2024-02-29 12:34:56.789123', '1969-12-31 23:59:59.999999',
        '0044-03-15 BC', '0099-01-02 03:04:05', '1883-11-18 12:03:57', '2500-01-01 00:00:00.5', '9999-12-31 23:59:59.9999', $1]) AS a`,
+    `SELECT ARRAY[x, NULL, -x]::int4[] AS i, ARRAY[[x, 1], [2, x]]::int2[] AS s, '{}'::int4[] AS none, NULL::int4[] AS gone, '[2:3]={5,6}'::int4[] AS bounds,
+       ARRAY['a,b', '', NULL, 'NULL', 'ä"\\', x::text] AS t, ARRAY['v', x::text]::varchar[] AS v, ARRAY[x > 0, NULL] AS b,
+       ARRAY[x / 7.0, 'NaN', '-Infinity']::float8[] AS d, ARRAY[x]::numeric[] AS n, md5(x::text)::uuid AS u FROM generate_series($1::int, 3) AS x`,
     `SELECT d::float8 AS d FROM unnest(ARRAY['NaN', 'Infinity', '-Infinity', '-0', '5e-324', '1.7976931348623157e308', $1]) AS d`,
   ]
-  const values = [-9998, '2000-01-01', '0.1']
+  const values = [-9998, '2000-01-01', 1, '0.1']
   for (const [at, text] of texts.entries()) {
     const first = await db.query({ text, values: [values[at]], prepare: false })
     for (let round = 0; round < 6; round++) assert.deepEqual(await db.query(text, [values[at]]), first)

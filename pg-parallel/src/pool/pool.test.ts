@@ -148,6 +148,16 @@ test('a full server lowers the ceiling: those who wait share what there is', asy
   pool.release(first)
 })
 
+test('a refusal for want of room is none of a failing server while another connection is on its way', async () => {
+  const { fake, pool, told } = await setup({ max: 2 })
+  fake.refuse = '53300'
+  const waiting = [lease(pool), lease(pool)]
+  while (told.length === 0) await turn()
+  assert.equal(told[0], 'full')
+  fake.refuse = undefined
+  for (const one of waiting) pool.release(await one)
+})
+
 test('where a full server has room again, the ceiling rises with every connection', async () => {
   const { fake, pool, told } = await setup({ max: 5 })
   const held = [await lease(pool)]

@@ -436,7 +436,8 @@ export class Pool {
 
   /** The server is there, and has no room for another connection. */
   #isFull(error: PgParallelError): boolean {
-    return error.sqlState === '53300' && this.#all.size + this.#lent > 0
+    // What is still being opened may have got the last place there.
+    return error.sqlState === '53300' && this.#used > 0
   }
 
   /** Makes do with what there is, and asks again in a while. */

@@ -39,6 +39,51 @@ const SENT: [number, string, string][] = [
   [1184, '8000000000000000', '-infinity'],
 ]
 
+const ELEMENT: Record<number, string> = { 1000: '10', 1005: '15', 1007: '17', 1009: '19', 1015: '0413', 1022: '02bd' }
+
+/** An array's head as array_send has it: dimensions with their lower bounds. */
+const head = (oid: number, ...dimensions: number[]): string => {
+  const int4 = (value: number): string => value.toString(16).padStart(8, '0')
+  return (
+    int4(dimensions.length) +
+    int4(0) +
+    (ELEMENT[oid] ?? '').padStart(8, '0') +
+    dimensions.map((count) => int4(count) + int4(1)).join('')
+  )
+}
+
+test('arrays in binary format are what pg-types makes of their texts', () => {
+  for (const [oid, hex, text] of [
+    [1007, head(1007), '{}'],
+    [1007, `${head(1007, 3)} 00000004 00000007 ffffffff 00000004 ffffffff`, '{7,NULL,-1}'],
+    [1007, `${head(1007, 2, 1)} 00000004 00000007 00000004 00000008`, '{{7},{8}}'],
+    [1005, `${head(1005, 1)} 00000002 8000`, '{-32768}'],
+    [1000, `${head(1000, 2)} 00000001 01 00000001 00`, '{t,f}'],
+    [1009, `${head(1009, 3)} 00000003 612c22 00000000 00000004 4e554c4c`, '{"a,\\"","","NULL"}'],
+    [1015, `${head(1015, 1)} 00000002 c3a4`, '{ä}'],
+    [1022, `${head(1022, 2)} 00000008 7ff8000000000000 00000008 3ff8000000000000`, '{NaN,1.5}'],
+  ] as const) {
+    assert.deepEqual(read(oid, hex), parsed(oid, text), text)
+  }
+})
+
+test('an array that is cut or twisted is refused and never read beyond', () => {
+  const whole = `${head(1007, 2)} 00000004 00000007 00000004 00000008`.replaceAll(' ', '')
+  for (let cut = 2; cut <= whole.length; cut += 2) {
+    assert.throws(() => read(1007, whole.slice(0, -cut)), { category: 'protocol' }, `${cut / 2} bytes`)
+  }
+  for (const twisted of [
+    `${whole}00`,
+    `${head(1009, 1)} 00000000`,
+    `${head(1007, 0x7fffffff)} 00000004 00000007`,
+    `${head(1007, 1)} 00000003 000007`,
+    `${head(1007, 1)} fffffffe`,
+    `00000007${whole.slice(8)}`,
+  ]) {
+    assert.throws(() => read(1007, twisted), { category: 'protocol' }, twisted)
+  }
+})
+
 test('values in binary format are what pg-types makes of their texts', () => {
   for (const [oid, hex, text] of SENT) {
     assert.deepEqual(read(oid, hex), parsed(oid, text), `${oid} ${text}`)

@@ -1,10 +1,15 @@
 /**
  * Types that cost less in binary format than as texts, and how they are read: with the same outcome as `pg-types`
- * makes of their texts. A float4 is none of them: its shortest text is another number than its bits, widened.
+ * makes of their texts. A float4 is none of them: its shortest text is another number than its bits, widened. Neither
+ * are uuid and numeric, which are texts in JavaScript: as texts they take 49 and 53 ns, from bytes 103 and 52 ns. Arrays
+ * are: 3 and 30 integers take 27 and 789 ns in place of 929 and 11,276 ns, as many texts 388 and 3,348 ns in place of
+ * 2,558 and 19,456 ns (Node 20).
  *
  * The formats are those of the types' send functions: numbers in network byte order; dates in days, moments in
  * microseconds, both since 1 January 2000.
  */
+
+import { protocolError } from './reader'
 
 /** Reads a value whose bytes are from `at` to `next`. */
 export type BinaryReader = (bytes: Buffer, at: number, next: number) => unknown
@@ -66,14 +71,68 @@ const readDate: BinaryReader = (bytes, at) => {
 const readInt4: BinaryReader = (bytes, at) =>
   (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
 
+/** One dimension of an array after the other, from the outermost; elements are read where they lie. */
+function readArray(bytes: Buffer, start: number, end: number, element: Compact & { readonly oid: number }): unknown[] {
+  if (end - start < 12) badArray()
+  const dimensions = readInt4(bytes, start, 0) as number
+  if ((readInt4(bytes, start + 8, 0) as number) !== element.oid) badArray()
+  // PostgreSQL's arrays have six dimensions at most.
+  if (dimensions < 0 || dimensions > 6 || end - start < 12 + 8 * dimensions) badArray()
+  let at = start + 12 + 8 * dimensions
+  const level = (dimension: number): unknown[] => {
+    const count = readInt4(bytes, start + 12 + 8 * dimension, 0) as number
+    // No element takes less than its length's four bytes.
+    if (count < 0 || count > (end - at) / 4) badArray()
+    const values: unknown[] = new Array<unknown>(count)
+    for (let index = 0; index < count; index++)
+      values[index] = dimension + 1 < dimensions ? level(dimension + 1) : one()
+    return values
+  }
+  const one = (): unknown => {
+    if (at + 4 > end) badArray()
+    const length = readInt4(bytes, at, 0) as number
+    at += 4
+    if (length === -1) return null
+    const next = at + length
+    if (length < 0 || next > end || (element.width >= 0 && length !== element.width)) badArray()
+    const value = element.read(bytes, at, next)
+    at = next
+    return value
+  }
+  const values = dimensions === 0 ? [] : level(0)
+  if (at !== end) badArray()
+  return values
+}
+
+function badArray(): never {
+  throw protocolError('an array’s elements do not fill its bytes')
+}
+
+const arrayOf = (oid: number, element: Compact): Compact => {
+  const known = { ...element, oid }
+  return { width: -1, read: (bytes, at, next) => readArray(bytes, at, next, known) }
+}
+
+const BOOL: Compact = { width: 1, read: (bytes, at) => bytes[at] === 1 }
+const INT2: Compact = { width: 2, read: (bytes, at) => ((bytes[at]! << 24) >> 16) | bytes[at + 1]! }
+const INT4: Compact = { width: 4, read: readInt4 }
+const FLOAT8: Compact = { width: 8, read: (bytes, at) => bytes.readDoubleBE(at) }
+const TEXT: Compact = { width: -1, read: (bytes, at, next) => bytes.toString('utf8', at, next) }
+
 /** By the types' numbers; for those whose parser is the one that `pg-types` comes with. */
 export const COMPACT: ReadonlyMap<number, Compact> = new Map<number, Compact>([
-  [16, { width: 1, read: (bytes, at) => bytes[at] === 1 }],
+  [16, BOOL],
   [17, { width: -1, read: (bytes, at, next) => Buffer.from(bytes.subarray(at, next)) }],
-  [21, { width: 2, read: (bytes, at) => ((bytes[at]! << 24) >> 16) | bytes[at + 1]! }],
-  [23, { width: 4, read: readInt4 }],
+  [21, INT2],
+  [23, INT4],
   [26, { width: 4, read: (bytes, at) => (readInt4(bytes, at, 0) as number) >>> 0 }],
-  [701, { width: 8, read: (bytes, at) => bytes.readDoubleBE(at) }],
+  [701, FLOAT8],
+  [1000, arrayOf(16, BOOL)],
+  [1005, arrayOf(21, INT2)],
+  [1007, arrayOf(23, INT4)],
+  [1009, arrayOf(25, TEXT)],
+  [1015, arrayOf(1043, TEXT)],
+  [1022, arrayOf(701, FLOAT8)],
   [1082, { width: 4, read: readDate }],
   [1114, { width: 8, read: readTimestamp }],
   [1184, { width: 8, read: readTimestamptz }],

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { createServer as createTlsServer } from 'node:tls'
 import { message } from '../../test/support/message'
 import { stops } from '../../test/support/stops'
 import { openSession, sendCancelRequest } from './connect'
@@ -105,6 +110,36 @@ test('TLS: a no is an error, and so is more than an answer', async () => {
   await assert.rejects(open(no.port, { ssl: true }), /does not support SSL/)
   const stuffed = await serve(Buffer.concat([Buffer.from('S'), message('R', '\0\0\0\0')]))
   await assert.rejects(open(stuffed.port, { ssl: true }), { category: 'protocol' })
+})
+
+test('TLS from the first byte, where the server takes it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pg-parallel-tls-'))
+  const request = 'req -new -x509 -nodes -days 2 -subj /CN=test -newkey rsa:2048 -keyout key -out cert'
+  execFileSync('openssl', request.split(' '), { cwd: folder, stdio: 'ignore' })
+  const [key, cert] = ['key', 'cert'].map((name) => readFileSync(join(folder, name)))
+  rmSync(folder, { recursive: true })
+  const listen = async (ALPNProtocols?: string[]): Promise<{ port: number; heard: Buffer[] }> => {
+    const heard: Buffer[] = []
+    const server = createTlsServer({ key, cert, ...(ALPNProtocols ? { ALPNProtocols } : {}) }, (socket) => {
+      socket.on('error', () => {})
+      socket.on('data', (chunk: Buffer) => {
+        heard.push(chunk)
+        socket.write(Buffer.concat([AUTHENTICATED, READY]))
+      })
+    })
+    server.on('tlsClientError', () => {})
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    stops.push(() => {
+      server.close()
+    })
+    return { port: (server.address() as { port: number }).port, heard }
+  }
+  const direct = { ssl: { rejectUnauthorized: false }, sslnegotiation: 'direct' } as const
+  const { port, heard } = await listen(['postgresql'])
+  await open(port, direct)
+  assert.equal(heard[0]?.readInt32BE(4), 196_608, 'the first that is said is the startup message')
+  const other = await listen()
+  await assert.rejects(open(other.port, direct), { category: 'protocol' })
 })
 
 test('a server that says nothing is given up in time', async () => {

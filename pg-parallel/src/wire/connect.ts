@@ -126,7 +126,10 @@ class Line implements Opening {
       this.onEnd = reject
       this.follow(secure)
       secure.once('secureConnect', () => {
-        resolve(secure)
+        // Who does not speak of PostgreSQL in the handshake may be a server of something else, or know nothing of this way.
+        if (login.direct && secure.alpnProtocol !== 'postgresql') {
+          reject(protocolError('the server does not take TLS from the first byte (sslnegotiation=direct)'))
+        } else resolve(secure)
       })
     })
   }
