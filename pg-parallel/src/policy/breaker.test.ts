@@ -99,6 +99,21 @@ test('half-open, one failure opens it again, and late answers of the older trial
   assert.equal(it.state, 'open')
 })
 
+test('a trial of before does not close it in a later half-open state', () => {
+  const { it, wait } = breaker({ halfOpenSuccessesToClose: 1 })
+  it.recordFailure(down())
+  it.recordFailure(down())
+  wait(100)
+  const late = it.enter()
+  it.enter().failure(down())
+  wait(100)
+  const now = it.enter()
+  late.success()
+  assert.equal(it.state, 'half-open')
+  now.success()
+  assert.equal(it.state, 'closed')
+})
+
 test('a trial call that never reached the server makes room for another', () => {
   const { it, wait } = breaker({ halfOpenMaxCalls: 1 })
   it.recordFailure(down())

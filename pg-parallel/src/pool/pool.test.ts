@@ -276,6 +276,10 @@ test('pipelining: single statements share a connection up to the depth, a lease 
   assert(one)
   assert.equal(two, one)
   assert.equal(one.inFlight, 2)
+  const full: Waiter = { kind: 'shared', patience: 1, serve: () => assert.fail(), refuse: () => assert.fail() }
+  pool.acquire(full)
+  assert.equal(pool.stats.waiting, 1)
+  assert.equal(pool.withdraw(full), true)
   let alone = false
   const lone = lease(pool).then((connection) => {
     alone = true
