@@ -94,6 +94,22 @@ export function addExisting(folder) {
   }
 }
 
+/** slonik, from a folder that has it. */
+export function addSlonik(folder) {
+  const { createPool, sql } = createRequire(join(folder, 'package.json'))('slonik')
+  contenders.slonik = (url, max) => {
+    // Its default schema of rows is `any`: none is checked, as with the others.
+    const pool = createPool(url, { maximumPoolSize: max })
+    const run = async (statement) => (await pool).query(statement)
+    return {
+      warm: () => warm(max, () => run(sql.unsafe`SELECT 1`)),
+      select: (id) => run(sql.unsafe`SELECT id, name, value FROM bench WHERE id = ${id}`),
+      update: (id) => run(sql.unsafe`UPDATE bench SET value = value + 1 WHERE id = ${id}`),
+      close: async () => (await pool).end(),
+    }
+  }
+}
+
 /** `pg.Pool` with piscina's threads beside it, from a folder that has piscina: what pg-parallel's own threads are measured against. */
 export function addPiscina(folder) {
   const { Piscina } = createRequire(join(folder, 'package.json'))('piscina')

@@ -19,6 +19,7 @@ export async function load(operations, concurrency, operation) {
   const times = []
   const errors = new Map()
   let next = 0
+  const cpu = process.cpuUsage()
   const began = performance.now()
   await Promise.all(
     Array.from({ length: concurrency }, async () => {
@@ -35,9 +36,12 @@ export async function load(operations, concurrency, operation) {
     }),
   )
   const seconds = (performance.now() - began) / 1000
+  // Of this process, its threads included, for each operation that was done.
+  const used = process.cpuUsage(cpu)
   times.sort((a, b) => a - b)
   return {
     opsPerSecond: times.length / seconds,
+    cpuMicroseconds: (used.user + used.system) / times.length,
     p50: percentile(times, 0.5),
     p95: percentile(times, 0.95),
     p99: percentile(times, 0.99),

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { addExisting, addPiscina, burn, contenders } from './contenders.mjs'
+import { addExisting, addPiscina, addSlonik, burn, contenders } from './contenders.mjs'
 import { load, loadFor, median, sleep } from './measure.mjs'
 
 const root = new URL('../../', import.meta.url)
@@ -23,6 +23,8 @@ const targets = option('--target', 'postgres,pgsqlite').split(',')
 const ROWS = 10_000
 const existing = option('--existing', process.env.EXISTING_PG_PARALLEL)
 if (existing) addExisting(existing)
+const slonik = option('--slonik', undefined)
+if (slonik) addSlonik(resolve(started, slonik))
 const piscina = option('--piscina', undefined)
 if (piscina) addPiscina(resolve(started, piscina))
 
@@ -95,9 +97,9 @@ async function selects(target, name) {
   }
   await server.remove()
   for (const key of Object.keys(rounds)) {
-    const result = { target, scenario: name, ...figures(rounds, key, ['opsPerSecond', 'p50', 'p95', 'p99']) }
+    const result = { target, scenario: name, ...figures(rounds, key, ['opsPerSecond', 'cpuMicroseconds', 'p50', 'p95', 'p99']) }
     results.push(result)
-    row(target, name, key, fixed(result.opsPerSecond), percent(result.ofPool), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
+    row(target, name, key, fixed(result.opsPerSecond), percent(result.ofPool), fixed(result.cpuMicroseconds), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
   }
 }
 
@@ -124,9 +126,9 @@ async function mixed(target) {
   }
   await server.remove()
   for (const key of Object.keys(rounds)) {
-    const result = { target, scenario: 'mixed', ...figures(rounds, key, ['opsPerSecond', 'p50', 'p95', 'p99', 'loopP99']) }
+    const result = { target, scenario: 'mixed', ...figures(rounds, key, ['opsPerSecond', 'cpuMicroseconds', 'p50', 'p95', 'p99', 'loopP99']) }
     results.push(result)
-    row(target, 'mixed', `${key}, event-loop p99 ${fixed(result.loopP99)} ms`, fixed(result.opsPerSecond), percent(result.ofPool), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
+    row(target, 'mixed', `${key}, event-loop p99 ${fixed(result.loopP99)} ms`, fixed(result.opsPerSecond), percent(result.ofPool), fixed(result.cpuMicroseconds), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
   }
 }
 
@@ -219,7 +221,7 @@ async function resilience(target) {
     const sum = (of) => list.reduce((total, result) => total + result[of], 0)
     const result = { target, scenario: 'resilience', contender: key, opsPerSecond: median(list.map((one) => one.opsPerSecond)), p99: median(list.map((one) => one.p99)), errors: sum('errors'), crashes: sum('crashes') }
     results.push(result)
-    row(target, 'resilience', key, fixed(result.opsPerSecond), '', '', '', fixed(result.p99), `${result.errors} (${result.crashes} would have ended the process)`)
+    row(target, 'resilience', key, fixed(result.opsPerSecond), '', '', '', '', fixed(result.p99), `${result.errors} (${result.crashes} would have ended the process)`)
   }
   await server.remove()
 }
@@ -275,7 +277,7 @@ async function memory() {
 try {
   const wanted = (name) => only === undefined || only.includes(name)
   if (wanted('memory')) await memory()
-  row('server', 'scenario', 'contender', 'ops/s', 'of pg.Pool', 'p50 ms', 'p95 ms', 'p99 ms', 'errors')
+  row('server', 'scenario', 'contender', 'ops/s', 'of pg.Pool', 'CPU µs', 'p50 ms', 'p95 ms', 'p99 ms', 'errors')
   for (const target of targets) {
     for (const name of Object.keys(SCENARIOS)) if (wanted(name)) await selects(target, name)
     if (wanted('mixed')) await mixed(target)
