@@ -20,7 +20,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
 
 help:
 	@sed -n 's/^# //p' Makefile | head -8
@@ -74,6 +74,10 @@ test:
 
 test-unit: setup
 	@cd pgsqlite && cargo test --workspace --no-fail-fast
+
+# What statements become on their way to SQLite (tests/translate): shows what differs, ARGS=--accept writes it. A part of test-unit.
+translate:
+	@cd pgsqlite && PGSQLITE_TRANSLATE=$(if $(filter --accept,$(ARGS)),accept,check) cargo test --workspace --lib translations
 
 test-sql: debug
 	@python3 tests/sql/run.py --check

@@ -170,7 +170,7 @@ fn identifier(name: &str) -> Result<String> {
     if name.is_empty() || name.contains('\0') {
         bail!("\"{name}\" is not a name");
     }
-    Ok(format!("\"{}\"", name.replace('"', "\"\"")))
+    Ok(pgsqlite_sql::names::quoted(name))
 }
 
 /// A text in single quotes.

@@ -34,6 +34,8 @@ impl Driver<'_> {
 }
 
 fn main() -> Result<()> {
+    // the SQLite of the server, not another one
+    pgsqlite_sqlite::check().map_err(anyhow::Error::msg)?;
     let job: Job = serde_json::from_reader(std::io::stdin().lock()).context("reading the job")?;
     ensure!(!job.statements.is_empty() && job.clients > 0 && job.slices > 0, "a job without work");
     ensure!(job.rate.is_none_or(|r| r > 0.0), "the rate of an open loop is above zero");

@@ -3,6 +3,9 @@
 //! What messages a session answers with is in `tests/wire/` (compared with PostgreSQL); here is what a single exchange cannot
 //! show: command lines, files, signals, limits, encryption, bad bytes and what they do to other sessions.
 
+// the library that rusqlite has no copy of
+use pgsqlite_sqlite as _;
+
 mod bad_input;
 mod cancel;
 mod command_line;

@@ -4,9 +4,10 @@
 //! is committed: the writer's lock is held, and the log is written back into the file first. Where that cannot be (somebody writes, or
 //! still reads an older snapshot), SQLite writes the copy from a snapshot of its own (VACUUM INTO), which takes several times as long.
 
-use crate::connection::{open_file, Connection};
+use crate::connection::Connection;
 use crate::files::Room;
 use crate::store::sqlite_error;
+use crate::vfs::open::open_file;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::path::Path;

@@ -1,11 +1,11 @@
 //! One database: its file, its catalog, its connections, its writer.
 
+use crate::config::{EngineConfig, Location};
 use crate::connection::{Connection, Idle};
 use crate::files::Room;
 use crate::lease::Leases;
 use crate::memory::MemoryFolder;
 use crate::numbers::next_number;
-use crate::session::{EngineConfig, Location, Session, SessionOptions};
 use crate::store;
 use crate::store::names::CatalogNames;
 use crate::vfs::Anchor;
@@ -16,10 +16,44 @@ use pgsqlite_sql::catalog::{Catalog, Role};
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::{Datum, Oid, PgError, Result, Settings, SqlState};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::time::Instant;
+
+/// What a database knows of those that wait, besides its lock table and the writer's queue.
+#[derive(Default)]
+pub(crate) struct Waits {
+    /// the sessions that wait for a pooled connection
+    pub(crate) pool: Mutex<HashSet<u64>>,
+    /// the sessions that a cycle's error ends, until they have left their wait
+    pub(crate) victims: Mutex<HashSet<u64>>,
+    /// the holder of the writer slot whose client is silent: its session, the number of its silence, and since when that is known
+    pub(crate) silent: Mutex<Option<(u64, u64, tokio::time::Instant)>>,
+    /// the holder of the writer slot that others wait for
+    pub(crate) contested: Mutex<Option<Contested>>,
+}
+
+/// A transaction that has the writer slot while others wait for it.
+pub(crate) struct Contested {
+    pub session: u64,
+    /// when the transaction began, which tells the transactions of a session apart
+    pub began: Option<i64>,
+    /// how long others have waited for it, all in all
+    pub waited: std::time::Duration,
+    /// when a waiter looked last
+    pub seen: tokio::time::Instant,
+}
+
+/// What is known of a database's long log.
+#[derive(Default)]
+pub(crate) struct LongLog {
+    /// the read transaction (session, when it began) that was last said to keep the log from beginning anew
+    pub(crate) reader: Mutex<(u64, u64)>,
+    /// no wait for the readers before; None: there was none
+    pub(crate) next: Mutex<Option<Instant>>,
+}
 
 /// A database, shared by its sessions.
 pub struct Engine {
@@ -33,12 +67,12 @@ pub struct Engine {
     /// how many more connections may be leased; None without a pool
     leases: Option<Arc<Leases>>,
     pub(crate) writer: Writer,
-    pub(crate) plans: crate::session::plans::PlanCache,
-    pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence::State>>,
+    pub(crate) plans: crate::plans::PlanCache,
+    pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence_state::State>>,
     pub(crate) locks: crate::locks::table::LockTable,
-    pub(crate) waits: crate::session::waiting::Waits,
+    pub(crate) waits: Waits,
     pub(crate) channels: crate::notify::Channels,
-    pub(crate) long_log: crate::session::log_limit::LongLog,
+    pub(crate) long_log: LongLog,
     /// The schema cookie the catalog belongs to.
     cookie: Mutex<i64>,
     /// Keeps a read mark while sessions come and go. Before the keeper: it must not be the last to close.
@@ -54,6 +88,8 @@ impl Engine {
     /// Opens or makes the database. Errors: 58P01/58030 for the file system, 55006 when another pgsqlite has it open,
     /// 0A000/XX001 for a file that is not a database or that a newer pgsqlite wrote.
     pub fn open(config: EngineConfig) -> Result<Arc<Engine>> {
+        pgsqlite_sqlite::check()
+            .map_err(|wrong| PgError::internal(format!("SQLite was not compiled as pgsqlite needs it: {wrong}")))?;
         let (path, memory) = match &config.location {
             Location::Memory => {
                 let folder = MemoryFolder::new()?;
@@ -73,7 +109,7 @@ impl Engine {
             .query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))
             .map_err(|e| crate::error::open_error(&path, e))?;
         // where the file's header could not be written SQLite may answer "wal" all the same: another connection reads it
-        let stored: String = crate::connection::open_file(room.path())?
+        let stored: String = crate::vfs::open::open_file(room.path())?
             .query_row("PRAGMA journal_mode", [], |r| r.get(0))
             .map_err(|e| crate::error::open_error(&path, e))?;
         if mode != "wal" || stored != "wal" {
@@ -127,10 +163,6 @@ impl Engine {
             room,
             _memory: memory,
         }))
-    }
-
-    pub fn session(self: &Arc<Self>, options: SessionOptions) -> Result<Session> {
-        Session::new(self.clone(), options)
     }
 
     /// Those who can log in with a password, by name.

@@ -208,3 +208,36 @@ fn not_null_violation(message: &str, catalog: Option<&Catalog>) -> PgError {
     .table(relation.name.clone())
     .column(column)
 }
+
+/// An error of SQLite in our own bookkeeping: disk trouble keeps its class, the rest is our bug.
+pub(crate) fn sqlite_error(error: rusqlite::Error) -> PgError {
+    use rusqlite::ErrorCode as C;
+    // an index whose words only SQLite knows
+    let text = error.to_string();
+    if let Some(rest) = text.strip_prefix("error in index ") {
+        let index = rest.split_once(" after ").or(rest.split_once(": ")).map_or(rest, |(index, _)| index);
+        return PgError::not_supported(format!(
+            "this change of a table that index \"{index}\" of another program is on"
+        ));
+    }
+    let code = match error.sqlite_error_code() {
+        Some(C::DiskFull) => SqlState::DISK_FULL,
+        Some(C::SystemIoFailure | C::CannotOpen) => SqlState::IO_ERROR,
+        Some(C::ReadOnly) => SqlState::READ_ONLY_SQL_TRANSACTION,
+        Some(C::DatabaseCorrupt | C::NotADatabase) => SqlState::DATA_CORRUPTED,
+        Some(C::OutOfMemory) => SqlState::OUT_OF_MEMORY,
+        Some(C::OperationInterrupted) => SqlState::QUERY_CANCELED,
+        Some(C::DatabaseBusy | C::DatabaseLocked) => SqlState::LOCK_NOT_AVAILABLE,
+        _ => return PgError::internal(format!("SQLite: {error}")),
+    };
+    PgError::new(code, text)
+}
+
+/// The error of a statement that SQLite has given up because a function that it calls has changed the `temp` schema.
+pub(crate) fn given_up() -> PgError {
+    PgError::new(
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "CREATE, ALTER or DROP of a temporary table in a function that this statement calls is not supported",
+    )
+    .hint("Create the temporary table before the statement.")
+}

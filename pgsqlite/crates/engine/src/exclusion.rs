@@ -1,6 +1,6 @@
 //! The errors of EXCLUDE constraints. `shown`: the printed keys of the new row, then those of the other one.
 
-use pgsqlite_sql::lower::exclusion::Exclusion;
+use pgsqlite_sql::plan::Exclusion;
 use pgsqlite_types::{PgError, SqlState};
 
 fn error(exclusion: &Exclusion, message: String, schema: &str, table: &str) -> PgError {

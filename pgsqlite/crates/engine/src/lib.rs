@@ -8,31 +8,39 @@
 //! a [`connection::Connection`] (leased from the engine's pool) binds and steps the `sqlite3_stmt` → each row goes to the
 //! caller's [`session::RowSink`] as borrowed [`pgsqlite_types::DatumRef`]s.
 
+mod apart;
 mod bounded;
 mod clock;
+pub mod config;
 pub mod connection;
+mod constraint_modes;
 pub mod copy;
+mod databases;
 pub mod ddl;
+mod diagnose;
 mod discard;
 pub mod engine;
 pub mod error;
 mod exclusion;
 pub mod files;
+mod host;
 mod large_object;
 mod lease;
 mod locks;
 mod memory;
+mod naming;
+pub mod natives;
 mod notify;
 mod numbers;
-mod patience;
 pub mod pg_catalog;
+pub mod plans;
 pub mod regex;
 mod requests;
 pub(crate) mod routine;
-mod scratch;
-mod sequence;
+mod sequence_state;
 pub mod session;
 pub mod settings;
+mod sqlite_statement;
 mod standing;
 pub mod statistics;
 pub mod store;

@@ -4,7 +4,7 @@
 //! everybody's. Each listening session has a [`Mailbox`]; the server empties it whenever the session is outside a transaction.
 //! Nothing is stored in the file: the sessions of one process are all there are.
 
-use crate::session::{CancelHandle, Notification};
+use crate::requests::CancelHandle;
 use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -22,6 +22,14 @@ const CHANNELS: usize = 10_000;
 
 /// What a message takes beside its texts: the allocations and the entry of the queue.
 const OVERHEAD: usize = 96;
+
+/// An asynchronous message of NOTIFY.
+#[derive(Debug, Clone)]
+pub struct Notification {
+    pub pid: i32,
+    pub channel: String,
+    pub payload: String,
+}
 
 /// What waits for one session, and how to wake it.
 pub struct Mailbox {

@@ -21,8 +21,6 @@ use std::time::Instant;
 const STRETCH: usize = 256 << 10;
 /// At about this length SQLite starts again at the log's beginning: its checkpoint comes after 1000 pages.
 const LONG: u64 = 4 << 20;
-/// To so many bytes a longer log is cut when SQLite begins it anew: one that grew beside a long reader, or by a large transaction.
-pub const KEPT: i64 = 16 << 20;
 
 pub struct Wal {
     room: Arc<Room>,

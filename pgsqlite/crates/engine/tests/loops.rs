@@ -28,7 +28,8 @@ const WATCHED: &[&str] = &[
     "sql/src/deparse/modify.rs",
     "sql/src/deparse/query.rs",
     "sql/src/deparse/rule_references.rs",
-    "sql/src/inheritance.rs",
+    "sql/src/analyze/stored_views.rs",
+    "sql/src/catalog/inheritance.rs",
     "sql/src/partition.rs",
     "sqli/src/dialect",
     "types/src/array/literal.rs",
@@ -42,8 +43,10 @@ const WATCHED: &[&str] = &[
     "types/src/numeric/functions.rs",
     "types/src/range",
     "types/src/tsearch",
+    "engine/src/databases.rs",
     "engine/src/ddl",
     "engine/src/large_object/store.rs",
+    "engine/src/naming.rs",
     "engine/src/pg_catalog",
     "engine/src/store",
     "engine/src/text_search",
@@ -122,9 +125,9 @@ fn every_loop_of_the_natives_ticks() {
 fn only_one_place_hands_tasks_over() {
     let mut files = Vec::new();
     sources(&crates().join("engine/src"), &mut files);
-    for file in files.iter().filter(|f| !f.ends_with("session/work.rs")) {
+    for file in files.iter().filter(|f| !f.ends_with("session/work.rs") && !f.ends_with("src/apart.rs")) {
         let text = std::fs::read_to_string(file).expect("a source");
         let calls = text.lines().filter(|l| l.contains("block_in_place(") && !l.trim_start().starts_with("//"));
-        assert_eq!(calls.count(), 0, "{}: use CancelHandle::work or session::apart", file.display());
+        assert_eq!(calls.count(), 0, "{}: use CancelHandle::work or apart::apart", file.display());
     }
 }

@@ -1,5 +1,6 @@
 //! What the server is told by flags, environment and file.
 
+pub use crate::hba::Auth;
 use crate::hba::{Maps, Rules};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,14 +14,6 @@ pub enum Databases {
     Memory,
     /// `name` means DIR/name.db
     Directory(PathBuf),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Auth {
-    Trust,
-    Scram,
-    /// local sockets: the operating system's user; all others: passwords
-    Peer,
 }
 
 #[derive(Debug, Clone)]

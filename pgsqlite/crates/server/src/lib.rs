@@ -24,6 +24,8 @@ mod metrics;
 pub mod os_user;
 mod own_thread;
 mod reload;
+mod serve;
+pub mod shared;
 mod sink;
 pub mod socket;
 mod startup;

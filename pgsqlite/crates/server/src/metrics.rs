@@ -3,7 +3,7 @@
 //! The few lines of HTTP that a scraper needs are written here: a GET without a body, an answer, the end of the connection.
 
 use crate::entrance::Entrance;
-use crate::listen::{pause_after, Shared};
+use crate::shared::{pause_after, Shared};
 use pgsqlite_engine::statistics::activity::State;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::fmt::Write;

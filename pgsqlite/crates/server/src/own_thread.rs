@@ -10,7 +10,7 @@
 
 use crate::client::End;
 use crate::connection::Conversation;
-use crate::listen::Shared;
+use crate::shared::Shared;
 use crate::socket::PATIENCE;
 use pgsqlite_memory::Account;
 use std::sync::Arc;

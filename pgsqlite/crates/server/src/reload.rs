@@ -1,7 +1,7 @@
 //! The rules of who may come in, and the maps of user names, are read again at SIGHUP and when a session calls `pg_reload_conf()`.
 
 use crate::hba::{Maps, Rules};
-use crate::listen::Shared;
+use crate::shared::Shared;
 use pgsqlite_types::Result;
 use std::sync::Arc;
 use tokio::signal::unix::Signal;

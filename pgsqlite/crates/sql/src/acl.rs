@@ -3,43 +3,9 @@
 //! An object without a list (`None`) has PostgreSQL's built-in one, [`default_acl`]. A list is one row of `relacl`, `nspacl` or
 //! `typacl`: each [`AclItem`] prints as `grantee=letters/grantor`.
 
+pub use crate::catalog::acl_item::{privilege, AclItem, PUBLIC_ROLE};
 use crate::catalog::{Catalog, Column, Relation, RelationKind, BOOTSTRAP_ROLE};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
-use serde::{Deserialize, Serialize};
-
-/// The grantee PUBLIC.
-pub const PUBLIC_ROLE: Oid = 0;
-
-/// Privileges as bits, in the order in which PostgreSQL prints their letters.
-pub mod privilege {
-    pub const INSERT: u32 = 1 << 0;
-    pub const SELECT: u32 = 1 << 1;
-    pub const UPDATE: u32 = 1 << 2;
-    pub const DELETE: u32 = 1 << 3;
-    pub const TRUNCATE: u32 = 1 << 4;
-    pub const REFERENCES: u32 = 1 << 5;
-    pub const TRIGGER: u32 = 1 << 6;
-    pub const EXECUTE: u32 = 1 << 7;
-    pub const USAGE: u32 = 1 << 8;
-    pub const CREATE: u32 = 1 << 9;
-    pub const TEMPORARY: u32 = 1 << 10;
-    pub const CONNECT: u32 = 1 << 11;
-    /// letter and SQL word of each, from bit 0
-    pub const NAMES: [(char, &str); 12] = [
-        ('a', "INSERT"),
-        ('r', "SELECT"),
-        ('w', "UPDATE"),
-        ('d', "DELETE"),
-        ('D', "TRUNCATE"),
-        ('x', "REFERENCES"),
-        ('t', "TRIGGER"),
-        ('X', "EXECUTE"),
-        ('U', "USAGE"),
-        ('C', "CREATE"),
-        ('T', "TEMPORARY"),
-        ('c', "CONNECT"),
-    ];
-}
 
 /// What kind of object a list belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,19 +51,6 @@ impl AclObject {
     }
 }
 
-/// One grantee's privileges by one grantor: an `aclitem`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AclItem {
-    /// [`PUBLIC_ROLE`]: everybody
-    pub grantee: Oid,
-    pub grantor: Oid,
-    /// bits of [`privilege`]
-    pub privileges: u32,
-    /// those of them that the grantee may grant on
-    #[serde(default)]
-    pub grant_options: u32,
-}
-
 /// The list of an object that has none of its own.
 pub fn default_acl(object: AclObject, owner: Oid) -> Vec<AclItem> {
     let mut out = Vec::new();
@@ -130,7 +83,7 @@ pub fn builtin_function_acl(catalog: &Catalog, proc: Oid) -> Option<Vec<AclItem>
 pub fn item_text(catalog: &Catalog, item: &AclItem) -> String {
     let role = |oid: Oid| match catalog.role_name(oid) {
         Some(name) if name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') => name.to_string(),
-        Some(name) => format!("\"{}\"", name.replace('"', "\"\"")),
+        Some(name) => crate::names::quoted(name),
         None => oid.to_string(),
     };
     let mut out = if item.grantee == PUBLIC_ROLE { String::new() } else { role(item.grantee) };

@@ -9,6 +9,7 @@
 
 pub mod acl;
 pub mod analyze;
+mod blanks;
 pub mod builtins;
 pub mod catalog;
 pub mod command;
@@ -16,15 +17,16 @@ pub mod deparse;
 pub mod effects;
 pub mod escapes;
 pub mod foreign_key;
-pub mod inheritance;
 pub mod lift;
 pub mod lower;
+pub mod names;
 pub mod operator;
 pub mod parse;
 pub mod partition;
 pub mod plan;
 pub mod plpgsql;
-pub mod routine;
-pub mod rule;
 pub mod typed;
 pub mod volatility;
+pub mod walk;
+
+pub use catalog::{inheritance, routine, rule};

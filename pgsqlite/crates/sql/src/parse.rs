@@ -52,6 +52,25 @@ pub struct RawStatement {
 /// Deeper than this the parse tree is refused with 54001, as PostgreSQL does at its stack limit.
 const STACK: usize = 512 << 20;
 
+/// How a client writes string constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strings {
+    /// standard_conforming_strings: in plain constants backslashes stand for themselves
+    pub standard: bool,
+    /// backslash_quote: `\'` may stand for a quote where backslashes escape
+    pub backslash_quote: bool,
+    /// escape_string_warning
+    pub warns: bool,
+}
+
+impl Strings {
+    /// Whether the text means the same as it does to who reads strings as the standard has it.
+    pub fn are_standard_in(&self, text: &str) -> bool {
+        let plain = self.standard && self.backslash_quote;
+        plain || !text.contains('\\') && (self.standard || !text.contains("U&'") && !text.contains("u&'"))
+    }
+}
+
 /// Runs `f` on a stack that the deepest tree the C parser lets through fits in.
 /// Analysis and lowering recurse over the same tree: they run in here, too.
 pub fn with_stack<R>(f: impl FnOnce() -> R) -> R {
@@ -65,7 +84,7 @@ pub fn parse(text: &str) -> Result<Vec<RawStatement>> {
 }
 
 /// As [`parse`], of a text whose strings are written in another way (`crate::escapes`). `blank`: the same without what is in them.
-pub(crate) fn parse_escaped(text: &str, blank: &str, strings: crate::escapes::Strings) -> Result<Vec<RawStatement>> {
+pub(crate) fn parse_escaped(text: &str, blank: &str, strings: Strings) -> Result<Vec<RawStatement>> {
     with_stack(|| parse_as(text, blank, Some(strings)))
 }
 
@@ -73,7 +92,7 @@ fn parse_inner(text: &str) -> Result<Vec<RawStatement>> {
     parse_as(text, text, None)
 }
 
-fn parse_as(text: &str, blank: &str, strings: Option<crate::escapes::Strings>) -> Result<Vec<RawStatement>> {
+fn parse_as(text: &str, blank: &str, strings: Option<Strings>) -> Result<Vec<RawStatement>> {
     check_nesting(blank)?;
     let input = CString::new(text)
         .map_err(|_| PgError::new(SqlState::SYNTAX_ERROR, "invalid byte sequence for encoding \"UTF8\": 0x00"))?;
@@ -303,7 +322,7 @@ fn check_numbers(text: &str) -> Result<()> {
 /// no later stage can run out of stack. Quoted text and comments do not count.
 fn check_nesting(text: &str) -> Result<()> {
     const MAX: usize = 1500;
-    let blank = crate::escapes::has_rare_quotes(text).then(|| crate::escapes::blank(text));
+    let blank = crate::blanks::has_rare_quotes(text).then(|| crate::blanks::blank(text));
     let bytes = blank.as_deref().unwrap_or(text).as_bytes();
     let (mut depth, mut i) = (0usize, 0usize);
     while i < bytes.len() {
@@ -344,4 +363,15 @@ pub fn first_sub_query(node: &ast::Node) -> Option<i32> {
         pg_query::NodeRef::SubLink(link) => Some(link.location),
         _ => None,
     })
+}
+
+/// The strings of a list of String nodes.
+pub fn strings(nodes: &[ast::Node]) -> Vec<&str> {
+    nodes
+        .iter()
+        .filter_map(|n| match &n.node {
+            Some(NodeEnum::String(s)) => Some(s.sval.as_str()),
+            _ => None,
+        })
+        .collect()
 }

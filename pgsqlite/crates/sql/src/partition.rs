@@ -3,7 +3,7 @@
 //! `pg_get_partkeydef` and `pg_get_expr(relpartbound, …)`.
 
 use crate::catalog::{Catalog, KeyPart, PartitionBound, PartitionKey, PartitionStrategy, RangeDatum, Relation};
-use crate::deparse::{quote_constant, quote_identifier, Names};
+use crate::names::{quote_constant, quote_identifier, Names};
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result};
 

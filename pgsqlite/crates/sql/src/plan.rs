@@ -200,7 +200,7 @@ pub struct Triggered {
     /// `rowid = ?n`
     pub condition: String,
     /// EXCLUDE constraints that a row must satisfy when it is stored
-    pub exclusions: Vec<crate::lower::exclusion::Exclusion>,
+    pub exclusions: Vec<Exclusion>,
     /// INSERT … ON CONFLICT DO UPDATE: what becomes of a row that is there. Its `rows` has the parameters of `apply` and gives at most one
     /// row, as of an UPDATE.
     pub conflict: Option<Box<Triggered>>,
@@ -254,4 +254,24 @@ pub struct Plan {
     pub query: QueryPlan,
     /// depends on the epoch of the catalog only if it names a user's object
     pub uses_catalog: bool,
+}
+
+/// An EXCLUDE constraint, as what checks it needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exclusion {
+    /// its name, which is its index's, too
+    pub name: String,
+    /// The rows that are related to the row with the rowid `?1`: their rowid, the keys of the row, the keys of the other one.
+    pub of_row: String,
+    /// As `of_row`, of any row of the table; at most one.
+    pub any: String,
+    /// the keys as DETAIL names them
+    pub keys: String,
+    pub types: Vec<Oid>,
+    /// keys (positions) that a SQLite index can look up: their operator is equality
+    pub equal: Vec<usize>,
+    /// row-level security hides rows: no key is told
+    pub hidden: bool,
+    /// ON CONFLICT DO NOTHING: a row that is related to another is left out
+    pub skips: bool,
 }

@@ -1,9 +1,9 @@
 //! How often an expression may be computed: which functions its nodes call, and whether their values differ from call to call.
 
-use crate::analyze::walk;
 use crate::builtins::catalog::proc_by_oid;
 use crate::catalog::Catalog;
 use crate::typed::{CastMethod, Expr, ExprKind, SubLinkKind};
+use crate::walk;
 use pgsqlite_types::{oid, Oid};
 
 /// nextval(regclass)

@@ -13,6 +13,7 @@ mod dialect;
 mod errors;
 #[cfg(test)]
 mod fuzz;
+mod interrupts;
 mod listen;
 mod login;
 mod values;

@@ -3,11 +3,12 @@
 use super::create_table::Elements;
 use super::drop::Object;
 use super::sequence::SequenceOptions;
-use super::{sqlite_quote, Ddl, NodeEnum};
+use super::{Ddl, NodeEnum};
 use crate::store::sqlite_error;
 use pgsqlite_sql::analyze;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::Names;
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
@@ -660,7 +661,7 @@ impl Ddl<'_> {
             let declared = self.column_sql(new, &column)?;
             self.sqlite(&format!("ALTER TABLE {} ADD COLUMN {declared}", self.sqlite_table(new)))?;
             if let Some(value) = value {
-                let (table, name) = (self.sqlite_table(new), sqlite_quote(&column.name));
+                let (table, name) = (self.sqlite_table(new), quoted(&column.name));
                 self.run_rows(&format!("UPDATE {table} SET {name} = {value}"))?;
             }
         }
@@ -898,7 +899,7 @@ impl Ddl<'_> {
         let index_relation = Relation { name: name.clone(), kind, ..(**index_relation).clone() };
         self.put_relation(index_relation.clone())?;
         if deferrable {
-            self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&index_relation.sqlite_name)))?;
+            self.sqlite(&format!("DROP INDEX IF EXISTS {}", quoted(&index_relation.sqlite_name)))?;
             self.drop_nulls_index(index_relation.oid)?;
             self.make_sqlite_index(&index_relation, &old)?;
         }
@@ -959,11 +960,9 @@ impl Ddl<'_> {
                 };
                 let pairs: Vec<(Column, Column)> =
                     constraint.columns.iter().zip(columns).map(|(a, b)| pair(a, b)).collect::<Result<_>>()?;
-                let own: Vec<String> = pairs.iter().map(|p| format!("c.{}", sqlite_quote(&p.0.name))).collect();
-                let matches: Vec<String> = pairs
-                    .iter()
-                    .map(|p| format!("p.{} = c.{}", sqlite_quote(&p.1.name), sqlite_quote(&p.0.name)))
-                    .collect();
+                let own: Vec<String> = pairs.iter().map(|p| format!("c.{}", quoted(&p.0.name))).collect();
+                let matches: Vec<String> =
+                    pairs.iter().map(|p| format!("p.{} = c.{}", quoted(&p.1.name), quoted(&p.0.name))).collect();
                 let present: Vec<String> = own.iter().map(|o| format!("{o} IS NOT NULL")).collect();
                 let sql = format!(
                     "SELECT {} FROM {} AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM {} AS p WHERE {}) ORDER BY c.rowid LIMIT 1",
@@ -1043,7 +1042,7 @@ impl Ddl<'_> {
         if column.not_null {
             return Ok(());
         }
-        if self.any_row(old, &format!("{} IS NULL", sqlite_quote(&column.name)))? {
+        if self.any_row(old, &format!("{} IS NULL", quoted(&column.name)))? {
             return Err(self.contains_nulls(old, &column.name));
         }
         let mut new = old.clone();

@@ -4,6 +4,7 @@
 use super::Ddl;
 use crate::store::sqlite_error;
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::names::quoted;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::record::{self, Field};
 use pgsqlite_types::{work, Datum, Oid, PgError, Result};
@@ -105,7 +106,7 @@ impl Ddl<'_> {
     }
 
     fn change_column(&self, relation: &Relation, column: &Column, row: Oid, change: &FieldChange) -> Result<()> {
-        let (table, name) = (super::sqlite_table(relation), super::sqlite_quote(&column.name));
+        let (table, name) = (super::sqlite_table(relation), quoted(&column.name));
         let number = pgsqlite_sql::lower::rowid_name(relation)?;
         let mut read = self
             .conn

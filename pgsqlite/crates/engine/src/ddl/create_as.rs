@@ -9,6 +9,7 @@ use pgsqlite_sql::acl::privilege;
 use pgsqlite_sql::analyze;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Style};
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::typed::Query;
 use pgsqlite_types::work;
@@ -217,7 +218,7 @@ impl Ddl<'_> {
         };
         let new = Relation { kind, ..(*relation).clone() };
         self.put_relation(new.clone())?;
-        self.sqlite(&format!("DELETE FROM main.{}", super::sqlite_quote(&relation.sqlite_name)))?;
+        self.sqlite(&format!("DELETE FROM main.{}", quoted(&relation.sqlite_name)))?;
         if !statement.skip_data {
             let path = std::mem::replace(&mut self.stored_path, true);
             // the query is the owner's
@@ -257,9 +258,7 @@ impl Ddl<'_> {
         for table in tables {
             work::visit();
             match table.on_commit {
-                OnCommit::DeleteRows => {
-                    self.sqlite(&format!("DELETE FROM temp.{}", super::sqlite_quote(&table.sqlite_name)))?
-                }
+                OnCommit::DeleteRows => self.sqlite(&format!("DELETE FROM temp.{}", quoted(&table.sqlite_name)))?,
                 _ => gone.push(Object::Relation(table.oid)),
             }
         }

@@ -1,8 +1,9 @@
 //! ALTER DOMAIN: defaults, NOT NULL, CHECK constraints, checked against the columns that use the domain.
 
-use super::{sqlite_quote, strings, Ddl, NodeEnum};
+use super::{strings, Ddl, NodeEnum};
 use crate::store::sqlite_error;
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
@@ -72,7 +73,7 @@ impl Ddl<'_> {
                         let sql = format!(
                             "SELECT EXISTS (SELECT 1 FROM {} WHERE {} IS NULL)",
                             super::sqlite_table(&relation),
-                            sqlite_quote(&column.name)
+                            quoted(&column.name)
                         );
                         if self.conn.query_row(&sql, [], |r| r.get(0)).map_err(sqlite_error)? {
                             return Err(PgError::new(
@@ -214,7 +215,7 @@ impl Ddl<'_> {
             work::visit();
             let sql = format!(
                 "SELECT EXISTS (SELECT 1 FROM (SELECT {} AS \"value\" FROM {}) WHERE NOT ({condition}))",
-                sqlite_quote(&column.name),
+                quoted(&column.name),
                 super::sqlite_table(&relation)
             );
             if self.conn.query_row(&sql, [], |r| r.get(0)).map_err(|e| self.row_error(e))? {

@@ -1,9 +1,10 @@
 //! DROP, with what depends on the dropped objects; TRUNCATE.
 
-use super::{sqlite_quote, strings, Ddl, NodeEnum};
+use super::{strings, Ddl, NodeEnum};
 use crate::store;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{Names, Reference};
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::routine::{Event, Timing};
 use pgsqlite_types::error::Severity;
@@ -1013,7 +1014,7 @@ impl Ddl<'_> {
     /// One relation: from SQLite, the store and the catalog, with a table's indexes.
     fn remove_relation(&mut self, oid: Oid) -> Result<()> {
         let relation = self.required(oid)?.clone();
-        let name = sqlite_quote(&relation.sqlite_name);
+        let name = quoted(&relation.sqlite_name);
         let database = if relation.temporary { "temp" } else { "main" };
         match &relation.kind {
             RelationKind::Table | RelationKind::MaterializedView { .. } => {
@@ -1142,7 +1143,7 @@ impl Ddl<'_> {
                 .unwrap_or(0);
             let relation = self.required(left.remove(next))?.clone();
             let database = if relation.temporary { "temp" } else { "main" };
-            self.sqlite(&format!("DELETE FROM {database}.{}", sqlite_quote(&relation.sqlite_name)))?;
+            self.sqlite(&format!("DELETE FROM {database}.{}", quoted(&relation.sqlite_name)))?;
             self.forget_rows(relation.oid)?;
         }
         if statement.restart_seqs {

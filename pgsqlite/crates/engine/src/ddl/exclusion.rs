@@ -8,8 +8,8 @@ use crate::store::sqlite_error;
 use pgsqlite_sql::analyze;
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
-use pgsqlite_sql::lower::exclusion::Exclusion;
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_sql::plan::Exclusion;
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 

@@ -640,7 +640,7 @@ impl Ddl<'_> {
 
     /// `f(integer,text)` as messages name a function.
     pub(super) fn signature_of(&self, function: &Function) -> String {
-        super::super::routine::shown(&self.catalog, self.environment.search_path, function)
+        crate::naming::function_shown(&self.catalog, self.environment.search_path, function)
     }
 
     // --- look-up -------------------------------------------------------------------------------------------------------

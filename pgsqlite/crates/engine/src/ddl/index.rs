@@ -2,12 +2,13 @@
 
 use super::create_table::{CopiedConstraint, KeySpec};
 use super::storage::Parameters;
-use super::{naming, sqlite_quote, strings, Ddl};
+use super::{naming, strings, Ddl};
 use crate::store::sqlite_error;
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{definitions, Style};
 use pgsqlite_sql::lower::nulls_index;
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::typed::{CastForm, ExprKind};
 use pgsqlite_types::work;
@@ -499,11 +500,11 @@ impl Ddl<'_> {
                     let collation = |of| super::sqlite::storage_collation(&self.catalog, column.type_oid, of);
                     let (own, of_key) = (collation(column.collation), collation(key.collation));
                     match own == of_key {
-                        true => sqlite_quote(&column.name),
+                        true => quoted(&column.name),
                         false => format!(
                             "{} COLLATE {}",
-                            sqlite_quote(&column.name),
-                            sqlite_quote(of_key.as_deref().unwrap_or("BINARY"))
+                            quoted(&column.name),
+                            quoted(of_key.as_deref().unwrap_or("BINARY"))
                         ),
                     }
                 }
@@ -515,7 +516,7 @@ impl Ddl<'_> {
                     // (SQLite takes a text alone for the name of a column)
                     let lowered = if lowered.starts_with('\'') { format!("CAST({lowered} AS TEXT)") } else { lowered };
                     match super::sqlite::storage_collation(&self.catalog, ty, key.collation) {
-                        Some(collation) => format!("({lowered}) COLLATE {}", sqlite_quote(&collation)),
+                        Some(collation) => format!("({lowered}) COLLATE {}", quoted(&collation)),
                         None => format!("({lowered})"),
                     }
                 }
@@ -538,8 +539,8 @@ impl Ddl<'_> {
         let mut sql = format!(
             "CREATE {}INDEX {schema}{} ON {} ({})",
             if index.unique && !index.deferrable { "UNIQUE " } else { "" },
-            sqlite_quote(&index_relation.sqlite_name),
-            sqlite_quote(&table.sqlite_name),
+            quoted(&index_relation.sqlite_name),
+            quoted(&table.sqlite_name),
             keys.join(", ")
         );
         if let (Some(predicate), None) = (&index.predicate, &exclusion) {
@@ -554,8 +555,8 @@ impl Ddl<'_> {
             }
             sql.push_str(&format!(
                 "; CREATE UNIQUE INDEX {schema}{} ON {} ({}) WHERE {condition}",
-                sqlite_quote(&nulls_index(index_relation.oid)),
-                sqlite_quote(&table.sqlite_name),
+                quoted(&nulls_index(index_relation.oid)),
+                quoted(&table.sqlite_name),
                 presence.join(", "),
             ));
         }
@@ -684,7 +685,7 @@ impl Ddl<'_> {
             KeyPart::Column(attnum) => {
                 let missing = || PgError::internal("an index on a column that is not there");
                 let column = table.column_by_attnum(*attnum).ok_or_else(missing)?;
-                (sqlite_quote(&column.name), column.type_oid)
+                (quoted(&column.name), column.type_oid)
             }
             KeyPart::Expression(text) => {
                 let ty =
@@ -693,7 +694,7 @@ impl Ddl<'_> {
             }
         };
         let collation = super::sqlite::storage_collation(&self.catalog, ty, key.collation);
-        Ok((value, collation.map_or(String::new(), |c| format!(" COLLATE {}", sqlite_quote(&c))), ty))
+        Ok((value, collation.map_or(String::new(), |c| format!(" COLLATE {}", quoted(&c))), ty))
     }
 
     /// Makes the SQLite indexes anew whose expressions call functions that users have made: a body has changed.
@@ -719,7 +720,7 @@ impl Ddl<'_> {
             }
             if calls {
                 let schema = if table.temporary { "temp" } else { "main" };
-                self.sqlite(&format!("DROP INDEX IF EXISTS {schema}.{}", sqlite_quote(&relation.sqlite_name)))?;
+                self.sqlite(&format!("DROP INDEX IF EXISTS {schema}.{}", quoted(&relation.sqlite_name)))?;
                 self.drop_nulls_index(relation.oid)?;
                 self.make_sqlite_index(relation, table)?;
             }
@@ -729,7 +730,7 @@ impl Ddl<'_> {
 
     /// Drops what [`Ddl::make_sqlite_index`] made beside an index whose NULLs are not distinct.
     pub(super) fn drop_nulls_index(&self, index: Oid) -> Result<()> {
-        self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&nulls_index(index))))
+        self.sqlite(&format!("DROP INDEX IF EXISTS {}", quoted(&nulls_index(index))))
     }
 }
 

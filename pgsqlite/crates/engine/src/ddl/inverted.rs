@@ -4,11 +4,12 @@
 //! without either, so that the terms are never behind. (It can change other columns.) A number may have terms of a row that is no more (SQLite replaces rows
 //! without telling triggers): that makes a candidate too many, which the condition refuses.
 
-use super::{sqlite_quote, Ddl};
+use super::Ddl;
 use crate::store::sqlite_error;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::lower::inverted::{kind_of, side_table, SIDE_TABLE};
 use pgsqlite_sql::lower::{rowid_name, support};
+use pgsqlite_sql::names::quoted;
 use pgsqlite_types::{Oid, PgError, Result};
 
 impl Ddl<'_> {
@@ -48,7 +49,7 @@ impl Ddl<'_> {
             KeyPart::Column(attnum) => {
                 let missing = || PgError::internal("an index on a column that is not there");
                 let column = table.column_by_attnum(*attnum).ok_or_else(missing)?;
-                let name = sqlite_quote(&column.name);
+                let name = quoted(&column.name);
                 let changed = format!(" WHEN old.{name} IS NOT new.{name}");
                 (name.clone(), column.type_oid, vec![name], changed)
             }
@@ -56,15 +57,15 @@ impl Ddl<'_> {
                 let expr =
                     self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?;
                 let columns = pgsqlite_sql::deparse::relation_columns(&expr, table);
-                let names = columns.iter().filter_map(|a| table.column_by_attnum(*a)).map(|c| sqlite_quote(&c.name));
+                let names = columns.iter().filter_map(|a| table.column_by_attnum(*a)).map(|c| quoted(&c.name));
                 let lowered = format!("({})", self.lower_index_part(text, Some(table), None)?);
                 (lowered, expr.ty, names.collect(), String::new())
             }
         };
         let kind = kind_of(&self.catalog, ty).ok_or_else(|| PgError::internal("an inverted index of such a type"))?;
         self.drop_terms(index_relation.oid)?;
-        let side = sqlite_quote(&side_table(index_relation.oid));
-        let name = sqlite_quote(&table.sqlite_name);
+        let side = quoted(&side_table(index_relation.oid));
+        let name = quoted(&table.sqlite_name);
         let number = rowid_name(table)?;
         let terms = |rows: &str| {
             format!(
@@ -76,7 +77,7 @@ impl Ddl<'_> {
         };
         let added = terms(&format!(" WHERE {number} = new.{number}"));
         let removed = format!("DELETE FROM {side} WHERE number = old.{number}");
-        let trigger = |event: &str| sqlite_quote(&format!("{}_{event}", side_table(index_relation.oid)));
+        let trigger = |event: &str| quoted(&format!("{}_{event}", side_table(index_relation.oid)));
         let script = format!(
             "CREATE TABLE main.{side} (term TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (term, number)) WITHOUT ROWID;
              CREATE INDEX main.{} ON {side} (number);
@@ -86,7 +87,7 @@ impl Ddl<'_> {
              CREATE TRIGGER main.{} AFTER UPDATE ON {name} WHEN old.{number} <> new.{number}
              BEGIN UPDATE OR IGNORE {side} SET number = new.{number} WHERE number = old.{number}; END;
              CREATE TRIGGER main.{} AFTER DELETE ON {name} BEGIN {removed}; END;",
-            sqlite_quote(&format!("{}_number", side_table(index_relation.oid))),
+            quoted(&format!("{}_number", side_table(index_relation.oid))),
             terms(""),
             trigger("insert"),
             trigger("update"),
@@ -101,8 +102,8 @@ impl Ddl<'_> {
     pub(super) fn drop_terms(&self, index: Oid) -> Result<()> {
         let side = side_table(index);
         let triggers = ["insert", "update", "move", "delete"]
-            .map(|event| format!("DROP TRIGGER IF EXISTS main.{};", sqlite_quote(&format!("{side}_{event}"))));
-        let script = format!("{} DROP TABLE IF EXISTS main.{}", triggers.concat(), sqlite_quote(&side));
+            .map(|event| format!("DROP TRIGGER IF EXISTS main.{};", quoted(&format!("{side}_{event}"))));
+        let script = format!("{} DROP TABLE IF EXISTS main.{}", triggers.concat(), quoted(&side));
         self.conn.execute_batch(&script).map_err(sqlite_error)
     }
 }

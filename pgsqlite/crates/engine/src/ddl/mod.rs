@@ -13,6 +13,7 @@ mod absent;
 mod aggregate;
 mod alter_table;
 mod alter_tree;
+mod chosen_names;
 mod collation;
 mod column_keeping;
 mod composite;
@@ -32,7 +33,6 @@ mod index;
 mod inherit;
 mod inverted;
 mod named_schemas;
-pub mod naming;
 mod operator;
 mod options;
 mod partition;
@@ -53,13 +53,15 @@ mod trigger;
 mod types;
 mod view;
 
+pub use crate::databases::{DatabaseAdmin, Founder};
+use crate::naming;
 use crate::settings::rights::Claimant;
 use crate::store::{self, names::CatalogNames, sqlite_error};
-use naming::sqlite_quote;
 use pgsqlite_sql::analyze::{self, Environment};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Style};
-use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_sql::names::quoted;
+use pgsqlite_sql::parse::{ast, strings, NodeEnum, RawStatement};
 use pgsqlite_sql::typed::Expr;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::work;
@@ -85,56 +87,9 @@ pub fn kind_word(kind: &RelationKind) -> &'static str {
     drop::kind_word(kind)
 }
 
-/// Makes and removes databases: the server's part of CREATE DATABASE and DROP DATABASE.
-pub trait DatabaseAdmin: Send + Sync {
-    /// Makes an empty database, or a copy of `template`. Errors: 42P04 if it exists, 3D000 if the template does not.
-    fn create(&self, name: &str, template: Option<&str>, founder: &Founder) -> Result<()>;
-    /// `force`: sessions that use it are ended. Errors: 3D000 if it does not exist, 55006 if it is in use.
-    fn drop(&self, name: &str, force: bool) -> Result<()>;
-    /// Errors: 42P04, 3D000, 55006 as above.
-    fn rename(&self, name: &str, new_name: &str) -> Result<()>;
-    /// The names of all databases, sorted.
-    fn list(&self) -> Vec<String>;
-    /// Runs a statement about a database in a session of its own there, as its first superuser; it is committed at once. Errors: 3D000, those
-    /// of the statement, 55P03 where the database's writer does not become free.
-    fn configure(&self, name: &str, statement: &str) -> Result<()>;
-    /// What the file of one of them says. Errors: 3D000, what SQLite says of it.
-    fn look(&self, name: &str) -> Result<crate::store::other::Other>;
-    /// What the file of one of them has recorded of a transaction. Errors: as of `look`.
-    fn recorded(&self, name: &str, transaction: u64) -> Result<crate::store::transactions::Recorded>;
-}
-
 /// Fires the triggers of a table that come before or after its TRUNCATE.
 /// The notices of the statement up to there are told first.
 pub type FireTruncate<'a> = dyn Fn(Vec<PgError>, &Arc<Relation>, pgsqlite_sql::routine::Timing) -> Result<()> + 'a;
-
-/// What a new database takes over from the one in which CREATE DATABASE ran: PostgreSQL's roles are a cluster's, here each
-/// file has its own.
-pub struct Founder {
-    pub roles: Vec<Role>,
-    pub owner: Oid,
-}
-
-impl Founder {
-    /// Stores the roles and the owner in a new database file. That is not synced: whoever gives the file its name does it.
-    pub fn found(&self, file: &std::path::Path) -> Result<()> {
-        let conn = Connection::open(file).map_err(|e| crate::error::open_error(file, e))?;
-        conn.execute_batch("PRAGMA synchronous = OFF; BEGIN IMMEDIATE").map_err(sqlite_error)?;
-        let mut catalog = store::load(&conn)?;
-        for role in &self.roles {
-            work::visit();
-            catalog.roles.insert(role.oid, Arc::new(role.clone()));
-        }
-        store::init(&conn, &catalog)?;
-        for role in self.roles.iter().filter(|r| r.oid >= store::base::FOUNDER_ROLE || r.oid == BOOTSTRAP_ROLE) {
-            work::visit();
-            store::write::put_role(&conn, role)?;
-        }
-        let properties = DatabaseProperties { owner: self.owner, ..catalog.properties.clone() };
-        store::write::put_properties(&conn, &properties)?;
-        conn.execute_batch("COMMIT").map_err(sqlite_error)
-    }
-}
 
 /// What DDL needs of the session besides the analyzer's environment.
 #[derive(Default)]
@@ -594,7 +549,7 @@ impl Ddl<'_> {
         let values = self.session.parameters.1.iter().take(statement.parameter_count());
         for (i, value) in values.enumerate() {
             work::visit();
-            let value = crate::connection::to_sqlite(value);
+            let value = crate::sqlite_statement::to_sqlite(value);
             statement.raw_bind_parameter(i + 1, value).map_err(|e| self.row_error(e))?;
         }
         statement.raw_execute().map_err(|e| self.row_error(e))
@@ -666,6 +621,13 @@ impl Ddl<'_> {
         self.analyze_stored(|e| analyze::analyze_expression(e, &stored, relation, target)).map_err(|e| {
             PgError::not_supported(format!("storing this expression, whose text is not read again ({})", e.message()))
                 .at(expr.location)
+        })?;
+        #[cfg(test)]
+        self.analyze_stored(|e| {
+            let lowered = |expr: &Expr| pgsqlite_sql::lower::lower_expression(e, expr, relation);
+            let read = analyze::analyze_expression(e, &stored, relation, target).and_then(|read| lowered(&read));
+            stored_texts::compare(place, &stored, lowered(&expr), read);
+            Ok(())
         })?;
         Ok((expr, stored))
     }
@@ -892,19 +854,10 @@ fn check_number_of_columns(count: usize) -> Result<()> {
 /// A relation's table as SQLite names it, with its database.
 fn sqlite_table(relation: &Relation) -> String {
     let database = if relation.temporary { "temp" } else { "main" };
-    format!("{database}.{}", sqlite_quote(&relation.sqlite_name))
+    format!("{database}.{}", quoted(&relation.sqlite_name))
 }
 
-/// The strings of a list of String nodes.
-pub(crate) fn strings(nodes: &[ast::Node]) -> Vec<&str> {
-    nodes
-        .iter()
-        .filter_map(|n| match &n.node {
-            Some(NodeEnum::String(s)) => Some(s.sval.as_str()),
-            _ => None,
-        })
-        .collect()
-}
-
+#[cfg(test)]
+pub(crate) mod stored_texts;
 #[cfg(test)]
 pub(crate) mod tests;

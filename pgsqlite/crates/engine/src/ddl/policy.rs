@@ -66,7 +66,16 @@ impl Ddl<'_> {
         let names = CatalogNames { catalog: &catalog, search_path: self.environment.search_path };
         let environment = Environment { catalog: &catalog, names: &names, user: BOOTSTRAP_ROLE, ..self.environment };
         let expr = analyze::analyze_policy(&environment, node, table)?;
-        deparse::policy(Names::stored(&self.catalog), Style::Full, &expr, table).map(Some)
+        let stored = deparse::policy(Names::stored(&self.catalog), Style::Full, &expr, table)?;
+        #[cfg(test)]
+        self.analyze_stored_over(&catalog, |e| {
+            let lowered =
+                |expr: &pgsqlite_sql::typed::Expr| pgsqlite_sql::lower::lower_expression(e, expr, Some(table));
+            let read = analyze::analyze_policy_text(e, &stored, table).and_then(|read| lowered(&read));
+            super::stored_texts::compare("policy", &stored, lowered(&expr), read);
+            Ok(())
+        })?;
+        Ok(Some(stored))
     }
 
     pub(super) fn create_policy(&mut self, s: &ast::CreatePolicyStmt) -> Result<String> {

@@ -1,8 +1,9 @@
 //! Making a table anew with another declaration, in the same transaction: what SQLite's ALTER TABLE cannot do by itself.
 
-use super::{naming, sqlite_quote, Ddl};
+use super::{naming, Ddl};
 use crate::store::sqlite_error;
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::names::quoted;
 use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::collections::HashMap;
@@ -20,7 +21,7 @@ impl Ddl<'_> {
         }
         let (database, schema_table) =
             if new.temporary { ("temp", "sqlite_temp_schema") } else { ("main", "sqlite_schema") };
-        let name = sqlite_quote(&old.sqlite_name);
+        let name = quoted(&old.sqlite_name);
         let aside = format!("__pgsqlite_old_{}", old.oid);
         let read = |sql: String| -> Result<Vec<(String, String, String)>> {
             let mut statement = self.conn.prepare(&sql).map_err(sqlite_error)?;
@@ -37,37 +38,37 @@ impl Ddl<'_> {
         ))?;
         for (_, index, _) in &explicit {
             work::visit();
-            self.sqlite(&format!("DROP INDEX {database}.{}", sqlite_quote(index)))?;
+            self.sqlite(&format!("DROP INDEX {database}.{}", quoted(index)))?;
         }
         for (_, trigger, _) in &triggers {
             work::visit();
-            self.sqlite(&format!("DROP TRIGGER {database}.{}", sqlite_quote(trigger)))?;
+            self.sqlite(&format!("DROP TRIGGER {database}.{}", quoted(trigger)))?;
         }
         let others = read(format!(
             "SELECT type, name, sql FROM {database}.{schema_table} WHERE tbl_name <> ?1 AND sql IS NOT NULL"
         ))?;
-        self.sqlite(&format!("ALTER TABLE {database}.{name} RENAME TO {}", sqlite_quote(&aside)))?;
+        self.sqlite(&format!("ALTER TABLE {database}.{name} RENAME TO {}", quoted(&aside)))?;
         let made = self.table_sql(new, &new.sqlite_name)?;
         self.sqlite(&made)?;
-        let mut columns: Vec<String> = new.live_columns().map(|c| sqlite_quote(&c.name)).collect();
-        let mut sources: Vec<String> = new
-            .live_columns()
-            .map(|c| {
-                values.get(&c.attnum).cloned().unwrap_or_else(|| {
-                    old.column_by_attnum(c.attnum).map_or("NULL".to_string(), |o| sqlite_quote(&o.name))
+        let mut columns: Vec<String> = new.live_columns().map(|c| quoted(&c.name)).collect();
+        let mut sources: Vec<String> =
+            new.live_columns()
+                .map(|c| {
+                    values.get(&c.attnum).cloned().unwrap_or_else(|| {
+                        old.column_by_attnum(c.attnum).map_or("NULL".to_string(), |o| quoted(&o.name))
+                    })
                 })
-            })
-            .collect();
+                .collect();
         if columns.is_empty() {
-            columns.push(sqlite_quote(pgsqlite_sql::lower::NO_COLUMN));
+            columns.push(quoted(pgsqlite_sql::lower::NO_COLUMN));
             sources.push("NULL".into());
         }
         let copy = format!(
             "INSERT INTO {database}.{} ({}) SELECT {} FROM {database}.{} ORDER BY rowid",
-            sqlite_quote(&new.sqlite_name),
+            quoted(&new.sqlite_name),
             columns.join(", "),
             sources.join(", "),
-            sqlite_quote(&aside)
+            quoted(&aside)
         );
         // A foreign key to the table itself needs its key's index while rows are copied.
         let to_itself = new.constraints.iter().any(
@@ -96,7 +97,7 @@ impl Ddl<'_> {
         });
         self.sqlite("PRAGMA writable_schema = RESET")?;
         restored.map_err(sqlite_error)?;
-        self.sqlite(&format!("DROP TABLE {database}.{}", sqlite_quote(&aside)))?;
+        self.sqlite(&format!("DROP TABLE {database}.{}", quoted(&aside)))?;
         let of_sqlite = |r: &Relation| matches!(&r.kind, RelationKind::Index(i) if i.of_sqlite);
         let ours: Vec<&str> = indexes.iter().map(|i| i.sqlite_name.as_str()).collect();
         if !to_itself {
@@ -181,7 +182,7 @@ impl Ddl<'_> {
                 new.rowid_column = None;
                 rebuild = true;
             } else {
-                self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&index.sqlite_name)))?;
+                self.sqlite(&format!("DROP INDEX IF EXISTS {}", quoted(&index.sqlite_name)))?;
                 self.drop_nulls_index(index.oid)?;
             }
             self.catalog.remove_relation(gone.index);
@@ -237,7 +238,7 @@ impl Ddl<'_> {
         }
         for (oid, sqlite_name) in indexes {
             work::visit();
-            self.sqlite(&format!("DROP INDEX IF EXISTS {}", sqlite_quote(&sqlite_name)))?;
+            self.sqlite(&format!("DROP INDEX IF EXISTS {}", quoted(&sqlite_name)))?;
             self.drop_nulls_index(oid)?;
             self.drop_terms(oid)?;
             self.catalog.remove_relation(oid);
@@ -274,9 +275,9 @@ impl Ddl<'_> {
             // SQLite's tables have at least one
             return self.rebuild(&old, &new, &HashMap::new());
         }
-        let name = sqlite_quote(&old.sqlite_name);
+        let name = quoted(&old.sqlite_name);
         let database = if old.temporary { "temp" } else { "main" };
-        self.sqlite(&format!("ALTER TABLE {database}.{name} DROP COLUMN {}", sqlite_quote(&column.name)))?;
+        self.sqlite(&format!("ALTER TABLE {database}.{name} DROP COLUMN {}", quoted(&column.name)))?;
         let _ = naming::MAX_NAME;
         Ok(())
     }

@@ -6,11 +6,12 @@ use super::schema::{
     CLASS_COLLATION, CLASS_CONSTRAINT, CLASS_DATABASE, CLASS_EXTENSION, CLASS_RELATION, CLASS_ROLE, CLASS_SCHEMA,
     CLASS_TYPE, PLPGSQL,
 };
-use super::{sqlite_quote, strings, Ddl, NodeEnum};
+use super::{strings, Ddl, NodeEnum};
 use crate::store::{self, names::CatalogNames};
 use pgsqlite_sql::analyze::{self, Environment};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Style};
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::work;
@@ -358,9 +359,9 @@ impl Ddl<'_> {
             let database = if relation.temporary { "temp" } else { "main" };
             self.sqlite(&format!(
                 "ALTER TABLE {database}.{} RENAME COLUMN {} TO {}",
-                sqlite_quote(&relation.sqlite_name),
-                sqlite_quote(name),
-                sqlite_quote(new_name)
+                quoted(&relation.sqlite_name),
+                quoted(name),
+                quoted(new_name)
             ))?;
         } else if !matches!(relation.kind, RelationKind::View { .. }) {
             return Err(PgError::not_supported("renaming a column of this kind of relation"));
@@ -451,11 +452,7 @@ impl Ddl<'_> {
     fn move_sqlite_table(&mut self, old: &Relation, new: &mut Relation) -> Result<()> {
         let wanted = self.choose_sqlite_name(new.schema, &new.name);
         let database = if old.temporary { "temp" } else { "main" };
-        self.sqlite(&format!(
-            "ALTER TABLE {database}.{} RENAME TO {}",
-            sqlite_quote(&old.sqlite_name),
-            sqlite_quote(&wanted)
-        ))?;
+        self.sqlite(&format!("ALTER TABLE {database}.{} RENAME TO {}", quoted(&old.sqlite_name), quoted(&wanted)))?;
         // SQLite names the index of a PRIMARY KEY after its table.
         let automatic = format!("sqlite_autoindex_{}_", old.sqlite_name);
         let indexes: Vec<Relation> = self

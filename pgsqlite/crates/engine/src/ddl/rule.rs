@@ -2,11 +2,12 @@
 //! of its condition and commands; an ON SELECT rule makes its relation a view.
 
 use super::drop::{kind_word, Object};
-use super::{sqlite_quote, Ddl, NodeEnum};
+use super::{Ddl, NodeEnum};
 use crate::store::names::CatalogNames;
 use pgsqlite_sql::analyze::{self, Environment, RuleTree};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, definitions, Names, Style};
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::routine::Event;
 use pgsqlite_sql::rule::Rule;
@@ -56,7 +57,9 @@ impl Ddl<'_> {
         let names = Names::stored(&self.catalog);
         let condition = deparse::modify::rule_condition(names, Style::Full, &tree)?;
         let actions = deparse::modify::rule_commands(names, Style::Full, &tree)?;
-        let actions = actions.into_iter().map(|text| text.trim().to_string()).collect();
+        let actions: Vec<String> = actions.into_iter().map(|text| text.trim().to_string()).collect();
+        #[cfg(test)]
+        self.compare_rule(&catalog, &relation, event, &condition, &actions);
         let mut rules = relation.rules.clone();
         let old = rules.iter().position(|r| r.name == s.rulename);
         if old.is_some() && !s.replace {
@@ -201,7 +204,7 @@ impl Ddl<'_> {
         }
         self.check_may_become_view(relation)?;
         let database = if relation.temporary { "temp" } else { "main" };
-        self.sqlite(&format!("DROP TABLE {database}.{}", sqlite_quote(&relation.sqlite_name)))?;
+        self.sqlite(&format!("DROP TABLE {database}.{}", quoted(&relation.sqlite_name)))?;
         let columns = relation.columns.iter().map(|c| Column { not_null: false, ..c.clone() }).collect();
         self.put_relation(Relation {
             kind: RelationKind::View { definition, options: vec![] },
@@ -235,7 +238,7 @@ impl Ddl<'_> {
             )
         };
         let database = if relation.temporary { "temp" } else { "main" };
-        let table = sqlite_quote(&relation.sqlite_name);
+        let table = quoted(&relation.sqlite_name);
         let sql = format!("SELECT EXISTS (SELECT 1 FROM {database}.{table})");
         let filled: bool = self.conn.query_row(&sql, [], |r| r.get(0)).map_err(crate::store::sqlite_error)?;
         if filled {
@@ -270,6 +273,38 @@ impl Ddl<'_> {
             return Err(PgError::not_supported("making a view of a table with constraints or defaults"));
         }
         Ok(())
+    }
+
+    /// Notes a rule whose stored texts are not what was written.
+    #[cfg(test)]
+    fn compare_rule(
+        &self,
+        catalog: &Catalog,
+        relation: &Relation,
+        event: Event,
+        condition: &Option<String>,
+        actions: &[String],
+    ) {
+        let names = CatalogNames { catalog, search_path: deparse::names::STORED_PATH };
+        let environment = Environment { catalog, names: &names, ..self.environment };
+        let rule = Rule {
+            oid: 0,
+            name: String::new(),
+            event,
+            instead: false,
+            enabled: b'O',
+            condition: condition.clone(),
+            actions: actions.to_vec(),
+        };
+        // (a rule's commands are no statements that could be lowered: printed again, they are the same)
+        let printed = definitions::rule_tree(&environment, catalog, relation.oid, &rule).and_then(|tree| {
+            let names = Names::stored(&self.catalog);
+            let commands = deparse::modify::rule_commands(names, Style::Full, &tree)?;
+            let commands: Vec<String> = commands.into_iter().map(|text| text.trim().to_string()).collect();
+            Ok((deparse::modify::rule_condition(names, Style::Full, &tree)?, commands))
+        });
+        let written = Ok((condition.clone(), actions.to_vec()));
+        super::stored_texts::compare("rule", &actions.join("; "), written, printed);
     }
 
     /// The rules of a relation, analyzed over another state of the catalog ([`definitions::unexpanded`]).

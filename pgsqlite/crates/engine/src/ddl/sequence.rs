@@ -2,6 +2,7 @@
 
 use super::options::{boolean, def_elems, integer, names, type_name};
 use super::Ddl;
+use crate::store::sequence_relation::sequence_relation;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::work;
@@ -147,63 +148,6 @@ impl SequenceOptions {
             row_numbers: old.and_then(|o| o.row_numbers),
         })
     }
-}
-
-/// The sequence of an INTEGER PRIMARY KEY (table, attnum), without OID, name and owner.
-pub(crate) fn row_numbers(numbers: RowNumbers, key: (Oid, i16)) -> Relation {
-    let sequence = Sequence {
-        type_oid: oid::INT8,
-        start: 1,
-        increment: 1,
-        min: 1,
-        max: i64::MAX,
-        cache: 1,
-        cycle: false,
-        owned_by: Some(key),
-        identity: true,
-        row_numbers: Some(numbers),
-    };
-    sequence_relation(sequence)
-}
-
-/// A sequence that is not stored yet, without OID, name and owner.
-fn sequence_relation(sequence: Sequence) -> Relation {
-    Relation {
-        oid: 0,
-        schema: PUBLIC,
-        name: String::new(),
-        kind: RelationKind::Sequence(sequence),
-        sqlite_name: String::new(),
-        owner: BOOTSTRAP_ROLE,
-        row_type: 0,
-        array_type: 0,
-        temporary: false,
-        unlogged: false,
-        columns: sequence_columns(),
-        constraints: Vec::new(),
-        rowid_column: None,
-        without_rowid: false,
-        origin: Origin::Pgsqlite,
-        acl: None,
-        tuples: None,
-        on_commit: Default::default(),
-        security: Default::default(),
-        inheritance: Default::default(),
-        storage: Default::default(),
-        triggers: Vec::new(),
-        statistics: Vec::new(),
-        rules: Vec::new(),
-        array_name: None,
-    }
-}
-
-/// The columns every sequence shows.
-fn sequence_columns() -> Vec<Column> {
-    [("last_value", oid::INT8), ("log_cnt", oid::INT8), ("is_called", oid::BOOL)]
-        .into_iter()
-        .zip(1i16..)
-        .map(|((name, ty), attnum)| Column { not_null: true, ..Column::new(attnum, name, ty, -1) })
-        .collect()
 }
 
 impl Ddl<'_> {

@@ -2,9 +2,10 @@
 //!
 //! Declared types are chosen so that their affinity never changes a value in storage form, and readable where that allows it.
 
-use super::{naming::sqlite_quote, Ddl};
+use super::Ddl;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::lower::NO_COLUMN;
+use pgsqlite_sql::names::quoted;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result};
@@ -69,7 +70,7 @@ pub(crate) fn declared_type(catalog: &Catalog, column: &Column) -> String {
         },
     };
     if let Some(collation) = storage_collation(catalog, column.type_oid, column.collation) {
-        declared.push_str(&format!(" COLLATE {}", sqlite_quote(&collation)));
+        declared.push_str(&format!(" COLLATE {}", quoted(&collation)));
     }
     declared
 }
@@ -93,12 +94,12 @@ impl Ddl<'_> {
             items.push(self.column_sql(relation, column)?);
         }
         if items.is_empty() {
-            items.push(sqlite_quote(NO_COLUMN));
+            items.push(quoted(NO_COLUMN));
         }
         let names = |attnums: &[i16], table: &Relation| -> Result<String> {
             let names: Vec<String> = attnums
                 .iter()
-                .map(|&a| table.column_by_attnum(a).map(|c| sqlite_quote(&c.name)))
+                .map(|&a| table.column_by_attnum(a).map(|c| quoted(&c.name)))
                 .collect::<Option<_>>()
                 .ok_or_else(|| PgError::internal("a constraint on a column that is not there"))?;
             Ok(names.join(", "))
@@ -113,11 +114,7 @@ impl Ddl<'_> {
                     };
                     let word =
                         if c.columns.len() == 1 && c.columns.iter().all(integer) { "UNIQUE" } else { "PRIMARY KEY" };
-                    items.push(format!(
-                        "CONSTRAINT {} {word} ({})",
-                        sqlite_quote(&c.name),
-                        names(&c.columns, relation)?
-                    ));
+                    items.push(format!("CONSTRAINT {} {word} ({})", quoted(&c.name), names(&c.columns, relation)?));
                 }
                 ConstraintKind::ForeignKey { references, columns, on_update, on_delete, .. } if !c.managed => {
                     let parent = if *references == relation.oid {
@@ -129,9 +126,9 @@ impl Ddl<'_> {
                     };
                     let mut item = format!(
                         "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({})",
-                        sqlite_quote(&c.name),
+                        quoted(&c.name),
                         names(&c.columns, relation)?,
-                        sqlite_quote(&parent.sqlite_name),
+                        quoted(&parent.sqlite_name),
                         names(columns, parent)?
                     );
                     if let Some(word) = action(*on_update) {
@@ -151,7 +148,7 @@ impl Ddl<'_> {
             }
         }
         let temporary = if relation.temporary { "TEMP " } else { "" };
-        Ok(format!("CREATE {temporary}TABLE {} (\n  {}\n)", sqlite_quote(sqlite_name), items.join(",\n  ")))
+        Ok(format!("CREATE {temporary}TABLE {} (\n  {}\n)", quoted(sqlite_name), items.join(",\n  ")))
     }
 
     /// The primary key is in the table's own declaration (not an index made by ALTER TABLE).
@@ -162,10 +159,9 @@ impl Ddl<'_> {
     }
 
     pub(super) fn column_sql(&self, relation: &Relation, column: &Column) -> Result<String> {
-        let name = sqlite_quote(&column.name);
+        let name = quoted(&column.name);
         if relation.rowid_column == Some(column.attnum) {
-            let key =
-                relation.primary_key().map(|k| format!(" CONSTRAINT {}", sqlite_quote(&k.name))).unwrap_or_default();
+            let key = relation.primary_key().map(|k| format!(" CONSTRAINT {}", quoted(&k.name))).unwrap_or_default();
             return Ok(format!("{name} INTEGER{key} PRIMARY KEY"));
         }
         let mut sql = format!("{name} {}", declared_type(&self.catalog, column));

@@ -1,9 +1,10 @@
 //! What pg_class remembers of a table's size: `reltuples`, counted by VACUUM, ANALYZE, REINDEX and CREATE INDEX, forgotten by
 //! TRUNCATE. Clients estimate by it.
 
-use super::{sqlite_quote, Ddl};
+use super::Ddl;
 use crate::store::sqlite_error;
 use pgsqlite_sql::catalog::Relation;
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
@@ -96,7 +97,7 @@ impl Ddl<'_> {
 
     fn rows_of(&self, table: &Relation, predicate: Option<String>) -> Result<i64> {
         let database = if table.temporary { "temp" } else { "main" };
-        let mut sql = format!("SELECT count(*) FROM {database}.{}", sqlite_quote(&table.sqlite_name));
+        let mut sql = format!("SELECT count(*) FROM {database}.{}", quoted(&table.sqlite_name));
         if let Some(predicate) = predicate {
             sql += &format!(" WHERE {}", self.lower_stored(&predicate, Some(table), Some((oid::BOOL, -1)))?);
         }

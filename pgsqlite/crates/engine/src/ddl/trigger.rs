@@ -286,7 +286,7 @@ impl Ddl<'_> {
         let Some(function) = found else {
             let mut own = pgsqlite_sql::builtins::catalog::procs_named(name).filter(|p| p.ret == oid::TRIGGER);
             if let (Some(p), true) = (own.next(), matches!(schema, "" | "pg_catalog")) {
-                if crate::routine::builtin_triggers::is_implemented(p.oid) {
+                if pgsqlite_sql::builtins::trigger_functions::is_trigger_function(p.oid) {
                     return Ok(p.oid);
                 }
                 return Err(PgError::not_supported(format!("the built-in trigger function {name}")));

@@ -3,6 +3,7 @@
 use super::composite::written;
 use super::{strings, Ddl};
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::array::Array;
 use pgsqlite_types::work;
@@ -168,8 +169,8 @@ impl Ddl<'_> {
                 r.live_columns()
                     .filter(|c| self.catalog.base_type(c.type_oid) == user_type.oid)
                     .map(|c| {
-                        let name = super::sqlite_quote(&c.name);
-                        format!("UPDATE {} SET {name} = ?2 WHERE {name} = ?1", super::sqlite_quote(&r.sqlite_name))
+                        let name = quoted(&c.name);
+                        format!("UPDATE {} SET {name} = ?2 WHERE {name} = ?1", quoted(&r.sqlite_name))
                     })
                     .collect::<Vec<_>>()
             })
@@ -259,7 +260,7 @@ impl Ddl<'_> {
             };
             for column in relation.live_columns().filter(within) {
                 work::visit();
-                let (table, name) = (super::sqlite_table(relation), super::sqlite_quote(&column.name));
+                let (table, name) = (super::sqlite_table(relation), quoted(&column.name));
                 let values: Vec<String> = self
                     .conn
                     .prepare(&format!(

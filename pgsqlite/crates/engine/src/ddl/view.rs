@@ -27,6 +27,24 @@ impl Ddl<'_> {
         analyze::analyze_query_to_print(&Environment { user: BOOTSTRAP_ROLE, ..environment }, select)
     }
 
+    /// Notes a view whose stored text is not the query that was written.
+    #[cfg(test)]
+    fn compare_view(&self, select: &ast::SelectStmt, definition: &str) {
+        let catalog = deparse::definitions::unexpanded(&self.catalog);
+        let search_path = self.environment.search_path;
+        let names = CatalogNames { catalog: &catalog, search_path };
+        let environment =
+            Environment { catalog: &catalog, search_path, names: &names, user: BOOTSTRAP_ROLE, ..self.environment };
+        let lowered = |query: Query| {
+            let statement = analyze::Statement::Query(query);
+            let plan = pgsqlite_sql::lower::lower(&environment, &statement, vec![])?;
+            Ok(plan.query.steps.into_iter().map(|step| step.sql).collect::<Vec<_>>())
+        };
+        let written = analyze::analyze_query(&environment, select).and_then(lowered);
+        let read = self.stored_view_in(&self.catalog, definition, false).and_then(lowered);
+        super::stored_texts::compare("view", definition, written, read);
+    }
+
     /// A stored view's query.
     fn stored_view(&self, definition: &str) -> Result<Query> {
         self.stored_view_in(&self.catalog, definition, false)
@@ -126,6 +144,8 @@ impl Ddl<'_> {
             self.check_updatable(select, self.environment.search_path)?;
         }
         let definition = deparse::query(Names::stored(&self.catalog), Style::Full, &query)?;
+        #[cfg(test)]
+        self.compare_view(select, &definition);
         let kind = RelationKind::View { definition, options };
         let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };
         self.check_creation(schema, &name.relname)?;

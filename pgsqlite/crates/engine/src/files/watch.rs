@@ -143,9 +143,10 @@ impl Room {
             .fatal()
     }
 
-    /// After SQLite has opened the database once more: all connections of an engine have one file. Errors: 58P01.
-    pub(crate) fn check_open(&self, connection: &crate::connection::Connection) -> Result<()> {
-        match connection.has_moved() {
+    /// After SQLite has opened the database once more: all connections of an engine have one file. `has_moved`: SQLite finds another
+    /// file under its name. Errors: 58P01.
+    pub(crate) fn check_open(&self, has_moved: bool) -> Result<()> {
+        match has_moved {
             false => self.check_path(),
             true => Err(self.error(Fate::FileReplaced)),
         }

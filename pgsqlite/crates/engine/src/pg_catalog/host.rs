@@ -1,7 +1,7 @@
 //! What the program that serves the database was started with: the rules of who may come in, and the maps of user names.
 
 use super::{int, strings, text, Rows};
-use crate::session::Host;
+use crate::host::Host;
 use pgsqlite_types::work;
 use pgsqlite_types::{Datum, Result};
 

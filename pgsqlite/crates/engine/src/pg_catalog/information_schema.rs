@@ -158,7 +158,7 @@ pub(super) fn data_type(catalog: &Catalog, ty: Oid) -> String {
         Some(TypeEntry::ArrayOf(_)) => "ARRAY".into(),
         Some(TypeEntry::Builtin(_)) => {
             let path = [PG_CATALOG, catalog.public_schema()];
-            crate::udf::bare_type_name(&Names::new(catalog, &path), catalog, ty)
+            super::functions::bare_type_name(&Names::new(catalog, &path), catalog, ty)
         }
         _ => "USER-DEFINED".into(),
     }
@@ -279,7 +279,7 @@ fn columns(rows: &mut Rows, state: &SessionState) {
             described(&mut row, catalog, base, modifier);
             identity(&mut row, state, base, ["udt_catalog", "udt_schema", "udt_name"]);
             let own =
-                if c.collation != 0 { c.collation } else { crate::ddl::naming::default_collation(catalog, c.type_oid) };
+                if c.collation != 0 { c.collation } else { crate::naming::default_collation(catalog, c.type_oid) };
             collated(&mut row, state, own);
             if let Some((d, _)) = domain {
                 row.extend([

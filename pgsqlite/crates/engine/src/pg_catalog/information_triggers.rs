@@ -43,7 +43,10 @@ pub(super) fn triggers(rows: &mut Rows, state: &SessionState) {
                     ("event_manipulation", text(event.word())),
                     ("action_order", int(1 + relation.triggers.iter().filter(alike).count() as i64)),
                     ("action_condition", condition.map_or(Datum::Null, Datum::from)),
-                    ("action_statement", text(with_environment(state, |e| crate::udf::routines::trigger_action(e, t)))),
+                    (
+                        "action_statement",
+                        text(with_environment(state, |e| super::functions::routines::trigger_action(e, t))),
+                    ),
                     ("action_orientation", text(if t.row { "ROW" } else { "STATEMENT" })),
                     (
                         "action_timing",

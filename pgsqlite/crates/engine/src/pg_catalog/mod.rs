@@ -6,6 +6,7 @@
 mod builtin;
 pub(crate) mod cluster;
 mod depends;
+pub(crate) mod functions;
 mod host;
 mod information_schema;
 mod information_triggers;
@@ -25,9 +26,9 @@ pub(crate) use locks::blocking_pids;
 pub(crate) use relations::{composite_class, composite_type, is_whole_index, ruled, view_rule};
 pub(crate) use zones::{abbreviations, zones};
 
-use crate::session::Host;
+use crate::host::Host;
 use crate::udf::session_cell::{SessionCell, SessionState};
-use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
+use pgsqlite_sql::builtins::catalog::SystemRelation;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, Oid, Result};
@@ -316,19 +317,6 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         name if EMPTY.contains(&name) => Empty,
         _ => return None,
     })
-}
-
-/// Whether a system relation can be read. The others are refused by the analyzer with 0A000.
-pub fn provided(relation: Oid) -> bool {
-    static PROVIDED: OnceLock<std::collections::HashSet<Oid>> = OnceLock::new();
-    PROVIDED
-        .get_or_init(|| system_relations().iter().filter(|r| maker(r).is_some()).map(|r| r.oid).collect())
-        .contains(&relation)
-}
-
-/// The PostgreSQL SQL behind a system view; None for those whose rows are made here.
-pub fn view_definition(_relation: Oid) -> Option<&'static str> {
-    None
 }
 
 /// What rows were made from: nothing but this program, a snapshot, a snapshot and what the session sees of it.

@@ -1,7 +1,7 @@
 //! pg_class, pg_attribute and what belongs to relations: defaults, indexes, constraints, sequences, comments.
 
 use super::{character, int, numbers, strings, text, Rows};
-use crate::ddl::naming::default_collation;
+use crate::naming::default_collation;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::routine::Event;
 use pgsqlite_types::work;
@@ -330,7 +330,7 @@ pub(super) fn attributes(rows: &mut Rows, catalog: &Catalog) {
         let RelationKind::Index(index) = &relation.kind else { continue };
         let Some(table) = catalog.relation(index.table) else { continue };
         let mut attnum = 0i16;
-        let names = crate::ddl::naming::index_column_names(table, index);
+        let names = crate::naming::index_column_names(table, index);
         for key in &index.columns {
             work::visit();
             attnum += 1;

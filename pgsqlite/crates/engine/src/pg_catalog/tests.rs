@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::ddl::tests::Db;
+use pgsqlite_sql::builtins::catalog::system_relations;
 
 fn db(sql: &str) -> (Db, Arc<SessionCell>) {
     let mut db = Db::new();
     db.ok(sql);
-    let cell = Arc::new(SessionCell::default());
+    let cell = crate::natives::new_cell();
     cell.update(|s| s.catalog = db.catalog.clone());
     crate::vtab::register(&db.conn, &cell).expect("registers");
     (db, cell)
@@ -61,7 +62,7 @@ fn information_schema_lists_keys() {
 #[test]
 fn every_provided_relation_can_be_read() {
     let (db, cell) = db("CREATE TABLE t (id serial PRIMARY KEY, d int DEFAULT 1); CREATE VIEW v AS SELECT id FROM t");
-    for relation in system_relations().iter().filter(|r| provided(r.oid)) {
+    for relation in system_relations().iter().filter(|r| crate::store::base::is_provided(r)) {
         let table = table(relation, &cell, &db.conn).unwrap();
         for row in &table.rows {
             assert_eq!(row.len(), relation.columns.len(), "{}", relation.name);
@@ -71,5 +72,12 @@ fn every_provided_relation_can_be_read() {
         }
         let name = format!("{}.{}", relation.schema, relation.name);
         db.conn.prepare(&format!("SELECT * FROM \"{name}\"")).unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
+
+#[test]
+fn a_relation_is_withheld_if_nothing_makes_its_rows() {
+    for relation in system_relations() {
+        assert_eq!(maker(relation).is_some(), crate::store::base::is_provided(relation), "{}", relation.name);
     }
 }

@@ -1,7 +1,7 @@
 //! pg_type, pg_enum, pg_range.
 
 use super::{character, int, text, Rows};
-use crate::ddl::naming::default_collation;
+use crate::naming::default_collation;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_types::work;
 use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid};

@@ -4,18 +4,10 @@
 use super::Host;
 use crate::text_search::dictionary::Configuration;
 use crate::text_search::document::{lexemes, vector};
+use pgsqlite_sql::builtins::trigger_functions::{SUPPRESS_REDUNDANT_UPDATES, TSVECTOR_UPDATE, TSVECTOR_UPDATE_COLUMN};
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_sql::routine::{Event, Timing, Trigger};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
-
-const SUPPRESS_REDUNDANT_UPDATES: Oid = 1291;
-const TSVECTOR_UPDATE: Oid = 3752;
-const TSVECTOR_UPDATE_COLUMN: Oid = 3753;
-
-/// Whether the function is one of these.
-pub(crate) fn is_implemented(function: Oid) -> bool {
-    matches!(function, SUPPRESS_REDUNDANT_UPDATES | TSVECTOR_UPDATE | TSVECTOR_UPDATE_COLUMN)
-}
 
 /// A row that a trigger fires for: as it was, as it is to be, and the attnums that UPDATE sets.
 pub(super) struct Row<'r> {

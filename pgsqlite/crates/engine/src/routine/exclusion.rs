@@ -2,10 +2,11 @@
 
 use super::trigger::all_rows;
 use super::Host;
+use crate::diagnose::printed;
 use crate::exclusion::violation;
-use crate::session::diagnose::printed;
 use pgsqlite_sql::catalog::Relation;
-use pgsqlite_sql::lower::exclusion::{take_back, Exclusion};
+use pgsqlite_sql::lower::exclusion::take_back;
+use pgsqlite_sql::plan::Exclusion;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, PgError, Result};
 

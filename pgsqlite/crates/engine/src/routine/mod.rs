@@ -23,17 +23,16 @@ mod foreign_key;
 pub(crate) mod plpgsql;
 mod queried;
 pub(crate) mod rewritten;
+pub(crate) mod scratch;
 mod spread;
 mod sql;
 pub(crate) mod statement;
 pub(crate) mod trigger;
 pub(crate) mod utility;
 
-pub(crate) use queried::queried;
-
-use crate::connection::RawStatement;
+use crate::sqlite_statement::RawStatement;
 use crate::standing::Standing;
-use crate::udf::session_cell::SessionCell;
+use crate::udf::session_cell::{Routines, SessionCell};
 use crate::udf::shim::{Call, Scalar};
 use crate::written::Written;
 use libsqlite3_sys as ffi;
@@ -116,7 +115,7 @@ pub struct Runtime {
     /// the same as it was at each savepoint
     waited: RefCell<Vec<VecDeque<Rc<after::Pending>>>>,
     /// what SET CONSTRAINTS has said
-    pub(crate) modes: RefCell<crate::session::constraints::Modes>,
+    pub(crate) modes: RefCell<crate::constraint_modes::Modes>,
     /// statements of foreign keys: by constraint, table and kind
     keys: RefCell<HashMap<(Oid, Oid, char), Rc<statement::Planned>>>,
     /// rows that the connection has written of the tables that are watched
@@ -191,6 +190,38 @@ impl Stamp {
             && self.user == state.user_oid
             && self.path == state.search_path
             && self.settings == state.plan_key
+    }
+}
+
+/// The functions of the user on a connection.
+pub(crate) trait HasRoutines {
+    fn routines(&self) -> &Runtime;
+}
+
+impl HasRoutines for SessionCell {
+    fn routines(&self) -> &Runtime {
+        match self.routines.as_any().downcast_ref() {
+            Some(runtime) => runtime,
+            None => unreachable!("a connection's cell is made with a runtime of this module"),
+        }
+    }
+}
+
+impl Routines for Runtime {
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+    fn trigger_depth(&self) -> usize {
+        self.trigger_depth.get()
+    }
+    fn assign(&self, c: &Call, value: Datum, from: Oid, to: Oid) -> Result<Datum> {
+        convert::assign(Host { cell: c.session, db: c.connection() }, value, from, to, -1)
+    }
+    fn queried(&self, c: &Call, text: &str) -> Result<(Vec<Oid>, Vec<Vec<Datum>>)> {
+        queried::queried(Host { cell: c.session, db: c.connection() }, text)
+    }
+    fn check_may_write(&self, command: &str) -> Result<()> {
+        statement::check_may_write(self, command)
     }
 }
 
@@ -349,7 +380,7 @@ pub(crate) struct Host<'a> {
 
 impl<'a> Host<'a> {
     pub fn routines(&self) -> &'a Runtime {
-        &self.cell.routines
+        self.cell.routines()
     }
 
     /// The last error of SQLite, or the one that a native raised.
@@ -364,7 +395,7 @@ impl<'a> Host<'a> {
         };
         // SAFETY: a live connection.
         if code == ffi::SQLITE_ABORT_ROLLBACK && unsafe { ffi::sqlite3_get_autocommit(self.db) } == 0 {
-            return crate::scratch::given_up();
+            return crate::error::given_up();
         }
         let state = self.cell.state();
         crate::error::from_sqlite(code, &message, Some(&state.catalog))
@@ -743,19 +774,6 @@ pub(crate) fn record_of(fields: &[(String, Oid, i32)], values: &[Datum], anonymo
     }
     let list: Vec<record::Field> = fields.iter().zip(values).map(|((_, ty, _), v)| (*ty, v.clone())).collect();
     Datum::Text(record::to_storage(&list))
-}
-
-/// `name(argument types)` as CONTEXT shows a function.
-pub(crate) fn shown(catalog: &Catalog, path: &[Oid], f: &Function) -> String {
-    let names = pgsqlite_sql::deparse::Names::new(catalog, path);
-    let args: Vec<String> = f.inputs().map(|a| names.type_name(a.type_oid, -1)).collect();
-    let name = pgsqlite_sql::deparse::quote_identifier(&f.name);
-    let qualified = if path.contains(&f.schema) {
-        name
-    } else {
-        format!("{}.{name}", pgsqlite_sql::deparse::quote_identifier(catalog.schema_name(f.schema)))
-    };
-    format!("{qualified}({})", args.join(","))
 }
 
 /// An error in a text of a body: its location counts in that text. `shift`: bytes that were put in front of it for analysis.

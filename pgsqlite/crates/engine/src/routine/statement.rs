@@ -1,7 +1,7 @@
 //! A statement of a function's body: analyzed once, with the function's variables as parameters, and run many times.
 
 use super::{Access, Host, Stamp};
-use crate::connection::{RawStatement, Step};
+use crate::sqlite_statement::{RawStatement, Step};
 use crate::udf::rows::Current;
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::analyze::variables::Variables;
@@ -207,7 +207,7 @@ impl Planned {
             return Ok(Done { rows });
         }
         if self.writes() {
-            check_may_write(host, self.command())?;
+            check_may_write(host.routines(), self.command())?;
         }
         // what the statement around remembers of its rows is not ours
         let remembered = host.cell.rows.set_aside();
@@ -366,7 +366,7 @@ pub(crate) fn told_more(
     error: PgError,
     adapt: impl Fn(String) -> String,
 ) -> PgError {
-    use crate::session::diagnose::{may_tell_more, proposed_of, violation};
+    use crate::diagnose::{may_tell_more, proposed_of, violation};
     if !may_tell_more(&error) {
         return error;
     }
@@ -417,12 +417,12 @@ pub(super) fn printed_value(host: Host, ty: Oid, value: &Datum) -> Result<String
         (state.settings.clone(), state.names.clone())
     };
     let context = Context { settings: &settings, names: &*names };
-    crate::session::diagnose::shown(&host.catalog(), &context, ty, value)
+    crate::diagnose::shown(&host.catalog(), &context, ty, value)
 }
 
 struct Reader<'h>(Host<'h>);
 
-impl crate::session::diagnose::RowReader for Reader<'_> {
+impl crate::diagnose::RowReader for Reader<'_> {
     fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<Vec<Datum>>>> {
         let mut statement = self.0.prepare(sql)?;
         // SAFETY: the parameters outlive the statement.
@@ -443,8 +443,7 @@ impl crate::session::diagnose::RowReader for Reader<'_> {
 }
 
 /// 0A000 in a function that is not volatile, 25006 in a read-only transaction.
-pub(crate) fn check_may_write(host: Host, command: &str) -> Result<()> {
-    let runtime = host.routines();
+pub(crate) fn check_may_write(runtime: &super::Runtime, command: &str) -> Result<()> {
     if runtime.steady.get() {
         return Err(PgError::new(
             SqlState::FEATURE_NOT_SUPPORTED,
@@ -502,8 +501,8 @@ pub(crate) fn step_once(host: Host, statement: &mut RawStatement) -> Result<Step
 
 /// Rows into a table of the statement's own.
 pub(crate) fn materialize(host: Host, table: &str, columns: usize, rows: Vec<Vec<Datum>>) -> Result<()> {
-    crate::scratch::empty_table(host, table, columns)?;
-    let mut insert = host.prepare(&crate::scratch::insert(table, columns))?;
+    super::scratch::empty_table(host, table, columns)?;
+    let mut insert = host.prepare(&super::scratch::insert(table, columns))?;
     for row in rows {
         // SAFETY: the row lives until the statement is reset.
         unsafe { bind(host, &mut insert, &row)? };

@@ -10,7 +10,7 @@ use super::foreign_key::{self, Key};
 use super::plpgsql::{Shape, Value};
 use super::statement::{bind, check_may_write, step_once, told_more, Planned};
 use super::{compiled, Host, Runnable, STACK};
-use crate::connection::{RawStatement, Step};
+use crate::sqlite_statement::{RawStatement, Step};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
 use pgsqlite_sql::catalog::{Relation, RelationKind};
 use pgsqlite_sql::plan::{ByRows, Triggered};
@@ -78,7 +78,7 @@ pub(crate) fn run(
     parameters: &[Datum],
     rows: &mut dyn FnMut(Vec<Datum>) -> Result<bool>,
 ) -> Result<u64> {
-    check_may_write(host, t.event.word())?;
+    check_may_write(host.routines(), t.event.word())?;
     let remembered = host.cell.rows.set_aside();
     let result = after::at_level(host, || run_inside(host, t, parameters));
     host.cell.rows.put_back(remembered);
@@ -232,7 +232,7 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
 pub(crate) fn run_step(host: Host, step: &ByRows, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
     match step {
         ByRows::Modify(t) => {
-            check_may_write(host, t.event.word())?;
+            check_may_write(host.routines(), t.event.word())?;
             run_inside(host, t, parameters)
         }
         ByRows::Statements { table, events, before } => {
@@ -313,7 +313,7 @@ fn instead_rows(
 
 /// Begins a COPY FROM to a relation whose triggers it fires. What is to be done after its last row waits with the connection.
 pub(crate) fn begin_copy(host: Host, t: &Triggered) -> Result<()> {
-    check_may_write(host, "COPY FROM")?;
+    check_may_write(host.routines(), "COPY FROM")?;
     let fired = firing(host, t, &target(host, t)?)?;
     let ((), level) = after::inside(host, Level::default(), || fired.before_statement())?;
     host.routines().copying.replace(level);
@@ -371,7 +371,7 @@ pub(crate) fn fire_truncate(host: Host, relation: &Arc<Relation>, timing: Timing
     if triggers.is_empty() {
         return Ok(());
     }
-    check_may_write(host, "TRUNCATE")?;
+    check_may_write(host.routines(), "TRUNCATE")?;
     let before = host.catalog().epoch;
     let shape = host.routines().shape(host, relation);
     let (relation, keys) = (relation.clone(), vec![]);
@@ -810,7 +810,7 @@ impl<'h> Firing<'h> {
         Ok(())
     }
 
-    /// Runs with the tables of REFERENCING in sight: tables of the statement's own ([`crate::scratch`]).
+    /// Runs with the tables of REFERENCING in sight: tables of the statement's own ([`super::scratch`]).
     fn with_transition_tables(
         &self,
         trigger: &Trigger,
@@ -829,7 +829,7 @@ impl<'h> Firing<'h> {
         let before = host.catalog();
         let mut with = (*before).clone();
         let mut made = Vec::new();
-        crate::scratch::attach(host)?;
+        super::scratch::attach(host)?;
         for (is_new, name) in [(false, &trigger.old_table), (true, &trigger.new_table)] {
             let Some(name) = name else { continue };
             let depth = host.routines().depth.get();
@@ -874,7 +874,7 @@ impl<'h> Firing<'h> {
                 .iter()
                 .map(|c| {
                     let ty = crate::ddl::sqlite::declared_type(&before, c);
-                    format!("\"{}\" {ty}", c.name.replace('"', "\"\""))
+                    format!("{} {ty}", pgsqlite_sql::names::quoted(&c.name))
                 })
                 .collect();
             host.exec(&format!("CREATE TABLE IF NOT EXISTS {quoted} ({}); DELETE FROM {quoted}", declared.join(", ")))?;

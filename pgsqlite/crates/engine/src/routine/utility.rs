@@ -108,7 +108,7 @@ fn set(host: Host, s: &ast::VariableSetStmt) -> Result<()> {
 }
 
 fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
-    check_may_write(host, &pgsqlite_sql::command::name(node))?;
+    check_may_write(host.routines(), &pgsqlite_sql::command::name(node))?;
     if matches!(node, NodeEnum::CreatedbStmt(_) | NodeEnum::DropdbStmt(_)) {
         return Err(PgError::new(
             SqlState::ACTIVE_SQL_TRANSACTION,

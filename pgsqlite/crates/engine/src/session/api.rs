@@ -1,87 +1,13 @@
 //! The shapes that pass between the protocol (crate `server`) and the engine.
 
+use crate::host::HostHandle;
+use crate::plans::OutputColumn;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{DatumRef, Oid, PgError, Result};
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Where a database lives.
-#[derive(Debug, Clone)]
-pub enum Location {
-    File(PathBuf),
-    /// A private in-memory database, gone with the engine.
-    Memory,
-}
-
-/// The server's other databases, for CREATE DATABASE and pg_database.
-#[derive(Clone)]
-pub struct DatabasesHandle(pub Arc<dyn crate::ddl::DatabaseAdmin>);
-
-impl std::fmt::Debug for DatabasesHandle {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str("DatabasesHandle")
-    }
-}
-
-/// How to open a database.
-#[derive(Debug, Clone)]
-pub struct EngineConfig {
-    pub location: Location,
-    /// The database's name (the file's stem). Where `databases` is None, a client may also connect to it as `main`.
-    pub database: String,
-    /// false: every session keeps one SQLite connection of its own.
-    pub pooling: bool,
-    /// Most SQLite connections leased at once, whether for a statement or for a transaction.
-    pub pool_size: usize,
-    /// How long a statement waits for a connection before 53300.
-    pub pool_timeout: Duration,
-    /// A session whose client is silent in a transaction that has the writer slot ends after this time, if others wait for the slot.
-    /// None: never.
-    pub idle_writer_timeout: Option<Duration>,
-    /// A session of a role that is no superuser ends after others have waited for so long for its transaction that has the writer slot.
-    /// None: never.
-    pub writer_timeout: Option<Duration>,
-    /// A transaction that reads while the log grows to so many bytes ends ([`super::log_limit`]). None: none does.
-    pub log_limit: Option<u64>,
-    /// None: the server serves this one file, databases cannot be made.
-    pub databases: Option<DatabasesHandle>,
-    /// How many of the pool's connections are kept for superusers.
-    pub reserved_connections: usize,
-    /// The folder in which COPY may read and write files; None: nowhere.
-    pub server_files: Option<std::path::PathBuf>,
-    /// A superuser that a new file has beside `postgres`.
-    pub founder: Option<String>,
-    /// where refused statements are logged; None: nowhere
-    pub refused: Option<Arc<crate::statistics::refused::RefusedLog>>,
-    /// shared by all databases of a server
-    pub statistics: Arc<crate::statistics::Statistics>,
-}
-
-impl EngineConfig {
-    /// A database by itself, with a pool of a hundred connections.
-    pub fn new(location: Location, database: &str) -> EngineConfig {
-        EngineConfig {
-            location,
-            database: database.into(),
-            pooling: true,
-            pool_size: 100,
-            pool_timeout: Duration::from_secs(30),
-            idle_writer_timeout: None,
-            writer_timeout: None,
-            log_limit: None,
-            databases: None,
-            founder: None,
-            reserved_connections: 0,
-            server_files: None,
-            refused: None,
-            statistics: Default::default(),
-        }
-    }
-}
 
 /// A prepared statement's text, to be looked at after an error: positions in errors count in it.
-pub struct StatementSource(pub(crate) Arc<super::plans::Prepared>);
+pub struct StatementSource(pub(crate) Arc<crate::plans::Prepared>);
 
 impl StatementSource {
     /// The text with blanks for what stood before the statement, so that locations fit.
@@ -112,64 +38,6 @@ pub struct SessionOptions {
     pub server_settings: Arc<[(&'static str, String)]>,
     /// Who answers `pg_reload_conf()` and shows the rules of who may come in.
     pub host: HostHandle,
-}
-
-/// The program that serves the database, as far as SQL may ask it.
-pub trait Host: Send + Sync {
-    /// Begins to read the configuration again. Returns at once.
-    fn reload(&self);
-    /// What the file with the rules of who may come in has now. Errors: 58P01 where it cannot be read.
-    fn hba_file_rules(&self) -> Result<Vec<HbaFileRule>>;
-    /// What the file with the maps of user names has now. Errors: 58P01 where it cannot be read.
-    fn ident_file_mappings(&self) -> Result<Vec<IdentFileMapping>>;
-}
-
-/// A row of pg_hba_file_rules.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
-pub struct HbaFileRule {
-    /// None: the rule stands for a flag.
-    pub line: Option<i64>,
-    pub kind: Option<&'static str>,
-    pub databases: Option<Vec<String>>,
-    pub users: Option<Vec<String>>,
-    pub address: Option<String>,
-    pub netmask: Option<String>,
-    pub method: Option<&'static str>,
-    pub options: Option<Vec<String>>,
-    pub error: Option<String>,
-}
-
-/// A row of pg_ident_file_mappings.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
-pub struct IdentFileMapping {
-    pub line: i64,
-    pub map: Option<String>,
-    pub system_user: Option<String>,
-    pub role: Option<String>,
-    pub error: Option<String>,
-}
-
-/// The program that serves the database; in a Rust program that uses the engine as a library there may be none.
-#[derive(Clone, Default)]
-pub struct HostHandle(pub Option<Arc<dyn Host>>);
-
-impl std::fmt::Debug for HostHandle {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("HostHandle").field(&self.0.is_some()).finish()
-    }
-}
-
-/// One column of a result: what RowDescription says.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OutputColumn {
-    pub name: String,
-    pub type_oid: Oid,
-    pub type_len: i16,
-    pub typmod: i32,
-    /// The table and attribute number the column comes from; 0 if it is an expression.
-    pub table_oid: Oid,
-    pub attnum: i16,
-    pub codec: pgsqlite_types::codec::TypeCodec,
 }
 
 /// What ParameterDescription and RowDescription say of a prepared statement.
@@ -263,12 +131,4 @@ pub enum TransactionStatus {
     Idle,
     InTransaction,
     Failed,
-}
-
-/// An asynchronous message of NOTIFY.
-#[derive(Debug, Clone)]
-pub struct Notification {
-    pub pid: i32,
-    pub channel: String,
-    pub payload: String,
 }

@@ -3,10 +3,10 @@
 //! How long a query takes is not known before. Each is begun among the session's thread's other tasks, which are handed over when
 //! it lasts ([`super::work`]). From then on the query hands them over at once, until it is found to be quick.
 
-use super::plans::Prepared;
 use super::portal::Portal;
 use super::work::{Begins, ALLOWED};
 use super::{Execution, RowSink, Session};
+use crate::plans::Prepared;
 use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_types::Result;
 use std::sync::atomic::Ordering;

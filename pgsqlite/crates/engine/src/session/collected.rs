@@ -1,10 +1,10 @@
 //! The rows of a statement that is no query (SHOW, EXPLAIN, FETCH, EXECUTE, CALL) for a client that takes some at a time: the first Execute
 //! carries the statement out and collects them, as in PostgreSQL; each gives as many as its limit says.
 
-use super::plans::Prepared;
 use super::portal::Portal;
 use super::spool::Spooled;
 use super::{Execution, Flow, OutputColumn, Row, RowSink, Session};
+use crate::plans::Prepared;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, PgError, Result};
 use std::collections::VecDeque;

@@ -4,42 +4,21 @@
 //! makes it wait for COMMIT with all of them. What PostgreSQL's rules check in between is looked for here, after each change
 //! while SQLite says that keys are violated: the keys that are immediate now although SQLite waits with them.
 
-use super::diagnose::printed;
 use super::Session;
 use crate::connection::Connection;
+use crate::constraint_modes::Modes;
+use crate::diagnose::printed;
+use crate::routine::HasRoutines;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, Relation};
 use pgsqlite_sql::lower::table_name;
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::routine::Trigger;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What SET CONSTRAINTS said in the running transaction: true is deferred.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Modes {
-    all: Option<bool>,
-    named: BTreeMap<Oid, bool>,
-}
-
-impl Modes {
-    pub fn is_deferred(&self, constraint: &Constraint) -> bool {
-        self.says(constraint.oid, constraint.deferrable, constraint.initially_deferred)
-    }
-
-    /// The same of a constraint or constraint trigger that was declared so.
-    pub fn says(&self, constraint: Oid, deferrable: bool, initially_deferred: bool) -> bool {
-        let said = self.named.get(&constraint).copied().or(self.all);
-        deferrable && said.unwrap_or(initially_deferred)
-    }
-
-    /// Whether anything may differ from what the constraints were declared as.
-    pub fn is_default(&self) -> bool {
-        self.all.is_none() && self.named.is_empty()
-    }
-}
 
 /// A foreign key with its tables.
 struct ForeignKey {
@@ -60,10 +39,6 @@ fn foreign_keys(catalog: &Catalog, wanted: impl Fn(&Constraint) -> bool) -> Vec<
     }
     keys.sort_by_key(|k| k.constraint.oid);
     keys
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 impl ForeignKey {
@@ -208,7 +183,7 @@ impl Session {
     /// What managed foreign keys and constraint triggers have left for later, of the constraints that `due` names.
     pub(super) fn run_pending(&mut self, due: impl Fn(Oid) -> bool) -> Result<()> {
         let Some(connection) = &self.connection else { return Ok(()) };
-        if connection.cell.routines.pending.borrow().is_empty() {
+        if connection.cell.routines().pending.borrow().is_empty() {
             return Ok(());
         }
         let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };

@@ -16,9 +16,6 @@ pub(super) enum Copying {
     In(Box<CopyIn>),
     Out(CopyOut),
 }
-pub(super) fn quoted_name(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
 
 impl Session {
     pub(super) async fn copy_statement(

@@ -3,17 +3,18 @@
 //! bytes after it.
 
 use super::client_text::binary_to_utf8;
-use super::copy::{check_column, copy_columns, not_referenced, parse_one, quoted_name, Copying};
+use super::copy::{check_column, copy_columns, not_referenced, parse_one, Copying};
 use super::copy_binary;
 use super::copy_format::{Fields, Lines, Next};
 use super::copy_options::{CopyOptions, Header};
-use super::plans::{Body, Prepared};
 use super::portal::run_to_end;
 use super::{Execution, Session};
 use crate::connection::{Connection, RawStatement as SqliteStatement};
+use crate::plans::{Body, Prepared};
 use crate::routine::trigger;
 use crate::routine::Host;
 use pgsqlite_sql::catalog::{Column, ConstraintKind, Relation, RelationKind};
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_sql::routine::Event;
@@ -545,7 +546,7 @@ fn insert_statement(
     columns: &[Column],
     condition: Option<&ast::Node>,
 ) -> Result<(NodeEnum, Vec<Column>)> {
-    let list: Vec<String> = columns.iter().map(|c| quoted_name(&c.name)).collect();
+    let list: Vec<String> = columns.iter().map(|c| quoted(&c.name)).collect();
     let values = |n: usize| (1..=n).map(|i| format!("${i}")).collect::<Vec<_>>().join(", ");
     let Some(condition) = condition else {
         let text = if columns.is_empty() {
@@ -564,13 +565,13 @@ fn insert_statement(
         .filter(|c| c.default.is_none() && c.identity.is_none() && c.generated.is_none() && !c.sqlite_default)
         .cloned()
         .collect();
-    let named: Vec<String> = columns.iter().chain(&others).map(|c| quoted_name(&c.name)).collect();
+    let named: Vec<String> = columns.iter().chain(&others).map(|c| quoted(&c.name)).collect();
     let mut node = parse_one(&format!(
         "INSERT INTO t ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM (VALUES ({})) AS {} ({}) WHERE true",
         list.join(", "),
         list.join(", "),
         values(named.len()),
-        quoted_name(&relation.name),
+        quoted(&relation.name),
         named.join(", ")
     ))?;
     let NodeEnum::InsertStmt(insert) = &mut node else { return Err(PgError::internal("COPY's INSERT")) };

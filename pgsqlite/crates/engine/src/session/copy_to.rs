@@ -1,13 +1,14 @@
 //! COPY … TO STDOUT: the query (or a SELECT of the table's columns) runs as any other; [`CopyOutSink`] turns its rows into lines.
 
 use super::client_text::to_client;
-use super::copy::{check_column, copy_columns, not_referenced, parse_one, quoted_name, Copying};
+use super::copy::{check_column, copy_columns, not_referenced, parse_one, Copying};
 use super::copy_binary::{put_header, put_trailer};
 use super::copy_format::put_line;
 use super::copy_options::{Columns, CopyOptions, Header};
 use super::portal::Portal;
 use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use pgsqlite_sql::catalog::{Column, RelationKind};
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::encoding::Encoding;
@@ -150,7 +151,7 @@ impl Session {
 
 /// `SELECT columns FROM table`, of which the table is the client's own node, so that errors point at it.
 fn select_columns(r: &ast::RangeVar, columns: &[Column]) -> Result<NodeEnum> {
-    let list: Vec<String> = columns.iter().map(|c| quoted_name(&c.name)).collect();
+    let list: Vec<String> = columns.iter().map(|c| quoted(&c.name)).collect();
     let mut node = parse_one(&format!("SELECT {} FROM t", list.join(", ")))?;
     let NodeEnum::SelectStmt(select) = &mut node else { return Err(PgError::internal("COPY's SELECT")) };
     // (the rows of children are not meant)

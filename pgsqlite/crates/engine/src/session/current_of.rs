@@ -3,52 +3,15 @@
 //! A cursor over tables reads the numbers of its rows, too ([`Standing`]). Before a statement with WHERE CURRENT OF runs, the
 //! connection's cell is told the row (`udf/rows.rs` `Current`), and the statement asks a native function for it.
 
-use super::plans::Prepared;
 use super::Session;
+use crate::plans::Prepared;
 use crate::standing::state;
 pub(super) use crate::standing::Standing;
 use crate::udf::rows::Current;
 use pgsqlite_sql::analyze;
-use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_sql::parse::{NodeEnum, RawStatement};
 use pgsqlite_types::{Datum, Oid, PgError, Result};
 use std::sync::Arc;
-
-/// Whether a cursor over the query can go back if nothing is said of it: what PostgreSQL's plan of it would most likely allow.
-pub(crate) fn goes_back(select: &ast::SelectStmt) -> bool {
-    if !select.values_lists.is_empty() {
-        return true;
-    }
-    match select.op() {
-        ast::SetOperation::SetopNone | ast::SetOperation::Undefined => {}
-        op => {
-            let sides = [&select.larg, &select.rarg];
-            let all = op == ast::SetOperation::SetopUnion && select.all;
-            return !select.sort_clause.is_empty()
-                || all && sides.into_iter().all(|side| side.as_ref().is_some_and(|s| goes_back(s)));
-        }
-    }
-    if !select.distinct_clause.is_empty() {
-        return false;
-    }
-    // (a sort keeps its rows)
-    if !select.sort_clause.is_empty() {
-        return true;
-    }
-    let several = select.from_clause.len() > 1
-        || matches!(select.from_clause.first().map(|n| &n.node), Some(Some(NodeEnum::JoinExpr(_))));
-    let computes = |node: &ast::Node| {
-        let Some(NodeEnum::ResTarget(target)) = &node.node else { return false };
-        let Some(NodeEnum::FuncCall(call)) = target.val.as_ref().and_then(|v| v.node.as_ref()) else { return false };
-        let Some(Some(NodeEnum::String(name))) = call.funcname.last().map(|n| &n.node) else { return false };
-        let aggregate = pgsqlite_sql::builtins::catalog::procs_named(&name.sval).any(|p| p.kind == b'a');
-        call.over.is_some() || aggregate
-    };
-    !select.from_clause.is_empty()
-        && !several
-        && select.group_clause.is_empty()
-        && select.having_clause.is_none()
-        && !select.target_list.iter().any(computes)
-}
 
 impl Session {
     /// The query of a cursor with the hidden columns. None: its rows are not those of tables.

@@ -3,11 +3,11 @@
 //! A cursor is a portal with a [`Cursor`]. It stands on a row, before the first or behind the last; going forward reads on (or takes
 //! what was read ahead), going back takes rows that its spool has kept.
 
-use super::plans::{Body, Prepared};
 use super::portal::{Portal, Unwanted};
 use super::spool::{Keep, Spool, Spooled};
 use super::work::Begins;
 use super::{Execution, Flow, Format, OutputColumn, RowSink, Session};
+use crate::plans::{Body, Prepared};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::Tag;
 use pgsqlite_types::codec::Context;
@@ -183,7 +183,7 @@ impl Session {
             NO_SCROLL => Some(false),
             // rows that are locked come once
             _ if locks => Some(false),
-            _ if matches!(&inner.node, NodeEnum::SelectStmt(s) if !super::current_of::goes_back(s)) => Some(false),
+            _ if matches!(&inner.node, NodeEnum::SelectStmt(s) if !crate::standing::goes_back(s)) => Some(false),
             _ => None,
         };
         portal.spool = Spool::new(match scroll {

@@ -4,17 +4,19 @@
 //! its connection notes the rows that are written of tables with such keys ([`crate::written`]), by whatever; here each of those
 //! rows is compared with the others of its table, through the index.
 
-use super::diagnose::printed;
 use super::Session;
 use crate::connection::Connection;
+use crate::diagnose::printed;
 use crate::exclusion::violation;
 use crate::written::Rows;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::{Catalog, Column, Constraint, ConstraintKind, Relation};
-use pgsqlite_sql::lower::exclusion::{exclusion, Exclusion};
+use pgsqlite_sql::lower::exclusion::exclusion;
 use pgsqlite_sql::lower::{rowid_name, table_name};
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::NodeEnum;
+use pgsqlite_sql::plan::Exclusion;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::work;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
@@ -42,10 +44,6 @@ pub(super) struct Watch {
 enum Key<'a> {
     Unique { table: &'a Relation, columns: Vec<&'a Column>, nulls_not_distinct: bool },
     Exclusion(Exclusion),
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 impl<'a> Key<'a> {

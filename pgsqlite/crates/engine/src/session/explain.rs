@@ -7,9 +7,9 @@
 use super::explain_costs;
 use super::explain_format::{self, Explained, Format as Layout};
 use super::explain_plan;
-use super::plans::{Body, Prepared};
 use super::portal::{Portal, Unwanted};
 use super::{Execution, Row, RowSink, Session};
+use crate::plans::{Body, Prepared};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};

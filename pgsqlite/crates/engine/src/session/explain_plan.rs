@@ -146,7 +146,7 @@ pub(super) fn tree(
             // while a plan with several steps is shown, the tables between them must be there
             if let StepOutput::Materialize { table, columns } = &step.output {
                 let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
-                crate::scratch::empty_table(host, table, *columns)?;
+                crate::routine::scratch::empty_table(host, table, *columns)?;
             }
         }
         Ok(())

@@ -1,12 +1,12 @@
 //! The extended protocol: Parse, Bind, Describe, Execute, Close.
 
 use super::planning::{result_type_changed, same_result};
-use super::plans::Prepared;
 use super::portal::Portal;
 use super::rebinding::Given;
 use super::{
     transaction, Execution, Format, OutputColumn, RowSink, Session, Statement, StatementDescription, StatementSource,
 };
+use crate::plans::Prepared;
 use pgsqlite_sql::parse::ast::TransactionStmtKind;
 use pgsqlite_types::codec::{Context, NamesFor, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};

@@ -1,8 +1,8 @@
 //! Beginning to write while another program has the database locked.
 
 use super::Session;
+use crate::connection::patience::pause;
 use crate::connection::Connection;
-use crate::patience::pause;
 use crate::statistics::activity::Wait;
 use pgsqlite_types::{PgError, Result, SqlState};
 

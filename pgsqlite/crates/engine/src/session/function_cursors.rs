@@ -3,10 +3,11 @@
 
 use super::cursor::Cursor;
 use super::planning::output_columns;
-use super::plans::{Body, Prepared};
 use super::portal::Portal;
 use super::{Format, Session};
+use crate::plans::{Body, Prepared};
 use crate::routine::cursors::Open;
+use crate::routine::HasRoutines;
 use crate::statistics::statements::Slot;
 use pgsqlite_sql::parse;
 use pgsqlite_types::{PgError, Result};
@@ -16,7 +17,7 @@ impl Session {
     /// After a statement: what its functions have left open.
     pub(super) fn take_function_cursors(&mut self) -> Result<()> {
         let Some(connection) = &self.connection else { return Ok(()) };
-        let opened = connection.cell.routines.cursors.borrow_mut().take();
+        let opened = connection.cell.routines().cursors.borrow_mut().take();
         let lasts = self.transaction.block.is_block();
         for (name, open) in opened.into_iter().filter(|_| lasts) {
             let portal = self.portal_of(open)?;
@@ -65,7 +66,7 @@ impl Session {
     /// Before a statement: the names that its functions cannot give to cursors of their own.
     pub(super) fn tell_cursor_names(&self) {
         let Some(connection) = &self.connection else { return };
-        let mut cursors = connection.cell.routines.cursors.borrow_mut();
+        let mut cursors = connection.cell.routines().cursors.borrow_mut();
         cursors.begin();
         if !self.portals.is_empty() || !cursors.of_session.is_empty() {
             cursors.of_session = self.portals.keys().filter(|name| !name.is_empty()).cloned().collect();

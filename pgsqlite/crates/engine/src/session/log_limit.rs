@@ -18,7 +18,6 @@ use crate::engine::Engine;
 use crate::requests::too_old;
 use crate::vfs::OldestReader;
 use crate::writer::Slot;
-use parking_lot::Mutex;
 use pgsqlite_types::Result;
 use std::time::{Duration, Instant};
 
@@ -33,15 +32,6 @@ const GRACE: Duration = Duration::from_secs(5);
 const LOOKS: Duration = Duration::from_millis(2);
 /// A wait is followed by so many times as much time without one.
 const SHARE: u32 = 20;
-
-/// What is known of a database's long log.
-#[derive(Default)]
-pub(crate) struct LongLog {
-    /// the read transaction (session, when it began) that was last said to keep the log from beginning anew
-    reader: Mutex<(u64, u64)>,
-    /// no wait for the readers before; None: there was none
-    next: Mutex<Option<Instant>>,
-}
 
 /// How long the slot may be kept to wait for those who read the log.
 enum Patience {

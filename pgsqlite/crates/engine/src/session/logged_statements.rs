@@ -1,7 +1,7 @@
 //! Which statements the log is told of before they run (`log_statement`): those that define something, those that change data, or all.
 
-use super::plans::Prepared;
 use super::Session;
+use crate::plans::Prepared;
 use crate::settings::Class;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 

@@ -8,14 +8,11 @@ use pgsqlite_sql::analyze::{find_relation, Environment};
 use pgsqlite_sql::builtins::catalog::system_relations;
 use pgsqlite_sql::catalog::{Relation, RelationKind, BOOTSTRAP_ROLE};
 use pgsqlite_sql::deparse::CLASS_RELATION;
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
 
 /// The catalogs that all databases of a PostgreSQL server share.
 const SHARED_CATALOGS: [&str; 11] = [

@@ -2,7 +2,7 @@
 //!
 //! * [`api`]: the shapes that pass between the protocol and the engine
 //! * [`extended`], [`script`]: the two protocols' statements; [`planning`]: from statement to plan
-//! * [`plans`]: the shared plan cache; [`settings`]: their values; [`transaction`]: blocks, savepoints, the writer slot
+//! * [`plans`](crate::plans): the shared plan cache; [`settings`]: their values; [`transaction`]: blocks, savepoints, the writer slot
 //! * [`shared`]: short transactions that share one of SQLite
 //! * [`seen`]: answers that wait for the disk
 //! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
@@ -13,7 +13,7 @@
 //! * [`relation_locks`]: LOCK TABLE and those that heed it
 //! * [`waiting`]: for locks, the writer slot, connections; what ends a wait
 //! * [`work`]: where what a session computes runs, and how requests end it
-//! * [`diagnose`]: the row that a constraint refused; [`observe`]: what others see of the session
+//! * [`violations`]: the row that a constraint refused; [`observe`]: what others see of the session
 //! * [`copy`]: COPY ([`copy_to`], [`copy_from`]), with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
 mod api;
@@ -33,7 +33,6 @@ mod copy_to;
 pub(crate) mod current_of;
 mod cursor;
 mod deferred_keys;
-pub(crate) mod diagnose;
 mod explain;
 mod explain_costs;
 mod explain_counts;
@@ -52,7 +51,6 @@ mod natives;
 mod objects;
 mod observe;
 mod planning;
-pub mod plans;
 mod portal;
 mod private;
 mod readers;
@@ -61,23 +59,32 @@ mod relation_locks;
 mod routines;
 mod script;
 mod seen;
+pub(crate) mod sequences;
 pub(crate) mod server_functions;
 mod shared;
 mod spool;
+#[cfg(test)]
+mod tests;
 pub(crate) mod transaction;
 mod utility;
 mod view;
+mod violations;
 pub(crate) mod waiting;
 mod work;
 
+pub use crate::databases::DatabasesHandle;
 pub use crate::engine::Engine;
+pub use crate::host::{HbaFileRule, Host, HostHandle, IdentFileMapping};
+pub use crate::notify::Notification;
 pub use crate::requests::CancelHandle;
 pub use crate::settings::rights::Claimant;
 pub use api::*;
 pub use script::Script;
-pub(crate) use work::apart;
 
+pub use crate::config::{EngineConfig, Location};
 use crate::connection::Connection;
+pub use crate::plans::OutputColumn;
+use crate::plans::Prepared;
 use crate::settings::rights::Source;
 use crate::settings::{self, Gucs};
 use parking_lot::Mutex;
@@ -87,7 +94,6 @@ use pgsqlite_sql::parse::{NodeEnum, RawStatement};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
-use plans::Prepared;
 use portal::Portal;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -130,7 +136,7 @@ pub struct Session {
     initial: Gucs,
     /// the settings as natives see and change them
     variables: Arc<natives::SessionVariables>,
-    sequences: Arc<crate::sequence::SessionSequences>,
+    sequences: Arc<sequences::SessionSequences>,
     server: Arc<server_functions::SessionServer>,
     connection: Option<Connection>,
     /// temporary relations of this session; other sessions never see them
@@ -186,6 +192,13 @@ pub struct Session {
     is_logged: bool,
 }
 
+impl Engine {
+    /// A session on the database. Errors: 28000 and 53300 as PostgreSQL's for a role that may not log in.
+    pub fn session(self: &Arc<Self>, options: SessionOptions) -> Result<Session> {
+        Session::new(self.clone(), options)
+    }
+}
+
 impl Session {
     pub(crate) fn new(engine: Arc<Engine>, options: SessionOptions) -> Result<Session> {
         let mut gucs = Gucs::new(&options.user);
@@ -195,7 +208,7 @@ impl Session {
         let cancel = CancelHandle::default();
         let variables = Arc::new(natives::SessionVariables::new(gucs.clone()));
         let server = server_functions::SessionServer::new(&engine, &options, &cancel, &variables);
-        let sequences = crate::sequence::SessionSequences {
+        let sequences = sequences::SessionSequences {
             engine: Arc::downgrade(&engine),
             server: server.clone(),
             locks: engine.locks.clone(),
@@ -363,7 +376,7 @@ impl Session {
         if let Some(found) = self.engine.plans.parsed(text) {
             return Ok(found);
         }
-        let begins = if text.len() > plans::LONGEST { work::Begins::Apart } else { self.begins_here() };
+        let begins = if text.len() > crate::plans::LONGEST { work::Begins::Apart } else { self.begins_here() };
         let cancel = self.cancel.clone();
         let parse = || match text.len() {
             0..=long_texts::LONG => pgsqlite_sql::parse::parse(text),
@@ -544,7 +557,7 @@ impl Session {
         }
         let least = self.gucs.get("client_min_messages");
         let mut notices = std::mem::take(&mut self.notices);
-        notices.retain(|n| is_told(n, least.as_deref().unwrap_or("notice")));
+        notices.retain(|n| settings::is_told(n, least.as_deref().unwrap_or("notice")));
         notices
     }
 
@@ -693,25 +706,4 @@ impl Drop for Session {
         // (a pooled connection may keep it)
         self.server.transaction_ended();
     }
-}
-
-/// Whether the client gets a message where client_min_messages is `least`.
-pub(crate) fn is_told(notice: &PgError, least: &str) -> bool {
-    let least = rank(least);
-    match notice.fields().severity {
-        Severity::Info => true,
-        Severity::Warning => least <= rank("warning"),
-        Severity::Notice => least <= rank("notice"),
-        Severity::Log => least <= rank("log"),
-        Severity::Debug => least <= rank("debug1"),
-        Severity::Error | Severity::Fatal | Severity::Panic => true,
-    }
-}
-
-/// The order of client_min_messages.
-fn rank(level: &str) -> usize {
-    ["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"]
-        .iter()
-        .position(|l| *l == level)
-        .unwrap_or(0)
 }

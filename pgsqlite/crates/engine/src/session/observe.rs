@@ -1,10 +1,10 @@
 //! What others see of a session: its activity, what it adds to the server's statistics, and its slow statements in the log.
 
 use super::explain_format::{self, Explained, Format as Layout};
-use super::plans::{Body, Prepared};
 use super::portal::Portal;
 use super::{explain_plan, Execution, Session, SessionOptions, TransactionStatus};
 use crate::engine::Engine;
+use crate::plans::{Body, Prepared};
 use crate::settings::values::parse_number;
 use crate::statistics::activity::{Activity, State};
 use crate::statistics::add;

@@ -1,8 +1,8 @@
 //! From a statement to its plan: the shared cache, else analysis and lowering; and what is told of its result.
 
-use super::plans::{Body, Key, Prepared};
 use super::view::View;
 use super::{cursor, explain, objects, OutputColumn, Session};
+use crate::plans::{Body, Key, Prepared};
 use pgsqlite_sql::analyze::analyze;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, is_query, NodeEnum, RawStatement};
@@ -123,7 +123,7 @@ impl Session {
             });
         }
         let begins =
-            if raw.text.len() > super::plans::LONGEST { super::work::Begins::Apart } else { self.begins_here() };
+            if raw.text.len() > crate::plans::LONGEST { super::work::Begins::Apart } else { self.begins_here() };
         let plan = self.cancel.work(begins, None, || {
             self.with_environment(view, |environment| {
                 let (statement, parameters) = analyze(environment, &raw.node, given)?;

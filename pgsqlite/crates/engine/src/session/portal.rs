@@ -4,11 +4,11 @@
 //! session does in between. In a READ COMMITTED block it therefore gets a connection of its own, whose snapshot stays; where that
 //! cannot be (own writes, temporary tables) its remaining rows are read into its [`Spool`] before something else may change them.
 
-use super::plans::{Body, Prepared};
 use super::spool::{Keep, Spool, Spooled};
 use super::work::Begins;
 use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use crate::connection::{Connection, RawStatement, Step};
+use crate::plans::{Body, Prepared};
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::plan::{QueryPlan, StepOutput, Tag};
 use pgsqlite_types::codec::Context;

@@ -8,12 +8,13 @@
 //!
 //! Which temporary objects there are is the session's own knowledge, which the shared catalog does not have: DDL on them publishes nothing.
 
-use super::plans::Body;
 use super::Session;
+use crate::connection::patience::pause;
 use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::locks::Mode;
-use crate::patience::pause;
+use crate::plans::Body;
+use crate::routine::HasRoutines;
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
@@ -94,7 +95,7 @@ impl Session {
                 },
             };
             connection.command("BEGIN")?;
-            connection.cell.routines.begin();
+            connection.cell.routines().begin();
             self.transaction.sqlite = true;
             self.transaction.private = pin;
             if self.transaction.repeatable {

@@ -4,8 +4,8 @@
 //! to memory that sessions share for that: the session keeps the plans that its block has run, and who locks a table, which is rare, looks
 //! through them. A statement outside a block notes nothing.
 
-use super::plans::{Body, Prepared};
 use crate::locks::Mode;
+use crate::plans::{Body, Prepared};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct Readers {
 
 /// How the texts of plans name a table of the database.
 fn written(sqlite_name: &str) -> String {
-    format!("main.\"{}\"", sqlite_name.replace('"', "\"\""))
+    format!("main.{}", pgsqlite_sql::names::quoted(sqlite_name))
 }
 
 /// The tables of the database that a text names, as it names them.

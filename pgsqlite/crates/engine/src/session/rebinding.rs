@@ -4,9 +4,9 @@
 //! over, the plan is made anew ([`Session::begin_plan`]); values of types that the catalog defines (enums, domains, composite types, arrays and
 //! ranges of those) are read anew from what the client gave, so that a label or a constraint that is no more is refused.
 
-use super::plans::Prepared;
 use super::portal::Portal;
 use super::{planning, Format, Session};
+use crate::plans::Prepared;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::Result;
 use std::sync::Arc;

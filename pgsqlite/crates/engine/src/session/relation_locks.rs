@@ -62,7 +62,7 @@ impl Session {
         let unknown = writes && changes_more();
         let named = |oid: &Oid| {
             let Some(relation) = catalog.relation(*oid) else { return false };
-            let name = format!("\"{}\"", relation.sqlite_name.replace('"', "\"\""));
+            let name = pgsqlite_sql::names::quoted(&relation.sqlite_name);
             unknown || plan.modifies.contains(oid) || plan.steps.iter().any(|s| s.sql.contains(&name))
         };
         let found: Vec<Oid> = against.into_iter().filter(named).collect();

@@ -3,6 +3,7 @@
 use super::work::Begins;
 use super::{OutputColumn, RowSink, Session};
 use crate::routine::plpgsql::Program;
+use crate::routine::HasRoutines;
 use crate::routine::{statement::Planned, Access, Ender, Host, Outcome};
 use pgsqlite_sql::analyze::inline::analyze_call;
 use pgsqlite_sql::effects;
@@ -34,8 +35,8 @@ impl Session {
         };
         self.activity.set_writes(self.transaction.slot.is_some());
         self.tell_cursor_names();
-        connection.cell.routines.access.set(access);
-        let mut modes = connection.cell.routines.modes.borrow_mut();
+        connection.cell.routines().access.set(access);
+        let mut modes = connection.cell.routines().modes.borrow_mut();
         if *modes != self.transaction.constraints {
             modes.clone_from(&self.transaction.constraints);
         }
@@ -44,19 +45,19 @@ impl Session {
     /// After an error: DDL inside functions is undone, and the catalog that it made is nobody's.
     pub(super) fn forget_routine_changes(&self) {
         if let Some(connection) = &self.connection {
-            connection.cell.routines.changed.take();
+            connection.cell.routines().changed.take();
         }
     }
 
     /// After a statement: the catalog as DDL inside functions has left it.
     pub(super) fn take_routine_changes(&mut self) -> Result<()> {
         let Some(connection) = &self.connection else { return Ok(()) };
-        let Some((catalog, sequences)) = connection.cell.routines.changed.take() else { return Ok(()) };
+        let Some((catalog, sequences)) = connection.cell.routines().changed.take() else { return Ok(()) };
         {
             let mut known = self.engine.sequences.lock();
             for sequence in sequences {
                 match crate::store::sequence_state(connection.rusqlite(), sequence)? {
-                    Some((last, called)) => known.insert(sequence, crate::sequence::State::at(last, called)),
+                    Some((last, called)) => known.insert(sequence, crate::sequence_state::State::at(last, called)),
                     None => known.remove(&sequence),
                 };
             }
@@ -95,13 +96,13 @@ impl Session {
         self.tell_access();
         let (request, requests) = std::sync::mpsc::channel();
         let (answers, done) = std::sync::mpsc::channel();
-        cell.routines.may_end_transaction.set(true);
-        cell.routines.set_ender(Some(Ender { request, done }));
+        cell.routines().may_end_transaction.set(true);
+        cell.routines().set_ender(Some(Ender { request, done }));
         self.keeps_connection = true;
         // SAFETY: the body's thread is the only one that uses the connection, its cell and what `run` refers to until it has ended or waits
         // for an answer; this one waits for its requests and its end.
         let body = unsafe { Unshared::new((cell, db, run)) };
-        let result = super::work::apart(|| {
+        let result = crate::apart::apart(|| {
             let runtime = tokio::runtime::Handle::current();
             let of_body = runtime.clone();
             std::thread::scope(|scope| {
@@ -126,12 +127,12 @@ impl Session {
         });
         self.keeps_connection = false;
         if let Some(connection) = &self.connection {
-            connection.cell.routines.set_ender(None);
-            connection.cell.routines.may_end_transaction.set(false);
+            connection.cell.routines().set_ender(None);
+            connection.cell.routines().may_end_transaction.set(false);
         }
         self.cancel.disarm();
         if result.is_err() {
-            self.connection()?.cell.routines.changed.take();
+            self.connection()?.cell.routines().changed.take();
         }
         self.statement_result(result)
     }
@@ -145,7 +146,7 @@ impl Session {
                 self.commit().await?;
             }
             false => {
-                self.connection()?.cell.routines.changed.take();
+                self.connection()?.cell.routines().changed.take();
                 self.rollback();
             }
         }
@@ -180,7 +181,7 @@ impl Session {
         host.routines().may_end_transaction.set(false);
         if result.is_err() {
             // the transaction is rolled back, and the catalog that functions made with it
-            self.connection()?.cell.routines.changed.take();
+            self.connection()?.cell.routines().changed.take();
         }
         self.statement_result(result)
     }
@@ -340,7 +341,7 @@ struct LeavesEnder<'a>(&'a crate::udf::SessionCell);
 
 impl Drop for LeavesEnder<'_> {
     fn drop(&mut self) {
-        self.0.routines.set_ender(None);
+        self.0.routines().set_ender(None);
     }
 }
 

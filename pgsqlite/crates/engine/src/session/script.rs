@@ -5,9 +5,9 @@
 //! its type, an error of analysis) is left to the plain way, which tells it with its position.
 
 use super::planning::is_result_type_changed;
-use super::plans::{Parsed, Prepared, Template, LONGEST};
 use super::portal::Portal;
 use super::{Execution, Format, RowSink, Session};
+use crate::plans::{Parsed, Prepared, Template, LONGEST};
 use pgsqlite_sql::lift::{self, Literal, LiteralKind};
 use pgsqlite_sql::parse::{NodeEnum, RawStatement};
 use pgsqlite_types::codec::Context;

@@ -152,7 +152,7 @@ impl SessionServer {
     }
 
     /// The transaction block is about to read by this plan. To be told before it looks whether others have locked what it reads.
-    pub(super) fn note_read(&self, plan: &Arc<super::plans::Prepared>) {
+    pub(super) fn note_read(&self, plan: &Arc<crate::plans::Prepared>) {
         self.reads.lock().note(plan);
         std::sync::atomic::fence(Ordering::SeqCst);
     }

@@ -6,6 +6,7 @@
 
 use super::Session;
 use crate::connection::Connection;
+use crate::routine::HasRoutines;
 use crate::statistics::activity::Wait;
 use crate::transactions::Number;
 use crate::writer::{Shared, Slot};
@@ -94,7 +95,7 @@ impl Session {
         }
         let Shared { connection, members } = shared;
         self.give_connection_back();
-        connection.cell.routines.begin();
+        connection.cell.routines().begin();
         self.adopt(connection);
         self.transaction.slot = Some(slot);
         self.transaction.members = Some(members);

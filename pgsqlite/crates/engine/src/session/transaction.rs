@@ -8,6 +8,7 @@ use super::portal::Portal;
 use super::work::Begins;
 use super::{Session, TransactionStatus};
 use crate::connection::Connection;
+use crate::routine::HasRoutines;
 use crate::settings::rights::{self, Permit, Source};
 use crate::settings::Gucs;
 use crate::statistics::activity::Wait;
@@ -26,7 +27,7 @@ pub(super) struct Savepoint {
     gucs: Gucs,
     local: HashMap<String, Option<String>>,
     pending: crate::notify::Mark,
-    constraints: super::constraints::Modes,
+    constraints: crate::constraint_modes::Modes,
     /// how many rows were noted as written
     noted: u64,
     locks: LockMark,
@@ -54,14 +55,14 @@ pub(super) struct Transaction {
     /// tables that TRUNCATE has emptied, and how many savepoints there were: COPY may FREEZE its rows in them
     pub emptied: Vec<(Oid, usize)>,
     /// sequences that DDL (RESTART, TRUNCATE … RESTART IDENTITY) has set: where they stood before, and how many savepoints there were
-    pub restarted: Vec<(Oid, Option<crate::sequence::State>, usize)>,
+    pub restarted: Vec<(Oid, Option<crate::sequence_state::State>, usize)>,
     /// a query has run: its snapshot is set, as far as the rules of SET TRANSACTION go
     pub queried: bool,
     pub savepoints: Vec<Savepoint>,
     /// SQLite gave them up with the whole transaction
     pub lost_savepoints: bool,
     /// SET CONSTRAINTS
-    pub constraints: super::constraints::Modes,
+    pub constraints: crate::constraint_modes::Modes,
     /// SQLite checks all foreign keys at COMMIT only
     pub defers_all: bool,
     /// deferrable PRIMARY KEY and UNIQUE constraints
@@ -298,7 +299,7 @@ impl Session {
         if !self.transaction.sqlite {
             self.begin_immediate().await?;
             self.transaction.sqlite = true;
-            self.connection()?.cell.routines.begin();
+            self.connection()?.cell.routines().begin();
             // what waited for the slot, or another program, may have changed the schema
             self.engine.refresh(self.connection.as_ref())?;
             self.reopen_savepoints()?;
@@ -547,7 +548,7 @@ impl Session {
     /// Whether COMMIT has to compute something: rows of cursors, what constraints and triggers have left for it, temporary tables.
     fn waits_for_commit(&self) -> bool {
         let left =
-            |c: &Connection| self.transaction.keys.watches() || c.has_temporary() || c.cell.routines.has_pending();
+            |c: &Connection| self.transaction.keys.watches() || c.has_temporary() || c.cell.routines().has_pending();
         self.portals.values().any(|p| p.cursor.is_some()) || self.writes() && self.connection.as_ref().is_some_and(left)
     }
 
@@ -661,7 +662,7 @@ impl Session {
     /// At the COMMIT of a transaction that has not written: values of sequences that it took must not come again after a crash. Where
     /// they soon would not be covered any more, more are stored ahead if nobody has the writer slot.
     async fn store_sequences_ahead(&mut self) -> Result<()> {
-        use crate::sequence::ToStore;
+        use crate::sequence_state::ToStore;
         let due = self.sequences.to_store();
         if due == ToStore::Nothing || due == ToStore::Soon && self.transaction.sqlite {
             return Ok(());
@@ -782,7 +783,7 @@ impl Session {
             }
         }
         if let Some(connection) = &self.connection {
-            if connection.cell.routines.cursors_stand.take() || self.transaction.cursors_stand {
+            if connection.cell.routines().cursors_stand.take() || self.transaction.cursors_stand {
                 connection.forget_deletes();
             }
         }
@@ -873,7 +874,7 @@ impl Session {
                 };
                 self.transaction.savepoints.push(savepoint);
                 if let Some(connection) = &self.connection {
-                    connection.cell.routines.savepoint(i);
+                    connection.cell.routines().savepoint(i);
                 }
                 self.server.large_objects.lock().savepoint(i);
                 Ok("SAVEPOINT".into())
@@ -916,7 +917,7 @@ impl Session {
                 if self.transaction.sqlite {
                     self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
                     self.connection()?.written().undo(self.transaction.savepoints[i].noted);
-                    self.connection()?.cell.routines.rollback_to(i);
+                    self.connection()?.cell.routines().rollback_to(i);
                 }
                 self.server.large_objects.lock().rollback_to(i);
                 self.transaction.emptied.retain(|(_, depth)| *depth <= i);

@@ -1,10 +1,11 @@
 //! Statements that are not queries: SET, SHOW, BEGIN, PREPARE, DECLARE, EXPLAIN … and DDL (crate::ddl).
 
-use super::plans::{Body, Prepared};
 use super::portal::{OwnRow, Portal};
 use super::rebinding::Given;
 use super::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
 use crate::ddl;
+use crate::plans::{Body, Prepared};
+use crate::routine::HasRoutines;
 use crate::settings::rights::Permit;
 use crate::udf::session_cell::SequenceSource;
 use crate::udf::session_cell::ServerFunctions;
@@ -285,7 +286,7 @@ impl Session {
             Err(e) => {
                 let connection = self.connection()?;
                 // the triggers of a TRUNCATE have made nothing that stays
-                connection.cell.routines.changed.take();
+                connection.cell.routines().changed.take();
                 if !connection.is_autocommit() {
                     connection.exec("ROLLBACK TO pg_statement; RELEASE pg_statement")?;
                 }
@@ -305,7 +306,7 @@ impl Session {
                 };
                 let mut sequences = self.engine.sequences.lock();
                 let before = match stored {
-                    Some((last, called)) => sequences.insert(sequence, crate::sequence::State::at(last, called)),
+                    Some((last, called)) => sequences.insert(sequence, crate::sequence_state::State::at(last, called)),
                     None => sequences.remove(&sequence),
                 };
                 self.transaction.restarted.push((sequence, before, depth));
@@ -553,7 +554,7 @@ impl Session {
             .and_then(|mut s| s.query_map([], |r| r.get(0))?.collect())
             .map_err(|_| connection.error())?;
         for name in names {
-            connection.exec(&format!("DROP TABLE temp.\"{}\"", name.replace('"', "\"\"")))?;
+            connection.exec(&format!("DROP TABLE temp.{}", pgsqlite_sql::names::quoted(&name)))?;
         }
         let mut without = self.catalog().shared();
         without.epoch = crate::numbers::next_number();

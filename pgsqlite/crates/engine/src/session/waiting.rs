@@ -13,15 +13,13 @@
 
 use super::server_functions::{session_of, SessionServer};
 use super::{ClientWatch, Session};
-use crate::engine::Engine;
+use crate::engine::{Contested, Engine};
 use crate::locks::graph::{cycle, Edge, Graph, Needs};
 use crate::locks::{Request, Target};
 use crate::settings::Gucs;
 use crate::statistics::activity::{Activity, Wait};
 use crate::udf::session_cell::AdvisoryKey;
-use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result, SqlState};
-use std::collections::HashSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::task::Poll;
@@ -36,30 +34,6 @@ const PAUSE: Duration = Duration::from_millis(5);
 const LOGGED: Duration = Duration::from_secs(1);
 /// Longer statements are cut in the log.
 const SHOWN: usize = 1000;
-
-/// What a database knows of those that wait, besides its lock table and the writer's queue.
-#[derive(Default)]
-pub(crate) struct Waits {
-    /// the sessions that wait for a pooled connection
-    pool: Mutex<HashSet<u64>>,
-    /// the sessions that a cycle's error ends, until they have left their wait
-    victims: Mutex<HashSet<u64>>,
-    /// the holder of the writer slot whose client is silent: its session, the number of its silence, and since when that is known
-    silent: Mutex<Option<(u64, u64, Instant)>>,
-    /// the holder of the writer slot that others wait for
-    contested: Mutex<Option<Contested>>,
-}
-
-/// A transaction that has the writer slot while others wait for it.
-struct Contested {
-    session: u64,
-    /// when the transaction began, which tells the transactions of a session apart
-    began: Option<i64>,
-    /// how long others have waited for it, all in all
-    waited: Duration,
-    /// when a waiter looked last
-    seen: Instant,
-}
 
 /// How long a wait may last.
 #[derive(Debug, Clone, Copy)]
@@ -263,7 +237,7 @@ impl SessionServer {
         let waiting = self.wait(what, limits, future);
         match Handle::try_current() {
             Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
-                super::work::apart(|| handle.block_on(waiting))
+                crate::apart::apart(|| handle.block_on(waiting))
             }
             _ => std::thread::scope(|scope| {
                 let waiting = scope.spawn(|| {

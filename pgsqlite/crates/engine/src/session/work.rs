@@ -84,14 +84,6 @@ fn hand_over(pause: Duration) {
     }
 }
 
-/// Runs what waits or computes for long without the present session: other sessions' tasks go on elsewhere.
-pub(crate) fn apart<R>(run: impl FnOnce() -> R) -> R {
-    match Handle::try_current().map(|h| h.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(run),
-        _ => run(),
-    }
-}
-
 impl CancelHandle {
     /// Runs work that requests end; see the module. `sqlite`: the connection that it runs on, which requests interrupt. None: there is
     /// none, or SQLite must not be interrupted, because it would take back what others have done, too. Returns whether others'
@@ -128,7 +120,7 @@ impl CancelHandle {
             told: Cell::new(false),
         };
         let result: Result<R> = match begins {
-            Begins::Apart => apart(|| overseen(&oversight, run)),
+            Begins::Apart => crate::apart::apart(|| overseen(&oversight, run)),
             Begins::Here | Begins::OwnThread => overseen(&oversight, run),
         };
         let result = result.map_err(|e| self.told(e, oversight.told.get()));

@@ -7,6 +7,7 @@ pub(crate) mod values;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::encoding::Encoding;
+use pgsqlite_types::error::Severity;
 use pgsqlite_types::settings::{parse_date_style, ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use pgsqlite_types::{Oid, PgError, Result, Settings, SqlState};
 use rights::Permit;
@@ -620,4 +621,25 @@ impl Gucs {
 fn enum_error(name: &str, definition: &Definition, value: &str) -> PgError {
     PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid value for parameter \"{name}\": \"{value}\""))
         .hint(format!("Available values: {}.", definition.values.join(", ")))
+}
+
+/// Whether the client gets a message where client_min_messages is `least`.
+pub(crate) fn is_told(notice: &PgError, least: &str) -> bool {
+    let least = rank(least);
+    match notice.fields().severity {
+        Severity::Info => true,
+        Severity::Warning => least <= rank("warning"),
+        Severity::Notice => least <= rank("notice"),
+        Severity::Log => least <= rank("log"),
+        Severity::Debug => least <= rank("debug1"),
+        Severity::Error | Severity::Fatal | Severity::Panic => true,
+    }
+}
+
+/// The order of client_min_messages.
+fn rank(level: &str) -> usize {
+    ["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"]
+        .iter()
+        .position(|l| *l == level)
+        .unwrap_or(0)
 }

@@ -188,7 +188,7 @@ pub fn standard(text: &str) -> String {
                 let Some(length) = quoted(rest) else { break };
                 end = length;
                 match next(rest) {
-                    Some((Token::Name(name), _)) => out.push_str(&format!("\"{}\"", name.replace('"', "\"\""))),
+                    Some((Token::Name(name), _)) => out.push_str(&pgsqlite_sql::names::quoted(&name)),
                     _ => out.push_str(&rest[..end]),
                 }
             }

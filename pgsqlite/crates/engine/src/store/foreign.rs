@@ -2,8 +2,9 @@
 //! from `sqlite_schema` and the table-valued pragmas; and stored ones that another program changed.
 
 use super::foreign_index::{self, Key};
+use super::sequence_relation::row_numbers;
 use super::{declarations, declared, sqlite_error};
-use crate::ddl::{naming, sequence};
+use crate::naming;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::lower::NULLS_INDEX;
 use pgsqlite_types::work;
@@ -211,7 +212,7 @@ fn add_row_numbers(conn: &Connection, catalog: &mut Catalog, table: Oid, next_oi
     let column = &mut relation.columns[attnum as usize - 1];
     column.identity = Some(Identity::ByDefault);
     column.sequence = oid;
-    let mut sequence = sequence::row_numbers(numbers, (table, attnum));
+    let mut sequence = row_numbers(numbers, (table, attnum));
     sequence.oid = oid;
     sequence.name = free_name(catalog, relation.schema, &naming::object_name(&relation.name, &column.name, "seq"));
     sequence.schema = relation.schema;

@@ -7,10 +7,11 @@
 
 use super::declarations;
 use super::names::CatalogNames;
-use crate::ddl::naming;
+use crate::naming;
 use pgsqlite_sql::analyze::{self, Environment};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, names::STORED_PATH, Names, Style};
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{oid, Oid, Settings};
 
@@ -244,8 +245,4 @@ fn constant(c: &ast::AConst) -> Option<(String, Kind)> {
         Some(Val::Boolval(b)) => Some((b.boolval.to_string(), Kind::Truth)),
         _ => None,
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

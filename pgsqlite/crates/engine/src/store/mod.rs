@@ -13,9 +13,11 @@ mod foreign_index;
 pub mod names;
 pub mod other;
 mod repair;
+pub(crate) mod sequence_relation;
 pub mod transactions;
 pub mod write;
 
+pub(crate) use crate::error::sqlite_error;
 use pgsqlite_sql::catalog::{
     Catalog, Extension, Relation, RelationKind, Role, Schema, TsConfiguration, TsDictionary, UserCollation, UserType,
 };
@@ -59,30 +61,6 @@ INSERT INTO __pgsqlite_meta VALUES ('next_oid', 16384);
 ",
     /* see `repair`: */ "",
 ];
-
-/// An error of SQLite in our own bookkeeping: disk trouble keeps its class, the rest is our bug.
-pub(crate) fn sqlite_error(error: rusqlite::Error) -> PgError {
-    use rusqlite::ErrorCode as C;
-    // an index whose words only SQLite knows
-    let text = error.to_string();
-    if let Some(rest) = text.strip_prefix("error in index ") {
-        let index = rest.split_once(" after ").or(rest.split_once(": ")).map_or(rest, |(index, _)| index);
-        return PgError::not_supported(format!(
-            "this change of a table that index \"{index}\" of another program is on"
-        ));
-    }
-    let code = match error.sqlite_error_code() {
-        Some(C::DiskFull) => SqlState::DISK_FULL,
-        Some(C::SystemIoFailure | C::CannotOpen) => SqlState::IO_ERROR,
-        Some(C::ReadOnly) => SqlState::READ_ONLY_SQL_TRANSACTION,
-        Some(C::DatabaseCorrupt | C::NotADatabase) => SqlState::DATA_CORRUPTED,
-        Some(C::OutOfMemory) => SqlState::OUT_OF_MEMORY,
-        Some(C::OperationInterrupted) => SqlState::QUERY_CANCELED,
-        Some(C::DatabaseBusy | C::DatabaseLocked) => SqlState::LOCK_NOT_AVAILABLE,
-        _ => return PgError::internal(format!("SQLite: {error}")),
-    };
-    PgError::new(code, text)
-}
 
 /// Whether the file has our tables, and in which version. Errors: 0A000 when a newer program wrote them.
 pub fn version(conn: &Connection) -> Result<Option<i64>> {

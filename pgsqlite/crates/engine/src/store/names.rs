@@ -325,7 +325,7 @@ impl CatalogNames<'_> {
             oid::REGNAMESPACE | oid::REGROLE => return Ok(()),
             oid::REGTYPE => {
                 let Ok(name) = type_name(text) else { return Ok(()) };
-                crate::ddl::strings(&name.names).iter().map(|s| s.to_string()).collect()
+                pgsqlite_sql::parse::strings(&name.names).iter().map(|s| s.to_string()).collect()
             }
             oid::REGPROCEDURE | oid::REGOPERATOR => {
                 let Some((name, args)) = text.strip_suffix(')').and_then(|t| t.split_once('(')) else { return Ok(()) };

@@ -57,7 +57,7 @@ pub fn recorded(path: &Path, transaction: u64) -> Result<Recorded> {
 fn reading<T>(path: &Path, read: impl FnOnce(&rusqlite::Connection) -> Result<T>) -> Result<T> {
     let open_error = |e| crate::error::open_error(path, e);
     crate::files::check_name(path)?;
-    let conn = crate::connection::open_existing(path)?;
+    let conn = crate::vfs::open::open_existing(path)?;
     // (a connection that may write, too, so that it tidies up as the last one: nothing stays beside the file)
     let begin = |conn: &rusqlite::Connection| -> std::result::Result<(), rusqlite::Error> {
         conn.busy_timeout(std::time::Duration::from_secs(1))?;

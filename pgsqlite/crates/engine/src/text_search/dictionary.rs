@@ -5,7 +5,7 @@
 
 use super::language::Language;
 use super::parser::Kind;
-use crate::udf::unaccented;
+use super::unaccent::unaccented;
 use pgsqlite_sql::builtins::text_search::{dictionary_name, mappings, SIMPLE_TEMPLATE, UNACCENT_DICTIONARY};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::work;

@@ -8,3 +8,4 @@ pub mod document;
 pub mod headline;
 pub mod language;
 pub mod parser;
+pub(crate) mod unaccent;

@@ -12,7 +12,7 @@ use pgsqlite_types::{float, Datum, DatumRef, PgError, Result, SqlState};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Whether rows with a NULL argument are left out before the state sees them.
-pub(super) fn skips_nulls(p: &Proc) -> bool {
+pub(crate) fn skips_nulls(p: &Proc) -> bool {
     let hypothetical = matches!(p.name.as_str(), "rank" | "dense_rank" | "percent_rank" | "cume_dist");
     let collecting = matches!(
         p.name.as_str(),
@@ -509,7 +509,7 @@ const VARIANCE: Statistic = Statistic::Variance { sample: false };
 const SAMPLE_DEVIATION: Statistic = Statistic::Deviation { sample: true };
 const DEVIATION: Statistic = Statistic::Deviation { sample: false };
 
-pub(super) const FUNCTIONS: &[(&str, NewState)] = &[
+pub(crate) const FUNCTIONS: &[(&str, NewState)] = &[
     ("sum(int2) sum(int4)", || Box::<Integers>::default()),
     ("sum(int8)", || Box::new(Integers { wide: true, ..Default::default() })),
     ("avg(int2) avg(int4) avg(int8)", || Box::new(Integers { average: true, ..Default::default() })),

@@ -382,7 +382,7 @@ fn enum_range(c: &Call) -> Result<Datum> {
     Ok(Array::from_elements(labels(c, |_, _| true)?.into_iter().map(Datum::Text).collect()).to_datum())
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("array_fill array_fill_with_lower_bounds", fill),
     ("width_bucket_array", width_bucket),
     ("enum_range_bounds", enum_range_bounds),

@@ -12,4 +12,4 @@ fn send(c: &Call) -> Result<Datum> {
     Ok(Datum::Blob(out))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[(pgsqlite_sql::builtins::binary::NAMES, send)];
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[(pgsqlite_sql::builtins::binary::NAMES, send)];

@@ -29,7 +29,7 @@ fn overlay(c: &Call) -> Result<Datum> {
     bits::overlay(c.text(0)?, c.text(1)?, int(c, 2)?, length).map(Datum::Text)
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("bit", |c| bits::fit(c.text(0)?, int(c, 1)?, false, c.bool(2)?).map(Datum::Text)),
     ("varbit", |c| bits::fit(c.text(0)?, int(c, 1)?, true, c.bool(2)?).map(Datum::Text)),
     ("bit_and", |c| and(c.text(0)?, c.text(1)?).map(Datum::Text)),
@@ -83,5 +83,5 @@ fn combined(combine: fn(&str, &str) -> Result<String>) -> Box<dyn State> {
     Box::new(Combined { rows: VecDeque::new(), combine })
 }
 
-pub(super) const AGGREGATES: &[(&str, NewState)] =
+pub(crate) const AGGREGATES: &[(&str, NewState)] =
     &[("bit_and(bit)", || combined(and)), ("bit_or(bit)", || combined(or)), ("bit_xor(bit)", || combined(xor))];

@@ -21,14 +21,14 @@ fn encode(bytes: &[u8], out: &mut String) {
 }
 
 /// `$2a$06$` and the salt's 22 characters.
-pub(super) fn salt(cost: u32, raw: &[u8; 16]) -> String {
+pub(crate) fn salt(cost: u32, raw: &[u8; 16]) -> String {
     let mut out = format!("$2a${cost:02}$");
     encode(raw, &mut out);
     out
 }
 
 /// The hash of a password, with the salt in front of it.
-pub(super) fn hashed(password: &[u8], cost: u32, raw: [u8; 16]) -> Result<String> {
+pub(crate) fn hashed(password: &[u8], cost: u32, raw: [u8; 16]) -> Result<String> {
     // (a null byte ends it, where it is not too long already)
     let key: Vec<u8> = password.iter().copied().chain([0]).take(LONGEST).collect();
     let mut state = Blowfish::bc_init_state();

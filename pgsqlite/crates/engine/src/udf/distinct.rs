@@ -9,14 +9,14 @@ use super::shim::{Call, State, Types};
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{Datum, Result};
 
-pub(super) struct Distinct {
+pub(crate) struct Distinct {
     inner: Box<dyn State>,
     codecs: Vec<TypeCodec>,
     previous: Option<Vec<Datum>>,
 }
 
 impl Distinct {
-    pub(super) fn new(inner: Box<dyn State>) -> Distinct {
+    pub(crate) fn new(inner: Box<dyn State>) -> Distinct {
         Distinct { inner, codecs: Vec::new(), previous: None }
     }
 }

@@ -113,7 +113,7 @@ fn parse_ident(c: &Call) -> Result<Datum> {
     Ok(Array::from_elements(out).to_datum())
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_convert_to", convert_to),
     ("pg_convert_from", convert_from),
     ("pg_convert", convert),

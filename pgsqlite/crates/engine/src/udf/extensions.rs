@@ -6,8 +6,6 @@ use pgsqlite_types::extension::citext;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
-use std::collections::HashMap;
-use std::sync::OnceLock;
 
 // --- uuid-ossp ---------------------------------------------------------------------------------------------------------
 
@@ -242,54 +240,15 @@ fn md5_crypt(password: &[u8], salt: &str) -> String {
 
 // --- unaccent ----------------------------------------------------------------------------------------------------------
 
-/// What stands for a text, and the length of the longest one in characters.
-fn rules() -> &'static (HashMap<&'static str, &'static str>, usize) {
-    static RULES: OnceLock<(HashMap<&'static str, &'static str>, usize)> = OnceLock::new();
-    RULES.get_or_init(|| {
-        let mut rules = HashMap::new();
-        let mut longest = 1;
-        for line in include_str!("unaccent.rules").lines() {
-            let mut words = line.split_whitespace();
-            let Some(from) = words.next() else { continue };
-            longest = longest.max(from.chars().count());
-            // of two rules for the same text the first counts
-            rules.entry(from).or_insert(words.next().unwrap_or(""));
-        }
-        (rules, longest)
-    })
-}
-
 /// (text), (dictionary, text)
 fn unaccent(c: &Call) -> Result<Datum> {
     if c.len() > 1 {
         if c.int(0)? as pgsqlite_types::Oid != pgsqlite_sql::builtins::text_search::UNACCENT_DICTIONARY {
             return Err(PgError::not_supported("unaccent() with another dictionary than unaccent"));
         }
-        return Ok(Datum::Text(unaccented(c.text(1)?)));
+        return Ok(Datum::Text(crate::text_search::unaccent::unaccented(c.text(1)?)));
     }
-    Ok(Datum::Text(unaccented(c.text(0)?)))
-}
-
-/// A text without accents.
-pub(crate) fn unaccented(text: &str) -> String {
-    let (rules, longest) = rules();
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(*longest).collect::<Vec<_>>();
-        let found = ends.iter().rev().find_map(|end| rules.get(&rest[..*end]).map(|to| (*end, *to)));
-        match found {
-            Some((end, to)) => {
-                out.push_str(to);
-                rest = &rest[end..];
-            }
-            None => {
-                out.push(first);
-                rest = &rest[first.len_utf8()..];
-            }
-        }
-    }
-    out
+    Ok(Datum::Text(crate::text_search::unaccent::unaccented(c.text(0)?)))
 }
 
 /// The difference of the first bytes in which the two differ, as C's comparison of bytes tells it, else of their lengths.
@@ -303,7 +262,7 @@ fn compare_citext(c: &Call) -> Result<Datum> {
     }))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("citext_cmp citext_pattern_cmp", compare_citext),
     ("uuid_generate_v1 uuid_generate_v1mc", version_1),
     ("uuid_generate_v3", |c| named::<Md5>(c, 3)),

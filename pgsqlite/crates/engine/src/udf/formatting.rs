@@ -29,7 +29,7 @@ fn to_date(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(time_in::date(c.text(0)?, c.text(1)?)?.to_storage()))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("int4_to_char", |c| number(c, Number::Int4(c.int(0)? as i32))),
     ("int8_to_char", |c| number(c, Number::Int8(c.int(0)?))),
     ("float4_to_char", |c| number(c, Number::Float4(c.float(0)? as f32))),

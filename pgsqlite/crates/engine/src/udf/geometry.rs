@@ -131,7 +131,7 @@ fn circle_polygon(c: &Call) -> Result<Datum> {
     shape(circle.polygon(count)?)
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     // point
     ("construct_point", |c| shape(Point { x: c.float(0)?, y: c.float(1)? })),
     ("point_left", |c| points(c, |a, b| lt(a.x, b.x))),

@@ -48,7 +48,7 @@ fn seeded(c: &Call, hash: Hash) -> Result<Datum> {
     Ok(Datum::Int(hash(c, c.int(1)? as u64)? as i64))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("hashint2 hashint4 hashoid", |c| short(c, number)),
     ("hashint2extended hashint4extended hashoidextended", |c| seeded(c, number)),
     ("hashint8", |c| short(c, long)),

@@ -253,7 +253,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// The JSON object of a stored value. `loose`: what looks like a number or a truth value is one.
-pub(super) fn json(stored: &str, loose: bool) -> Result<String> {
+pub(crate) fn json(stored: &str, loose: bool) -> Result<String> {
     let mut out = String::from("{");
     for (i, (key, value)) in Hstore::parse(stored)?.pairs().iter().enumerate() {
         work::pulse(1);
@@ -282,7 +282,7 @@ fn compare(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(order as i64))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("hstore_from_text", from_text),
     ("hstore_from_array", from_array),
     ("hstore_from_arrays", from_arrays),

@@ -160,7 +160,7 @@ fn matches(c: &Call, of: usize, query: usize) -> Result<Datum> {
     Ok(Datum::from(query.matches(&|value| has(&set, value.into()))))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("_int_contains", |c| contains(c, 0, 1)),
     ("_int_contained", |c| contains(c, 1, 0)),
     ("_int_overlap", overlap),

@@ -29,5 +29,5 @@ fn covers_of(c: &Call) -> Result<Datum> {
 }
 
 /// (name, arity, deterministic, function)
-pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] =
+pub(crate) const FUNCTIONS: &[(&str, i32, bool, Scalar)] =
     &[(support::TERMS, 2, true, terms_of), (support::COVERS, 3, true, covers_of)];

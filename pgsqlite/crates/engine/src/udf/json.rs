@@ -12,7 +12,7 @@ use pgsqlite_types::{float, Datum, PgError, Result, SqlState};
 
 // --- cutting ---------------------------------------------------------------------------------------------------------
 
-pub(super) fn broken() -> PgError {
+pub(crate) fn broken() -> PgError {
     PgError::internal("a stored json value is malformed")
 }
 /// The end of the value (or key) that begins at `at`.
@@ -34,7 +34,7 @@ fn skip(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 /// The pieces between the commas (and colons) of an array or object.
-pub(super) fn pieces(text: &str) -> Vec<&str> {
+pub(crate) fn pieces(text: &str) -> Vec<&str> {
     let inner = text.trim();
     let inner = &inner[1..inner.len().saturating_sub(1).max(1)];
     let (mut out, mut at) = (Vec::new(), 0);
@@ -49,10 +49,10 @@ pub(super) fn pieces(text: &str) -> Vec<&str> {
     }
     out
 }
-pub(super) fn is_object(text: &str) -> bool {
+pub(crate) fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
-pub(super) fn is_array(text: &str) -> bool {
+pub(crate) fn is_array(text: &str) -> bool {
     text.trim_start().starts_with('[')
 }
 fn unescaped(text: &str) -> Result<String> {
@@ -63,11 +63,11 @@ fn unescaped(text: &str) -> Result<String> {
     }
     Ok(out)
 }
-pub(super) fn pairs(text: &str) -> Result<Vec<(String, &str)>> {
+pub(crate) fn pairs(text: &str) -> Result<Vec<(String, &str)>> {
     pieces(text).chunks(2).map(|p| Ok((unescaped(p[0])?, *p.get(1).ok_or_else(broken)?))).collect()
 }
 /// What `->>` gives of a value: NULL for null, a string without its quotes.
-pub(super) fn as_text(text: &str) -> Result<Datum> {
+pub(crate) fn as_text(text: &str) -> Result<Datum> {
     Ok(match text.trim().as_bytes().first() {
         Some(b'n') => Datum::Null,
         Some(b'"') => Datum::Text(unescaped(text.trim())?),
@@ -75,7 +75,7 @@ pub(super) fn as_text(text: &str) -> Result<Datum> {
     })
 }
 /// The value of a key: the last one, if json has it twice.
-pub(super) fn field<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>> {
+pub(crate) fn field<'a>(text: &'a str, key: &str) -> Result<Option<&'a str>> {
     if !is_object(text) {
         return Ok(None);
     }
@@ -240,10 +240,10 @@ fn each(c: &Call, binary_name: Option<&str>, text: bool) -> Result<Datum> {
 
 // --- jsonb: trees ----------------------------------------------------------------------------------------------------
 
-pub(super) fn tree(text: &str) -> Result<Json> {
+pub(crate) fn tree(text: &str) -> Result<Json> {
     json::parse(text, Flavor::Jsonb)
 }
-pub(super) fn stored(value: &Json) -> Result<Datum> {
+pub(crate) fn stored(value: &Json) -> Result<Datum> {
     Ok(Datum::Text(value.to_text()))
 }
 fn contains(outer: &Json, inner: &Json, top: bool) -> bool {
@@ -516,7 +516,7 @@ fn jsonb_float8(c: &Call) -> Result<Datum> {
 
 /// A value of type json written without blanks, its members in their order: `nulls` says whether those that are null stay,
 /// `string` what becomes of the strings that are no keys.
-pub(super) fn rewrite(text: &str, nulls: bool, string: &dyn Fn(&str) -> String, out: &mut String) -> Result<()> {
+pub(crate) fn rewrite(text: &str, nulls: bool, string: &dyn Fn(&str) -> String, out: &mut String) -> Result<()> {
     let text = text.trim_matches([' ', '\t', '\n', '\r']);
     if is_object(text) {
         out.push('{');
@@ -587,7 +587,7 @@ fn set_lax(c: &Call) -> Result<Datum> {
     }
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("json_strip_nulls", json_strip_nulls),
     ("jsonb_set_lax", set_lax),
     ("json_object_field jsonb_object_field", object_field),

@@ -27,7 +27,7 @@ fn write(session: &SessionCell, type_oid: Oid, value: DatumRef, out: &mut String
     }
     write_by(session, &codec, value, out)
 }
-pub(super) fn quote(text: &str, out: &mut String) {
+pub(crate) fn quote(text: &str, out: &mut String) {
     let mut bytes = Vec::new();
     write_string(text, &mut bytes);
     out.push_str(&String::from_utf8_lossy(&bytes));
@@ -362,14 +362,14 @@ impl State for Collected {
 fn collected(object: bool, binary: bool) -> Box<dyn State> {
     Box::new(Collected { rows: Default::default(), object, binary, nested: false })
 }
-pub(super) const AGGREGATES: &[(&str, NewState)] = &[
+pub(crate) const AGGREGATES: &[(&str, NewState)] = &[
     ("json_agg(anyelement)", || collected(false, false)),
     ("jsonb_agg(anyelement)", || collected(false, true)),
     ("json_object_agg(any,any)", || collected(true, false)),
     ("jsonb_object_agg(any,any)", || collected(true, true)),
 ];
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("json_object json_object_two_arg", json_object_of_arrays),
     ("array_to_json_pretty", pretty_array),
     ("row_to_json_pretty", pretty_row),

@@ -51,7 +51,7 @@ fn query_first(c: &Call, zoned: bool) -> Result<Datum> {
     Ok(found.first().map_or(Datum::Null, stored))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("jsonb_path_exists jsonb_path_exists_opr", |c| exists(c, false)),
     ("jsonb_path_exists_tz", |c| exists(c, true)),
     ("jsonb_path_match jsonb_path_match_opr", |c| matches(c, false)),

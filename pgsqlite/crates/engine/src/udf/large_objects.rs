@@ -7,8 +7,6 @@ use super::shim::{Call, Scalar};
 use super::strings::invalid_parameter;
 use crate::large_object::store::{self, Found, LONGEST};
 use crate::large_object::Descriptor;
-use crate::routine::statement::check_may_write;
-use crate::routine::Host;
 use pgsqlite_sql::acl;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use rusqlite::Connection;
@@ -19,8 +17,10 @@ const READ: i64 = 0x40000;
 /// Bytes of the longest value.
 const LONGEST_VALUE: u64 = (1 << 30) - 5;
 
-fn host<'c>(c: &'c Call) -> Host<'c> {
-    Host { cell: c.session, db: c.connection() }
+/// rusqlite's view of the connection, which it does not close.
+fn connection(c: &Call) -> Result<rusqlite::Connection> {
+    // SAFETY: the handle belongs to the running call's connection and outlives this view of it.
+    unsafe { rusqlite::Connection::from_handle(c.connection()) }.map_err(|e| PgError::internal(e.to_string()))
 }
 
 fn missing(object: Oid) -> PgError {
@@ -72,13 +72,12 @@ fn note_change(c: &Call, object: Oid) {
 // --- objects -------------------------------------------------------------------------------------------------------------
 
 fn create_object(c: &Call, object: Option<Oid>, name: &str) -> Result<Oid> {
-    let host = host(c);
-    check_may_write(host, name)?;
+    c.session.routines.check_may_write(name)?;
     let (catalog, user) = {
         let state = c.session.state();
         (state.catalog.clone(), state.user_oid)
     };
-    let object = store::create(&host.connection()?, &catalog, object, user)?;
+    let object = store::create(&connection(c)?, &catalog, object, user)?;
     note_change(c, object);
     Ok(object)
 }
@@ -96,12 +95,12 @@ fn creat(c: &Call) -> Result<Datum> {
 }
 fn from_bytes(c: &Call) -> Result<Datum> {
     let object = create_object(c, wanted(c, 0)?, "lo_from_bytea()")?;
-    store::write(&host(c).connection()?, object, 0, c.bytes(1)?)?;
+    store::write(&connection(c)?, object, 0, c.bytes(1)?)?;
     Ok(Datum::Int(object.into()))
 }
 fn unlink(c: &Call) -> Result<Datum> {
-    let (host, object) = (host(c), c.int(0)? as Oid);
-    let conn = host.connection()?;
+    let object = c.int(0)? as Oid;
+    let conn = connection(c)?;
     let found = found(&conn, object)?;
     {
         let state = c.session.state();
@@ -110,7 +109,7 @@ fn unlink(c: &Call) -> Result<Datum> {
             return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         }
     }
-    check_may_write(host, "lo_unlink()")?;
+    c.session.routines.check_may_write("lo_unlink()")?;
     store::unlink(&conn, object)?;
     note_change(c, object);
     with_descriptors(c, |all| {
@@ -122,7 +121,7 @@ fn unlink(c: &Call) -> Result<Datum> {
 
 /// `lo_get`: `length` bytes from `start` on; None: all.
 fn get_part(c: &Call, start: i64, length: Option<i64>) -> Result<Datum> {
-    let (conn, object) = (host(c).connection()?, c.int(0)? as Oid);
+    let (conn, object) = (connection(c)?, c.int(0)? as Oid);
     permitted(c, &conn, object)?;
     if c.session.rows.changed_objects.borrow().contains(&object) {
         return Err(PgError::not_supported("reading a large object in the statement that changes it"));
@@ -146,11 +145,11 @@ fn get_fragment(c: &Call) -> Result<Datum> {
     get_part(c, c.int(1)?, Some(length))
 }
 fn put(c: &Call) -> Result<Datum> {
-    let (host, object) = (host(c), c.int(0)? as Oid);
-    let conn = host.connection()?;
+    let object = c.int(0)? as Oid;
+    let conn = connection(c)?;
     permitted(c, &conn, object)?;
     let start = target(c.int(1)?)?;
-    check_may_write(host, "lo_put()")?;
+    c.session.routines.check_may_write("lo_put()")?;
     write_at(c, &conn, object, start, c.bytes(2)?)?;
     void()
 }
@@ -181,7 +180,7 @@ fn open(c: &Call) -> Result<Datum> {
     if flags & (READ | WRITE) == 0 {
         return Err(invalid_parameter(format!("invalid flags for opening a large object: {flags}")));
     }
-    let found = permitted(c, &host(c).connection()?, object)?;
+    let found = permitted(c, &connection(c)?, object)?;
     let writes = flags & WRITE != 0;
     if !writes && c.session.rows.changed_objects.borrow().contains(&object) {
         return Err(PgError::not_supported("reading a large object in the statement that changes it"));
@@ -208,7 +207,7 @@ fn check_readable(conn: &Connection, descriptor: &Descriptor) -> Result<()> {
 
 fn read(c: &Call) -> Result<Datum> {
     let descriptor = descriptor(c)?;
-    let conn = host(c).connection()?;
+    let conn = connection(c)?;
     check_readable(&conn, &descriptor)?;
     let bytes = store::read(&conn, descriptor.object, descriptor.place, c.int(1)?.max(0) as u64)?;
     stand_at(c, descriptor.place + bytes.len() as u64)?;
@@ -224,20 +223,20 @@ fn writable(c: &Call, conn: &Connection, name: &str) -> Result<Descriptor> {
             format!("large object descriptor {} was not opened for writing", c.int(0)?),
         ));
     }
-    check_may_write(host(c), name)?;
+    c.session.routines.check_may_write(name)?;
     check_readable(conn, &descriptor)?;
     Ok(descriptor)
 }
 
 fn write(c: &Call) -> Result<Datum> {
-    let conn = host(c).connection()?;
+    let conn = connection(c)?;
     let (descriptor, bytes) = (writable(c, &conn, "lowrite()")?, c.bytes(1)?);
     write_at(c, &conn, descriptor.object, descriptor.place, bytes)?;
     stand_at(c, descriptor.place + bytes.len() as u64)?;
     Ok(Datum::Int(bytes.len() as i64))
 }
 fn truncate(c: &Call) -> Result<Datum> {
-    let (conn, length) = (host(c).connection()?, c.int(1)?);
+    let (conn, length) = (connection(c)?, c.int(1)?);
     let descriptor = writable(c, &conn, "lo_truncate()")?;
     let Some(length) = u64::try_from(length).ok().filter(|l| *l <= LONGEST) else {
         return Err(invalid_parameter(format!("invalid large object truncation target: {length}")));
@@ -255,7 +254,7 @@ fn seek(c: &Call) -> Result<i64> {
         0 => 0,
         1 => descriptor.place,
         2 => {
-            let conn = host(c).connection()?;
+            let conn = connection(c)?;
             check_readable(&conn, &descriptor)?;
             store::size(&conn, descriptor.object)?
         }
@@ -293,7 +292,7 @@ fn tell64(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(descriptor(c)?.place as i64))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("be_lo_create", create),
     ("be_lo_creat", creat),
     ("be_lo_from_bytea", from_bytes),

@@ -37,7 +37,7 @@ fn over_money(c: &Call) -> Result<Datum> {
     }
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("cash_cmp", |c| Ok(Datum::Int(c.int(0)?.cmp(&c.int(1)?) as i64))),
     ("cash_pl", |c| amount(c.int(0)?.checked_add(c.int(1)?))),
     ("cash_mi", |c| amount(c.int(0)?.checked_sub(c.int(1)?))),
@@ -77,4 +77,4 @@ impl State for Sum {
     }
 }
 
-pub(super) const AGGREGATES: &[(&str, NewState)] = &[("sum(money)", || Box::<Sum>::default())];
+pub(crate) const AGGREGATES: &[(&str, NewState)] = &[("sum(money)", || Box::<Sum>::default())];

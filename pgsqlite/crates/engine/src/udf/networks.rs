@@ -75,7 +75,7 @@ fn manufacturer(i: usize, byte: u8) -> u8 {
     }
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("network_cmp", |c| Ok(Datum::Int(order(c)? as i64))),
     ("network_larger", |c| extreme(c, Ordering::Greater)),
     ("network_smaller", |c| extreme(c, Ordering::Less)),

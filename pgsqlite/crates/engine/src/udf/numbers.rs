@@ -26,7 +26,7 @@ fn fit<const W: u8>(value: Option<i64>) -> Result<Datum> {
         .ok_or_else(|| width(W).out_of_range())
 }
 
-pub(super) fn division_by_zero() -> PgError {
+pub(crate) fn division_by_zero() -> PgError {
     PgError::new(SqlState::DIVISION_BY_ZERO, "division by zero")
 }
 
@@ -657,7 +657,7 @@ fn numeric_float(c: &Call) -> Result<Datum> {
     Ok(float::to_datum(c.numeric(0)?.to_float(false)?))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("int2pl", add::<2>),
     ("int4pl int24pl int42pl", add::<4>),
     ("int8pl int28pl int48pl int82pl int84pl", add::<8>),

@@ -228,7 +228,7 @@ fn hypothetical(place: Place) -> Box<dyn State> {
     Box::new(Hypothetical { place, codecs: vec![], rows: 0, before: 0, equal: 0, groups: 0, previous: vec![] })
 }
 
-pub(super) const FUNCTIONS: &[(&str, NewState)] = &[
+pub(crate) const FUNCTIONS: &[(&str, NewState)] = &[
     ("percentile_disc(float8,anyelement)", || percentile(Kind::Discrete, false)),
     ("percentile_disc(_float8,anyelement)", || percentile(Kind::Discrete, true)),
     ("percentile_cont(float8,float8)", || percentile(Kind::Continuous, false)),

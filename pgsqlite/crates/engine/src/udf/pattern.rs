@@ -405,11 +405,11 @@ fn matches(c: &Call, ignore_case: bool) -> Result<bool> {
 }
 /// `like_regex` of a path expression: `s` lets `.` match line ends, `m` lets `^` and `$` match at them, `q` takes the pattern
 /// literally.
-pub(super) fn path_matches(c: &Call, text: &str, pattern: &str, flags: &str) -> Result<bool> {
+pub(crate) fn path_matches(c: &Call, text: &str, pattern: &str, flags: &str) -> Result<bool> {
     is_match(&*compiled(c, pattern, path_options(flags))?, text)
 }
 /// Whether the pattern of `like_regex` can be read: what paths are checked with. Errors: 2201B.
-pub(super) fn check_path_pattern(pattern: &str, flags: &str) -> Result<()> {
+pub(crate) fn check_path_pattern(pattern: &str, flags: &str) -> Result<()> {
     regex_syntax::translate(pattern, path_options(flags)).map(drop)
 }
 fn path_options(flags: &str) -> Options {
@@ -673,7 +673,7 @@ fn citext_flags(c: &Call) -> Result<(Options, bool)> {
     }
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("bytealike", |c| Ok(Datum::from(like_bytes(c.bytes(0)?, c.bytes(1)?, false)?))),
     ("byteanlike", |c| Ok(Datum::from(!like_bytes(c.bytes(0)?, c.bytes(1)?, false)?))),
     ("textlike namelike", like_call),

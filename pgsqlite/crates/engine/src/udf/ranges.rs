@@ -258,7 +258,7 @@ fn timestamp_difference(c: &Call) -> Result<Datum> {
 }
 
 /// By PostgreSQL's C symbols.
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("range_constructor2 range_constructor3", new_range),
     ("multirange_constructor0 multirange_constructor1 multirange_constructor2", new_multirange),
     ("range_lower multirange_lower", lower),
@@ -302,7 +302,7 @@ pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
 ];
 
 /// The constructors of range types of the user, by the names that lowering calls.
-pub(super) const CONSTRUCTORS: &[(&str, i32, bool, Scalar)] =
+pub(crate) const CONSTRUCTORS: &[(&str, i32, bool, Scalar)] =
     &[(support::NEW_RANGE, -1, true, new_range), (support::NEW_MULTIRANGE, -1, true, new_multirange)];
 
 // --- aggregates ------------------------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ impl State for Members {
     }
 }
 
-pub(super) const AGGREGATES: &[(&str, NewState)] = &[
+pub(crate) const AGGREGATES: &[(&str, NewState)] = &[
     ("range_agg(anyrange) range_agg(anymultirange)", || Box::<Members>::default()),
     ("range_intersect_agg(anyrange) range_intersect_agg(anymultirange)", || {
         Box::new(Members { intersect: true, ..Default::default() })

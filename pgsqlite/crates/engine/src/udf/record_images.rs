@@ -147,7 +147,7 @@ fn record_compare(c: &Call) -> Result<Datum> {
 /// Of records that no statement could compare by their text.
 pub const COMPARISONS: &[(&str, i32, bool, Scalar)] = &[(support::RECORD_COMPARE, 3, true, record_compare)];
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("record_image_eq", |c| Ok(equal_images(c)?.into())),
     ("record_image_ne", |c| Ok((!equal_images(c)?).into())),
     ("record_image_lt", |c| Ok(by_image(c, false)?.is_lt().into())),

@@ -192,13 +192,12 @@ fn column_typmod(session: &SessionCell, ty: Oid, typmod: i32) -> i32 {
 }
 
 /// Whether a value may stand in a column of the type: what its domain demands.
-pub(super) fn check_domain(c: &Call, ty: Oid, value: &Datum) -> Result<()> {
+pub(crate) fn check_domain(c: &Call, ty: Oid, value: &Datum) -> Result<()> {
     let base = c.session.state().catalog.base_type(ty);
     if base == ty {
         return Ok(());
     }
-    let host = crate::routine::Host { cell: c.session, db: c.connection() };
-    crate::routine::convert::assign(host, value.clone(), base, ty, -1).map(|_| ())
+    c.session.routines.assign(c, value.clone(), base, ty).map(|_| ())
 }
 
 /// The fields of a row type (name, type, type modifier); of an anonymous record those that the value has.
@@ -680,7 +679,7 @@ fn set_path(node: &mut Json, path: &[(String, bool)], value: Json) -> Result<()>
 }
 
 /// Name, number of arguments, whether SQLite may reuse a result, function.
-pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::NAMED_RECORD, -1, true, named_record),
     (support::FIELD, 2, true, field),
     (support::SET_FIELD, -1, true, set_field),
@@ -698,7 +697,7 @@ pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
 ];
 
 /// By PostgreSQL's symbol.
-pub(super) const SYMBOLS: &[(&str, Scalar)] = &[
+pub(crate) const SYMBOLS: &[(&str, Scalar)] = &[
     ("json_populate_record", |c| populate_record(c, "json_populate_record")),
     ("jsonb_populate_record", |c| populate_record(c, "jsonb_populate_record")),
     ("json_populate_recordset", |c| populate_set(c, "json_populate_recordset")),

@@ -5,7 +5,7 @@
 //! would have given; `currval` and `lastval` tell it afterwards. A number without a row would be given twice, so `nextval` is refused.
 
 use super::shim::{Call, Scalar};
-use crate::sequence::highest_row_number;
+use crate::store::sequence_relation::highest_row_number;
 use pgsqlite_sql::catalog::RelationKind;
 use pgsqlite_sql::lower::support;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
@@ -29,7 +29,7 @@ fn highest(c: &Call, sequence: Oid) -> Result<Option<i64>> {
 }
 
 /// (last_value, is_called) of a sequence that stands for the numbers of a table's rows; None: it is another one.
-pub(super) fn state(c: &Call, sequence: Oid) -> Result<Option<(i64, bool)>> {
+pub(crate) fn state(c: &Call, sequence: Oid) -> Result<Option<(i64, bool)>> {
     if named(c, sequence).is_none() {
         return Ok(None);
     }
@@ -38,7 +38,7 @@ pub(super) fn state(c: &Call, sequence: Oid) -> Result<Option<(i64, bool)>> {
 }
 
 /// 0A000 for what would have to count apart from the table's rows.
-pub(super) fn refuse(c: &Call, sequence: Oid, function: &str) -> Result<()> {
+pub(crate) fn refuse(c: &Call, sequence: Oid, function: &str) -> Result<()> {
     match named(c, sequence) {
         Some(name) => {
             Err(PgError::not_supported(format!("{function} of sequence \"{name}\", whose numbers SQLite gives"))
@@ -69,4 +69,4 @@ fn next_row_number(c: &Call) -> Result<Datum> {
 }
 
 /// (name, number of arguments, deterministic, function)
-pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[(support::NEXT_ROW_NUMBER, 1, false, next_row_number)];
+pub(crate) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[(support::NEXT_ROW_NUMBER, 1, false, next_row_number)];

@@ -153,7 +153,7 @@ fn updates(c: &Call) -> Result<Datum> {
 fn xmax(c: &Call) -> Result<Datum> {
     match c.session.rows.updates.get() {
         // transaction numbers are shown without their epoch
-        true => Ok(super::server::transaction_number(c)?.map(|n| i64::from(n as u32)).into()),
+        true => Ok(c.session.server()?.transaction_id(true)?.map(|n| i64::from(n as u32)).into()),
         false => Ok(Datum::Int(0)),
     }
 }
@@ -177,7 +177,7 @@ fn after(c: &Call) -> Result<Datum> {
 }
 
 /// (name, number of arguments, deterministic, function)
-pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::AFTER, -1, false, after),
     (support::CURRENT_OF, 2, false, current_of),
     (support::KEEP, 2, false, keep),

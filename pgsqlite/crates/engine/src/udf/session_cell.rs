@@ -1,13 +1,14 @@
 //! What the native functions of a connection may ask of the session that uses it.
 //!
-//! A connection has one [`SessionCell`], given to [`super::register_all`]. The engine fills its [`SessionState`] when it
+//! A connection has one [`SessionCell`], given to [`crate::natives::register_all`]. The engine fills its [`SessionState`] when it
 //! leases the connection to a session and before each statement; functions read it while the statement is stepped; an
 //! error that a function raises waits in the cell, because SQLite carries only a text: [`SessionCell::take_error`].
 
+use super::shim::Call;
 use crate::settings::rights::Claimant;
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
 use pgsqlite_types::codec::{Context, NamesFor, RegNames, TypeCodec};
-use pgsqlite_types::{Oid, PgError, Result, Settings, SqlState};
+use pgsqlite_types::{Datum, Oid, PgError, Result, Settings, SqlState};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +57,7 @@ pub trait ServerFunctions {
     /// `pg_cancel_backend`, `pg_terminate_backend`: whether there was such a session.
     fn signal(&self, pid: i32, terminate: bool) -> Result<bool>;
     /// The program that serves the database; None: there is none.
-    fn host(&self) -> Option<Arc<dyn crate::session::Host>>;
+    fn host(&self) -> Option<Arc<dyn crate::host::Host>>;
     /// `pg_notify`
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;
     /// `pg_listening_channels`
@@ -98,6 +99,20 @@ pub enum Fate {
     InProgress,
     Committed,
     Aborted,
+}
+
+/// The functions of the user, as natives use them.
+pub trait Routines {
+    /// The value itself, for those who know its type.
+    fn as_any(&self) -> &dyn std::any::Any;
+    /// How many of the functions that run are triggers'.
+    fn trigger_depth(&self) -> usize;
+    /// A value of one type as one of another, as PL/pgSQL assigns it. Errors: 42846, those of the types' input and of domains.
+    fn assign(&self, c: &Call, value: Datum, from: Oid, to: Oid) -> Result<Datum>;
+    /// Runs a query that a function gets as a text: the types of its columns, and its rows.
+    fn queried(&self, c: &Call, text: &str) -> Result<(Vec<Oid>, Vec<Vec<Datum>>)>;
+    /// 0A000 in a function that is not volatile, 25006 in a read-only transaction. `command` is its name in the message.
+    fn check_may_write(&self, command: &str) -> Result<()>;
 }
 
 /// The locks that a transaction had at a moment.
@@ -194,7 +209,7 @@ pub struct SessionState {
     pub in_definer: bool,
     pub database: String,
     /// None: the server serves one file
-    pub databases: Option<crate::session::DatabasesHandle>,
+    pub databases: Option<crate::databases::DatabasesHandle>,
     pub backend_pid: i32,
     /// None on a Unix socket.
     pub client_addr: Option<std::net::SocketAddr>,
@@ -290,7 +305,7 @@ pub struct SessionCell {
     /// What the running statement remembers of its rows.
     pub rows: super::rows::StatementRows,
     /// The functions of the user.
-    pub routines: crate::routine::Runtime,
+    pub routines: Box<dyn Routines>,
 }
 
 // SAFETY: a SQLite connection, and with it its cell, belongs to one thread at a time: it is handed over, never shared.
@@ -298,14 +313,8 @@ pub struct SessionCell {
 unsafe impl Send for SessionCell {}
 unsafe impl Sync for SessionCell {}
 
-impl Default for SessionCell {
-    fn default() -> Self {
-        SessionCell::new(SessionState::default())
-    }
-}
-
 impl SessionCell {
-    pub fn new(state: SessionState) -> Self {
+    pub fn new(state: SessionState, routines: Box<dyn Routines>) -> Self {
         SessionCell {
             state: RefCell::new(state),
             error: RefCell::new(None),
@@ -315,8 +324,14 @@ impl SessionCell {
             changes_before: Cell::new(0),
             patterns: Default::default(),
             rows: Default::default(),
-            routines: Default::default(),
+            routines,
         }
+    }
+
+    /// The server, as natives ask it. Errors: 0A000 outside a session.
+    pub fn server(&self) -> Result<Arc<dyn ServerFunctions>> {
+        let server = self.state.borrow().server.clone();
+        server.ok_or_else(|| PgError::not_supported("a function of the server outside a session"))
     }
 
     /// Reads the state. Must not be held while `update` runs.
@@ -385,7 +400,7 @@ impl SessionCell {
     /// Keeps a notice for the client, if client_min_messages lets it through now: a function may set that for what it calls.
     pub fn notice(&self, notice: PgError) {
         let least = self.state().variables.as_ref().and_then(|v| v.get("client_min_messages"));
-        if least.is_none_or(|least| crate::session::is_told(&notice, &least)) {
+        if least.is_none_or(|least| crate::settings::is_told(&notice, &least)) {
             self.notices.borrow_mut().push(notice);
         }
     }

@@ -97,7 +97,7 @@ impl<'a> Call<'a> {
             .map_err(failed)
     }
     /// The same call seen without its first argument.
-    pub(super) fn without_first(&self) -> Call<'a> {
+    pub(crate) fn without_first(&self) -> Call<'a> {
         Call { values: self.values.get(1..).unwrap_or_default(), session: self.session, db: self.db }
     }
     /// The connection that runs the call.

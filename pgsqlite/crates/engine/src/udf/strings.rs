@@ -18,7 +18,7 @@ fn too_long() -> PgError {
 fn negative_length() -> PgError {
     PgError::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed")
 }
-pub(super) fn invalid_parameter(message: impl Into<String>) -> PgError {
+pub(crate) fn invalid_parameter(message: impl Into<String>) -> PgError {
     PgError::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
@@ -150,7 +150,7 @@ fn overlay(c: &Call) -> Result<Datum> {
 // --- case, replacing, padding ----------------------------------------------------------------------------------------
 
 /// Lower case, character by character as C libraries do it (`ß` stays, `İ` becomes `i`).
-pub(super) fn lower_text(text: &str) -> String {
+pub(crate) fn lower_text(text: &str) -> String {
     text.chars().pulsing().map(|ch| single(ch.to_lowercase(), ch)).collect()
 }
 fn upper_text(text: &str) -> String {
@@ -280,10 +280,10 @@ fn to_hex64(c: &Call) -> Result<Datum> {
 // --- quoting ---------------------------------------------------------------------------------------------------------
 
 /// An identifier, quoted if it has to be.
-pub(super) fn identifier(name: &str) -> String {
+pub(crate) fn identifier(name: &str) -> String {
     pgsqlite_sql::deparse::quote_identifier(name)
 }
-pub(super) fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     let escaped = text.contains('\\');
     let mut out = String::from(if escaped { "E'" } else { "'" });
     for ch in text.chars().pulsing() {
@@ -337,7 +337,7 @@ fn optional_text(session: &SessionCell, codec: &TypeCodec, value: DatumRef) -> R
         v => super::support::text_by(session, codec, v).map(Some),
     }
 }
-pub(super) fn array(text: &str, element: &TypeCodec) -> Result<Array> {
+pub(crate) fn array(text: &str, element: &TypeCodec) -> Result<Array> {
     Array::from_storage(text, element).ok_or_else(|| PgError::internal(format!("{text} is no stored array")))
 }
 fn concat(c: &Call) -> Result<Datum> {
@@ -523,7 +523,7 @@ fn array_to_string(c: &Call) -> Result<Datum> {
 // --- hashes, encodings -----------------------------------------------------------------------------------------------
 
 /// The digest of bytes that may be many.
-pub(super) fn digest<D: Digest>(bytes: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn digest<D: Digest>(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut digest = D::new();
     for piece in bytes.chunks(work::PIECE) {
         work::tick(piece.len())?;
@@ -801,7 +801,7 @@ fn bit_count(c: &Call) -> Result<Datum> {
 }
 
 /// Whether a type is one whose arrays can be read without knowing it: unused codecs are not built for text arrays.
-pub(super) fn text_array(text: &str) -> Result<Vec<Option<String>>> {
+pub(crate) fn text_array(text: &str) -> Result<Vec<Option<String>>> {
     untyped(text)?
         .elements
         .into_iter()
@@ -813,7 +813,7 @@ pub(super) fn text_array(text: &str) -> Result<Vec<Option<String>>> {
         .collect()
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("chartoi4", char_to_int),
     ("i4tochar", int_to_char),
     ("text_char", text_to_char),

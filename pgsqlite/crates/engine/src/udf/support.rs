@@ -14,11 +14,11 @@ use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::{oid, record, text, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 /// The text form of a value of a type.
-pub(super) fn text_of(session: &SessionCell, type_oid: Oid, value: DatumRef) -> Result<String> {
+pub(crate) fn text_of(session: &SessionCell, type_oid: Oid, value: DatumRef) -> Result<String> {
     let codec = session.codec(type_oid)?;
     text_by(session, &codec, value)
 }
-pub(super) fn text_by(session: &SessionCell, codec: &TypeCodec, value: DatumRef) -> Result<String> {
+pub(crate) fn text_by(session: &SessionCell, codec: &TypeCodec, value: DatumRef) -> Result<String> {
     let mut out = Vec::new();
     session.with_context(|context| codec.text_out(value, context, &mut out))?;
     String::from_utf8(out).map_err(|_| PgError::internal("text output that is no UTF-8"))
@@ -63,7 +63,7 @@ fn text_out(c: &Call) -> Result<Datum> {
 }
 
 /// Rounded to `precision` digits of a second; 22008 where that leaves the range.
-pub(super) fn timestamp_typmod(t: Timestamp, precision: i32) -> Result<Timestamp> {
+pub(crate) fn timestamp_typmod(t: Timestamp, precision: i32) -> Result<Timestamp> {
     if t.is_infinite() {
         return Ok(t);
     }
@@ -75,7 +75,7 @@ pub(super) fn timestamp_typmod(t: Timestamp, precision: i32) -> Result<Timestamp
 }
 
 /// A value brought to its type's modifier, as an assignment or (`explicit`) a cast does it.
-pub(super) fn apply_typmod(codec: &TypeCodec, typmod: i32, explicit: bool, value: DatumRef) -> Result<Datum> {
+pub(crate) fn apply_typmod(codec: &TypeCodec, typmod: i32, explicit: bool, value: DatumRef) -> Result<Datum> {
     let stored = |v: DatumRef| PgError::internal(format!("{v:?} is not in storage form"));
     let string = |v: DatumRef| match v {
         DatumRef::Text(t) => Ok(t.to_string()),
@@ -349,14 +349,14 @@ fn foreign(c: &Call) -> Result<Datum> {
 // --- arrays as SQLite sees them: the JSON text, element by element --------------------------------------------------
 
 /// One JSON value of a stored array: its text.
-pub(super) struct Items<'a> {
+pub(crate) struct Items<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Items<'a> {
     /// The items of `[…]`.
-    pub(super) fn of(text: &'a str) -> Result<Items<'a>> {
+    pub(crate) fn of(text: &'a str) -> Result<Items<'a>> {
         let inner = text
             .strip_prefix('[')
             .and_then(|t| t.strip_suffix(']'))
@@ -391,7 +391,7 @@ impl<'a> Iterator for Items<'a> {
 }
 
 /// A stored array without knowing its element type: numbers, strings and NULLs as JSON has them.
-pub(super) fn untyped(text: &str) -> Result<Array> {
+pub(crate) fn untyped(text: &str) -> Result<Array> {
     fn walk(text: &str, depth: usize, out: &mut Array) -> Result<()> {
         let mut count = 0;
         for item in Items::of(text)? {
@@ -701,13 +701,13 @@ impl State for Single {
     }
 }
 
-pub(super) fn new_single() -> Box<dyn State> {
+pub(crate) fn new_single() -> Box<dyn State> {
     Box::<Single>::default()
 }
 
 /// Name, number of arguments, whether SQLite may reuse a result (those that read settings may differ between
 /// statements, but not within one; an index over them would go stale, so they are not deterministic), function.
-pub(super) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::TEXT_IN, 3, true, text_in),
     (support::NO_COLLATION, 2, true, no_collation),
     (support::LOWER, 2, true, |c| cased(c, pgsqlite_types::collation::lower)),

@@ -218,7 +218,7 @@ fn rewrite(c: &Call) -> Result<Datum> {
 /// (query, text of a query that gives pairs)
 fn rewrite_by_query(c: &Call) -> Result<Datum> {
     let given = query(c, 0)?;
-    let (columns, rows) = queried(c, c.text(1)?)?;
+    let (columns, rows) = c.session.routines.queried(c, c.text(1)?)?;
     if columns != [oid::TSQUERY, oid::TSQUERY] {
         let message = "ts_rewrite query must return two tsquery columns";
         return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, message));
@@ -239,15 +239,9 @@ fn rewrite_by_query(c: &Call) -> Result<Datum> {
     Ok(rewriting.finish().to_datum())
 }
 
-/// The rows of a query that came as a text, with the types of its columns.
-fn queried(c: &Call, text: &str) -> Result<(Vec<Oid>, Vec<Vec<Datum>>)> {
-    let host = crate::routine::Host { cell: c.session, db: c.connection() };
-    crate::routine::queried(host, text)
-}
-
 /// (text of a query that gives vectors [, weights]) → rows of [word, documents, entries]
 fn statistics(c: &Call) -> Result<Datum> {
-    let (columns, all) = queried(c, c.text(0)?)?;
+    let (columns, all) = c.session.routines.queried(c, c.text(0)?)?;
     if columns != [oid::TSVECTOR] {
         let message = "ts_stat query must return one tsvector column";
         return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, message));
@@ -547,7 +541,7 @@ fn visible(known: bool) -> Result<Datum> {
     Ok(if known { true.into() } else { Datum::Null })
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("tsvector_cmp", compare_vectors),
     ("tsvector_strip", strip),
     ("tsvector_setweight tsvector_setweight_by_filter", set_weight),

@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 fn session_zone(session: &SessionCell) -> TimeZone {
     session.state().settings.time_zone.clone()
 }
-pub(super) fn zone(c: &Call) -> TimeZone {
+pub(crate) fn zone(c: &Call) -> TimeZone {
     session_zone(c.session)
 }
 fn rules(c: &Call) -> Zone {
@@ -313,7 +313,7 @@ fn moment_to_local(c: &Call) -> Result<Ordering> {
     Ok(point(c.timestamp(0)?).cmp(&moment(point(c.timestamp(1)?), c)))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("overlaps_timestamp", overlaps_timestamp),
     ("overlaps_time", overlaps_time),
     ("overlaps_timetz", overlaps_timetz),

@@ -16,7 +16,7 @@ fn running(c: &Call, datum: fn(u64) -> Datum) -> Result<Datum> {
     Ok(Array::from_elements(ids.into_iter().map(datum).collect()).to_datum())
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("xid8cmp", |c| {
         let order = transaction::xid8(c.datum(0))?.cmp(&transaction::xid8(c.datum(1))?);
         Ok(Datum::Int(order as i64))

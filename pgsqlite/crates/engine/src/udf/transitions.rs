@@ -211,7 +211,7 @@ fn int8dec(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(less.ok_or_else(|| pgsqlite_types::int::Width::Eight.out_of_range())?))
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("float8_accum float4_accum", float8_accum),
     ("float8_combine", float8_combine),
     ("float8_regr_accum", float8_regr_accum),

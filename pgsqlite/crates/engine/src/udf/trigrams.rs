@@ -189,7 +189,7 @@ fn set_limit(c: &Call) -> Result<Datum> {
     real(limit as f32)
 }
 
-pub(super) const FUNCTIONS: &[(&str, Scalar)] = &[
+pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("similarity", |c| real(similarity(c)?)),
     ("similarity_dist", |c| real(1.0 - similarity(c)?)),
     ("similarity_op", |c| reaches(c, similarity(c)?, SIMILARITY)),

@@ -15,7 +15,6 @@
 //! others it lets go when nobody has read for [`IDLE`].
 
 use super::{FileState, Progress, Reading};
-use crate::connection;
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
 use pgsqlite_types::Result;
@@ -303,7 +302,7 @@ pub struct Anchor {
 impl Anchor {
     /// Opens the connection; None: the database's files have another VFS.
     pub fn new(path: &Path) -> Result<Option<Anchor>> {
-        let connection = connection::open_file(path)?;
+        let connection = super::open::open_file(path)?;
         // the log and its shared memory are opened by the first who reads
         let read = connection.query_row("SELECT count(*) FROM (SELECT 1 FROM sqlite_schema LIMIT 1)", [], |_| Ok(()));
         read.map_err(|e| crate::error::open_error(path, e))?;

@@ -19,6 +19,7 @@ mod allocator;
 mod caches;
 mod frames;
 mod marks;
+pub(crate) mod open;
 mod progress;
 
 pub use marks::{Anchor, Pin};

@@ -1,7 +1,7 @@
 //! What other processes see of the short cuts: nothing but a read mark that is held a little longer.
 
 use super::marks::Anchor;
-use crate::connection::open_file;
+use super::open::open_file;
 use crate::memory::MemoryFolder;
 use rusqlite::Connection;
 use std::path::Path;

@@ -39,7 +39,7 @@ impl Writer {
             inner.call_committer();
             return turn.await.map_err(|_| PgError::internal("the committer is gone"))?;
         }
-        let synced = crate::session::apart(|| inner.sync());
+        let synced = crate::apart::apart(|| inner.sync());
         inner.call_committer();
         synced
     }

@@ -473,7 +473,7 @@ fn the_log_gets_shorter() {
             let text = format!("INSERT INTO t VALUES ({i}, 1)");
             run(&mut d.session(), &text).await.expect("inserts");
         }
-        assert!(length() <= crate::wal::KEPT as u64, "{} bytes", length());
+        assert!(length() <= crate::connection::LOG_KEPT as u64, "{} bytes", length());
         run(&mut d.session(), "CHECKPOINT").await.expect("runs");
         assert_eq!(length(), 0);
         assert_eq!(d.ids().await, [1, 2, 3]);

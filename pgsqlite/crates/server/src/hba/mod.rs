@@ -12,11 +12,19 @@ pub use host_name::HostName;
 pub use ident::Maps;
 pub use lines::{Fault, Word};
 
-use crate::config::Auth;
 use nix::ifaddrs::getifaddrs;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+
+/// How a client proves who it is, where no rule of a file says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Auth {
+    Trust,
+    Scram,
+    /// local sockets: the operating system's user; all others: passwords
+    Peer,
+}
 
 /// How a client proves who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,10 @@
 //! Expressions are compared as SQLite gets them: what PostgreSQL prints of a stored expression (`t = ANY (ARRAY[…])`) and what the
 //! statement has (`t IN (…)`) are the same there.
 
-use super::{walk, Analyzer};
+use super::Analyzer;
 use crate::catalog::Relation;
 use crate::typed::{Expr, ExprKind, Quantifier};
+use crate::walk;
 use pgsqlite_types::{oid, Result};
 
 impl Analyzer<'_> {

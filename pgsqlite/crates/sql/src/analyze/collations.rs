@@ -5,7 +5,7 @@
 //! The result: `Expr::collation` of an operand is the collation that the operator around it compares with, and that of an
 //! output or a sort key its own.
 
-use super::{walk, Analyzer};
+use super::Analyzer;
 use crate::builtins::catalog::proc_by_oid;
 use crate::builtins::imp::{imp, Imp};
 use crate::catalog::{DEFAULT_COLLATION, NO_COLLATION};
@@ -13,6 +13,7 @@ use crate::typed::{
     Aggregate, CastForm, CastMethod, Distinct, Expr, ExprKind, FromItem, InsertSource, MergeAction, Modify,
     ModifyAction, Query, QueryBody, RteColumn, RteKind, Select, SortKey, SubLinkKind,
 };
+use crate::walk;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::slice::{from_mut, from_ref};
 
@@ -534,7 +535,7 @@ impl Analyzer<'_> {
             ));
         }
         let derived = self.derive(arg)?;
-        let names = crate::deparse::Names::new(self.env.catalog, self.env.search_path);
+        let names = crate::names::Names::new(self.env.catalog, self.env.search_path);
         Ok(ExprKind::Const(match derived.stored() {
             NO_COLLATION => Datum::Null,
             collation => names.collation(collation).map_or(Datum::Null, Datum::Text),

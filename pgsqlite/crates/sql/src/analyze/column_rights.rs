@@ -2,10 +2,11 @@
 //!
 //! Such a table is taken note of where it is named; which columns the query uses is known when the query is analyzed.
 
-use super::{walk, Analyzer};
+use super::Analyzer;
 use crate::acl::{self, privilege};
 use crate::catalog::Relation;
 use crate::typed::{Expr, ExprKind, Modify, ModifyAction, Query, RangeTableEntry, SecuredChange};
+use crate::walk;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -111,7 +112,7 @@ impl Analyzer<'_> {
                     note(excluded, depth, &e.kind, &mut used);
                 }
             };
-            for expr in crate::lower::modify_expressions(&mut copy) {
+            for expr in crate::walk::modify_exprs_mut(&mut copy) {
                 walk::deep(expr, 0, &mut see);
             }
             for expr in arbiter.iter().flat_map(|a| a.keys.iter().chain(&a.filter)) {

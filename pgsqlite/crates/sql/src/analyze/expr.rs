@@ -1279,7 +1279,7 @@ impl Analyzer<'_> {
 
 /// CASE and COALESCE do not evaluate all their arguments: nothing in them may give rows.
 fn forbid_set_functions(exprs: &[Expr], what: &str) -> Result<()> {
-    match super::walk::find(exprs, |k| matches!(k, ExprKind::SetFunc { .. })) {
+    match crate::walk::find(exprs, |k| matches!(k, ExprKind::SetFunc { .. })) {
         Some(call) => Err(PgError::new(
             SqlState::FEATURE_NOT_SUPPORTED,
             format!("set-returning functions are not allowed in {what}"),
@@ -1325,7 +1325,7 @@ pub(crate) fn operator_name<'n>(catalog: &Catalog, names: &'n [ast::Node]) -> Re
 /// Whether an expression depends on a column of the query that it belongs to.
 fn names_own_column(expr: &Expr) -> bool {
     let mut found = false;
-    super::walk::deep(expr, 0, &mut |depth, e| {
+    crate::walk::deep(expr, 0, &mut |depth, e| {
         found |= match &e.kind {
             ExprKind::Var(v) => v.levels_up == depth,
             ExprKind::WholeRow { levels_up, .. } => *levels_up == depth,

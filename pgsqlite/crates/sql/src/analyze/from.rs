@@ -553,7 +553,7 @@ impl Analyzer<'_> {
         let name = f.alias.as_ref().map_or(first_name, |a| a.aliasname.clone());
         rename_columns(&mut columns, f.alias.as_ref(), &name)?;
         let uses_others =
-            |f: &TableFunction| super::walk::any(&f.call, &|e| matches!(&e.kind, ExprKind::Var(v) if v.levels_up == 0));
+            |f: &TableFunction| crate::walk::any(&f.call, &|e| matches!(&e.kind, ExprKind::Var(v) if v.levels_up == 0));
         let lateral = f.lateral || functions.iter().any(uses_others);
         let level = self.level();
         level.range_table.push(entry(
@@ -1194,7 +1194,7 @@ fn first_location(definitions: &[ast::Node]) -> i32 {
 
 /// A namespace expression seen from `up` levels further in, at a place in the statement.
 fn raise(expr: &Expr, up: usize, location: i32) -> Expr {
-    let mut out = super::walk::map(expr, &mut |e| match &e.kind {
+    let mut out = crate::walk::map(expr, &mut |e| match &e.kind {
         ExprKind::Var(v) if up > 0 => {
             let mut e = e.clone();
             e.kind = ExprKind::Var(crate::typed::Var { levels_up: v.levels_up + up, ..*v });

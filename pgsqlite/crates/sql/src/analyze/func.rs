@@ -218,24 +218,24 @@ impl<'a> Analyzer<'a> {
         match proc.kind {
             b'a' => {
                 let inner = |test: fn(&ExprKind) -> bool| {
-                    super::walk::find(&converted, test).map_or(call.location, |e| e.location)
+                    crate::walk::find(&converted, test).map_or(call.location, |e| e.location)
                 };
                 if call.over.is_none() && nested_aggregate {
                     return Err(PgError::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot be nested")
                         .at(inner(|k| matches!(k, ExprKind::Aggregate(_)))));
                 }
-                if call.over.is_some() && converted.iter().any(super::walk::contains_window) {
+                if call.over.is_some() && converted.iter().any(crate::walk::contains_window) {
                     return Err(PgError::new(SqlState::WINDOWING_ERROR, "window function calls cannot be nested")
                         .at(inner(|k| matches!(k, ExprKind::Window { .. }))));
                 }
-                if converted.iter().any(super::walk::contains_window) {
+                if converted.iter().any(crate::walk::contains_window) {
                     return Err(PgError::new(
                         SqlState::GROUPING_ERROR,
                         "aggregate function calls cannot contain window function calls",
                     )
                     .at(inner(|k| matches!(k, ExprKind::Window { .. }))));
                 }
-                if converted.iter().any(super::walk::contains_set_function) {
+                if converted.iter().any(crate::walk::contains_set_function) {
                     return Err(PgError::new(
                         SqlState::FEATURE_NOT_SUPPORTED,
                         "aggregate function calls cannot contain set-returning function calls",
@@ -660,10 +660,10 @@ impl<'a> Analyzer<'a> {
         }
         // An aggregate belongs to the innermost query whose variables its arguments use; direct arguments follow it.
         let direct = std::mem::take(&mut aggregate.direct);
-        let lowest = super::walk::lowest_level(&aggregate);
+        let lowest = crate::walk::lowest_level(&aggregate);
         aggregate.direct = direct;
         let of_direct = Aggregate { args: vec![], filter: None, ..aggregate.clone() };
-        if let (Some(own), Some(inner)) = (lowest, super::walk::lowest_level(&of_direct)) {
+        if let (Some(own), Some(inner)) = (lowest, crate::walk::lowest_level(&of_direct)) {
             if inner < own {
                 let message = "outer-level aggregate cannot contain a lower-level variable in its direct arguments";
                 return Err(PgError::new(SqlState::GROUPING_ERROR, message).at(location));
@@ -696,7 +696,7 @@ impl<'a> Analyzer<'a> {
             )
             .at(location));
         }
-        if call.args.iter().any(super::walk::contains_window) {
+        if call.args.iter().any(crate::walk::contains_window) {
             return Err(PgError::new(SqlState::WINDOWING_ERROR, "window function calls cannot be nested").at(location));
         }
         let window = self.window_reference(over)?;
@@ -844,7 +844,7 @@ impl<'a> Analyzer<'a> {
             FrameMode::Range => "RANGE",
         };
         let own = |k: &ExprKind| matches!(k, ExprKind::Var(v) if v.levels_up == 0);
-        if let Some(var) = super::walk::find(std::slice::from_ref(&expr), own) {
+        if let Some(var) = crate::walk::find(std::slice::from_ref(&expr), own) {
             return Err(PgError::new(
                 SqlState::INVALID_COLUMN_REFERENCE,
                 format!("argument of {what} must not contain variables"),

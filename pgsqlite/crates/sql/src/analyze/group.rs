@@ -1,7 +1,8 @@
 //! The rules of a grouped query: every variable outside an aggregate is a grouping expression or depends on one (42803).
 
-use super::{walk, Analyzer};
+use super::Analyzer;
 use crate::typed::{Distinct, Expr, ExprKind, RteKind, Select, SortKey, Var};
+use crate::walk;
 use pgsqlite_types::{oid, PgError, Result, SqlState};
 
 impl Analyzer<'_> {

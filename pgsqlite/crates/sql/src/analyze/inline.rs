@@ -4,12 +4,13 @@
 //! body with sub-queries is called.
 
 use super::variables::{Precedence, Variable, Variables};
-use super::{walk, Analyzer, Level, Statement};
-use crate::deparse::names::STORED_PATH;
+use super::{Analyzer, Level, Statement};
+use crate::names::STORED_PATH;
 use crate::parse::NodeEnum;
 use crate::routine::{Function, Language, Mode};
 use crate::typed::{Expr, ExprKind, QueryBody};
 use crate::volatility::volatility;
+use crate::walk;
 use pgsqlite_types::{oid, Datum, Oid, Result};
 
 /// Functions that are inlined in one another, at most.

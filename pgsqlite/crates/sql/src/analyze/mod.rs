@@ -30,16 +30,16 @@ mod row_security;
 mod rules;
 mod select;
 mod spelling;
+pub mod stored_views;
 mod system_columns;
 pub(crate) mod typename;
 pub mod variables;
 mod view_target;
-pub(crate) mod walk;
 mod with;
 
 use crate::builtins::catalog as builtin;
 use crate::catalog::{Catalog, Relation, RelationKind, INFORMATION_SCHEMA, PG_CATALOG};
-use crate::deparse::names::STORED_PATH;
+use crate::names::STORED_PATH;
 use crate::parse::{ast, NodeEnum, RawStatement};
 use crate::typed::{Cte, Expr, Modify, Query, RangeTableEntry, Rewritten, RteColumn, RteKind, Var, Window};
 pub use coerce::is_polymorphic;
@@ -317,7 +317,7 @@ impl<'a> Analyzer<'a> {
         self.variables = variables;
         let mut expr = expr?;
         // its positions are not the statement's
-        expr = walk::map(&expr, &mut |_| None);
+        expr = crate::walk::map(&expr, &mut |_| None);
         clear_locations(&mut expr);
         Ok(expr)
     }
@@ -377,7 +377,7 @@ fn indeterminate_parameter(number: usize) -> PgError {
 
 fn clear_locations(expr: &mut Expr) {
     expr.location = -1;
-    walk::children_mut(expr, &mut |e| clear_locations(e));
+    crate::walk::children_mut(expr, &mut |e| clear_locations(e));
 }
 
 /// Parses `text` as one expression.

@@ -111,7 +111,7 @@ impl Analyzer<'_> {
     /// The same of UPDATE, which may leave the columns alone that the bound is about.
     fn partition_check_of_update(&self, target: &Relation, set: &[(i16, Expr)]) -> Result<Option<RowCheck>> {
         let Some(check) = self.partition_check(target)? else { return Ok(None) };
-        let used = crate::deparse::columns_used(&check.condition);
+        let used = crate::walk::columns_used(&check.condition);
         let used = used.iter().filter_map(|i| target.live_columns().nth(*i)).map(|c| c.attnum);
         let triggers = target.triggers.iter().any(|t| t.is_on() && t.row);
         let touched = triggers || used.into_iter().any(|a| set.iter().any(|(attnum, _)| *attnum == a));
@@ -767,7 +767,7 @@ impl Analyzer<'_> {
             let filter = super::view_target::both(a.view_filter(), filter);
             let set = a.set_list(&stmt.target_list, &target)?;
             let returning = a.returning(stmt.returning_clause.as_ref())?;
-            let reads = |e: &Expr| super::walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_)));
+            let reads = |e: &Expr| crate::walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_)));
             let selects = filter.is_some() || !returning.is_empty() || set.iter().any(|(_, e)| reads(e));
             if selects {
                 a.check_target_reads(&target)?;
@@ -1056,7 +1056,7 @@ fn without_repeats(columns: Vec<Column>) -> Vec<Column> {
 pub(super) fn shift(query: crate::typed::Query) -> crate::typed::Query {
     let mut query = query;
     shift_with_references(&mut query, 0, 1);
-    super::walk::query_exprs_mut(&mut query, 0, &mut |depth, e| match &mut e.kind {
+    crate::walk::query_exprs_mut(&mut query, 0, &mut |depth, e| match &mut e.kind {
         ExprKind::Var(Var { levels_up, .. }) | ExprKind::WholeRow { levels_up, .. } if *levels_up > depth => {
             *levels_up += 1;
         }

@@ -110,7 +110,7 @@ impl Analyzer<'_> {
                 QueryBody::Select(s) if !s.group_by.is_empty() => Some("GROUP BY clause"),
                 QueryBody::Select(s) if s.having.is_some() => Some("HAVING clause"),
                 QueryBody::Select(s) if s.grouped => Some("aggregate functions"),
-                QueryBody::Select(s) if s.targets.iter().any(|t| super::walk::contains_window(&t.expr)) => {
+                QueryBody::Select(s) if s.targets.iter().any(|t| crate::walk::contains_window(&t.expr)) => {
                     Some("window functions")
                 }
                 QueryBody::Select(_) => None,
@@ -527,14 +527,14 @@ impl Analyzer<'_> {
                     (None, Some(now)) => self.level().grouped_outputs.push((expr.clone(), now)),
                     _ => {}
                 }
-                if super::walk::contains_aggregate(&expr) {
+                if crate::walk::contains_aggregate(&expr) {
                     return Err(PgError::new(
                         SqlState::GROUPING_ERROR,
                         "aggregate functions are not allowed in GROUP BY",
                     )
                     .at(expr.location));
                 }
-                if super::walk::contains_window(&expr) {
+                if crate::walk::contains_window(&expr) {
                     return Err(PgError::new(
                         SqlState::WINDOWING_ERROR,
                         "window functions are not allowed in GROUP BY",
@@ -621,7 +621,7 @@ impl Analyzer<'_> {
                     }
                 }
                 // PostgreSQL calls them after the sort if that needs none of them: then a row that stays gives several
-                let calls = super::walk::contains_set_function;
+                let calls = crate::walk::contains_set_function;
                 let late = targets.iter().find(|t| calls(&t.expr));
                 if let Some(late) = late.filter(|_| !order_by.is_empty() && !order_by.iter().any(|k| calls(&k.expr))) {
                     return Err(PgError::not_supported(

@@ -119,7 +119,7 @@ impl Analyzer<'_> {
         }
         // the rows of temporary tables come first unless the path says otherwise
         use crate::catalog::PG_TEMP;
-        if !self.env.search_path.contains(&PG_TEMP) && self.env.search_path != crate::deparse::names::STORED_PATH {
+        if !self.env.search_path.contains(&PG_TEMP) && self.env.search_path != crate::names::STORED_PATH {
             if let Some(found) = self.env.catalog.type_in(PG_TEMP, name) {
                 return Some(found);
             }
@@ -136,7 +136,7 @@ impl Analyzer<'_> {
             Some(TypeEntry::Builtin(t)) if t.extension.is_none() => {
                 typmod::type_name(ty).unwrap_or_else(|| t.name.to_string())
             }
-            Some(_) => crate::deparse::Names::new(self.env.catalog, self.env.search_path).type_name(ty, -1),
+            Some(_) => crate::names::Names::new(self.env.catalog, self.env.search_path).type_name(ty, -1),
             None => format!("??? ({ty})"),
         }
     }

@@ -2,11 +2,12 @@
 //! CREATE VIEW, "Updatable Views").
 
 use super::from::NamespaceItem;
-use super::{walk, Analyzer};
+use super::Analyzer;
 use crate::catalog::{CheckOption, Column, Relation, RelationKind, TypeEntry};
 use crate::parse::ast;
 use crate::routine::Event;
 use crate::typed::{Distinct, Expr, ExprKind, FromItem, Query, QueryBody, RowCheck, RowCheckOf, RteKind, Var};
+use crate::walk;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -225,7 +226,7 @@ fn updatable_of(
             out.also(event);
         }
     }
-    let Some(query) = crate::deparse::definitions::view_query(environment, relation)? else { return Ok(out) };
+    let Some(query) = super::stored_views::view_query(environment, relation)? else { return Ok(out) };
     if out == Updatable::ALL || obstacle(&query).is_some() {
         return Ok(out);
     }

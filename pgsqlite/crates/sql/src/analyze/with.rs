@@ -211,7 +211,7 @@ impl Analyzer<'_> {
                 let alike = other == common && right.columns[i].typmod == column.typmod;
                 let typmod = if alike { column.typmod } else { -1 };
                 if (common, typmod) != (column.ty, column.typmod) {
-                    let names = crate::deparse::Names::new(self.env.catalog, self.env.search_path);
+                    let names = crate::names::Names::new(self.env.catalog, self.env.search_path);
                     return Err(PgError::new(
                         SqlState::DATATYPE_MISMATCH,
                         format!(
@@ -265,7 +265,7 @@ fn cte_mentions(cte: &ast::CommonTableExpr, name: &str) -> bool {
 fn recursive_aggregate(query: &Query) -> Option<i32> {
     let QueryBody::Select(select) = &query.body else { return None };
     let all: Vec<Expr> = select.targets.iter().map(|t| t.expr.clone()).chain(select.having.clone()).collect();
-    super::walk::find(&all, |k| matches!(k, ExprKind::Aggregate(_))).map(|e| e.location)
+    crate::walk::find(&all, |k| matches!(k, ExprKind::Aggregate(_))).map(|e| e.location)
 }
 
 fn node_mentions(node: &ast::Node, name: &str) -> bool {

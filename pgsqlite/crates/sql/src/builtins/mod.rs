@@ -27,3 +27,4 @@ mod strings;
 mod system;
 mod times;
 mod transactions;
+pub mod trigger_functions;

@@ -1,10 +1,12 @@
 //! The texts of whole objects: constraints, indexes, views, as `pg_get_constraintdef` and its kin print them.
 
 use super::{expression, quote_identifier, Names, Style};
+use crate::analyze::stored_views::stored_query;
+pub use crate::analyze::stored_views::{unexpanded, view_query};
 use crate::analyze::{self, Environment};
 use crate::builtins::catalog as builtin;
 use crate::catalog::*;
-use crate::parse::{ast, NodeEnum};
+use crate::parse::ast;
 use crate::rule::Rule;
 use crate::typed::{CastForm, Expr, ExprKind};
 use pgsqlite_types::work;
@@ -15,7 +17,7 @@ fn analyzed(environment: &Environment, text: &str, relation: Option<&Relation>) 
 }
 
 fn analyzed_node(environment: &Environment, node: &ast::Node, relation: Option<&Relation>) -> Result<Expr> {
-    let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
+    let stored = Environment { search_path: crate::names::STORED_PATH, ..*environment };
     analyze::analyze_expression_to_print(&stored, node, relation, None)
 }
 
@@ -30,7 +32,7 @@ pub fn stored_expression(
     // only a policy's condition may have sub-queries
     if let Some(table) = relation.filter(|r| is_policy(r, text)) {
         let catalog = unexpanded(environment.catalog);
-        let stored = Environment { catalog: &catalog, search_path: super::names::STORED_PATH, ..*environment };
+        let stored = Environment { catalog: &catalog, search_path: crate::names::STORED_PATH, ..*environment };
         let expr = crate::analyze::analyze_policy_text(&stored, text, table)?;
         return super::policy(names, style, &expr, table);
     }
@@ -337,48 +339,6 @@ fn prefix_unless_visible(environment: &Environment, oid: Oid) -> String {
     }
 }
 
-/// The catalog with every view as if it were a table: analysis then keeps a view's name instead of expanding its text.
-pub fn unexpanded(catalog: &Catalog) -> Catalog {
-    let mut out = catalog.clone();
-    for view in catalog
-        .relations
-        .values()
-        .filter(|r| matches!(r.kind, RelationKind::View { .. } | RelationKind::MaterializedView { .. }))
-    {
-        work::visit();
-        out.add_relation(Relation { kind: RelationKind::Table, ..(**view).clone() });
-    }
-    out
-}
-
-/// A view's query with its columns' names, views in it kept as references. None: the relation is no view of ours.
-pub fn view_query(environment: &Environment, relation: &Relation) -> Result<Option<crate::typed::Query>> {
-    stored_query(environment, relation, analyze::analyze_query)
-}
-
-fn stored_query(
-    environment: &Environment,
-    relation: &Relation,
-    analyze: fn(&Environment, &crate::parse::ast::SelectStmt) -> Result<crate::typed::Query>,
-) -> Result<Option<crate::typed::Query>> {
-    let (RelationKind::View { definition, .. } | RelationKind::MaterializedView { definition, .. }) = &relation.kind
-    else {
-        return Ok(None);
-    };
-    let catalog = unexpanded(environment.catalog);
-    let statements = crate::parse::parse(definition)?;
-    let Some(NodeEnum::SelectStmt(select)) = statements.first().map(|s| &s.node) else {
-        return Err(PgError::internal("a view that is no query"));
-    };
-    let stored = Environment { catalog: &catalog, search_path: super::names::STORED_PATH, ..*environment };
-    let mut query = analyze(&stored, select)?;
-    for (column, own) in query.columns.iter_mut().zip(relation.live_columns()) {
-        work::visit();
-        column.name.clone_from(&own.name);
-    }
-    Ok(Some(query))
-}
-
 /// `pg_get_viewdef`, with the final `;`. None: the relation is no view of ours.
 pub fn view_definition(environment: &Environment, view: Oid, style: Style) -> Result<Option<String>> {
     let Some(relation) = environment.catalog.relation(view) else { return Ok(None) };
@@ -397,7 +357,7 @@ pub fn rule_tree(
 ) -> Result<analyze::RuleTree> {
     let relation =
         catalog.relation(relation).ok_or_else(|| PgError::internal("a rule of a relation that is not there"))?;
-    let stored = Environment { catalog, search_path: super::names::STORED_PATH, user: BOOTSTRAP_ROLE, ..*environment };
+    let stored = Environment { catalog, search_path: crate::names::STORED_PATH, user: BOOTSTRAP_ROLE, ..*environment };
     let condition = match &rule.condition {
         Some(text) => Some(analyze::parse_expression(text)?),
         None => None,
@@ -427,7 +387,7 @@ pub fn domain_constraint(
     base: Oid,
     style: Style,
 ) -> Result<String> {
-    let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
+    let stored = Environment { search_path: crate::names::STORED_PATH, ..*environment };
     let expr = analyze::analyze_domain_check(&stored, &check.expression, base)?;
     let names = Names::of(environment);
     let not_valid = if check.not_valid { " NOT VALID" } else { "" };
@@ -441,7 +401,7 @@ pub fn trigger_condition(
     condition: &str,
     style: Style,
 ) -> Result<String> {
-    let stored = Environment { search_path: super::names::STORED_PATH, ..*environment };
+    let stored = Environment { search_path: crate::names::STORED_PATH, ..*environment };
     let table = super::Names::stored(environment.catalog).relation(relation.oid);
     printed_condition(&stored, super::Names::of(environment), &table, condition, style)
 }

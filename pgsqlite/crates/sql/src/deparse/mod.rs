@@ -9,19 +9,20 @@ pub mod definitions;
 mod expr;
 mod function_body;
 pub mod modify;
-pub mod names;
 mod query;
 mod rule_references;
+mod session_names;
 
+pub use crate::names::{self, quote_constant, quote_identifier, quote_literal, Names};
+pub use crate::walk::columns_used;
 pub use definitions::{condition_references, condition_text, trigger_condition};
 pub use function_body::{function_body, stored_body};
-pub use names::{quote_constant, quote_identifier, quote_literal, Names};
 pub use rule_references::{rule_references, statement_references};
 
-use crate::analyze::walk;
 use crate::catalog::Relation;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{Expr, ExprKind, FromItem, Query, QueryBody, RangeTableEntry, RteKind};
+use crate::walk;
 use pgsqlite_types::work;
 use pgsqlite_types::{Datum, Oid, PgError, Result};
 
@@ -122,18 +123,6 @@ pub fn query(names: Names, style: Style, query: &Query) -> Result<String> {
     let outputs: Vec<String> = query.columns.iter().map(|c| c.name.clone()).collect();
     printer.query_as(query, Some(&outputs))?;
     Ok(printer.out)
-}
-
-/// Which columns of its one relation an expression uses: indexes among the live columns, sorted.
-pub fn columns_used(expr: &Expr) -> Vec<usize> {
-    let mut used = std::collections::BTreeSet::new();
-    walk::deep(expr, 0, &mut |depth, e| match &e.kind {
-        ExprKind::Var(v) if v.levels_up == depth && v.rte == 0 => {
-            used.insert(v.column);
-        }
-        _ => {}
-    });
-    used.into_iter().collect()
 }
 
 /// An object (class is the OID of its catalog) or, with `sub` > 0, a column that an expression or query names.

@@ -1,9 +1,10 @@
 //! What a rule names: it depends on that.
 
 use super::{expr_references, levels, sub_queries_of, Reference, CLASS_RELATION};
-use crate::analyze::{walk, RuleTree};
+use crate::analyze::RuleTree;
 use crate::catalog::Relation;
 use crate::typed::*;
+use crate::walk;
 use pgsqlite_types::work;
 use std::collections::BTreeSet;
 
@@ -77,7 +78,7 @@ fn references(condition: Option<&Expr>, commands: &[Product], relation: Option<&
                     }
                 }
                 walk::entry_exprs(&modify.range_table, 0, &mut |depth, e| exprs.push((depth, e.clone())));
-                for e in crate::lower::modify_expressions(&mut modify) {
+                for e in crate::walk::modify_exprs_mut(&mut modify) {
                     work::visit();
                     walk::deep(e, 0, &mut |depth, e| exprs.push((depth, e.clone())));
                 }

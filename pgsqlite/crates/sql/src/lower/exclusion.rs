@@ -5,32 +5,14 @@
 //! other operators are looked at for each of those. What is NULL relates to nothing, since the operators are strict.
 
 use super::{rowid_name, table_name, Lowerer, Scope};
-use crate::analyze::{self, walk, Environment};
+use crate::analyze::{self, Environment};
 use crate::builtins::imp::{imp, Imp};
 use crate::catalog::{KeyPart, Relation, RelationKind};
 use crate::deparse::{definitions, quote_identifier, Style};
+use crate::plan::Exclusion;
 use crate::typed::{ConflictTarget, Expr, ExprKind, OnConflict, Var};
-use pgsqlite_types::{oid, Oid, PgError, Result};
-
-/// An EXCLUDE constraint, as what checks it needs it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Exclusion {
-    /// its name, which is its index's, too
-    pub name: String,
-    /// The rows that are related to the row with the rowid `?1`: their rowid, the keys of the row, the keys of the other one.
-    pub of_row: String,
-    /// As `of_row`, of any row of the table; at most one.
-    pub any: String,
-    /// the keys as DETAIL names them
-    pub keys: String,
-    pub types: Vec<Oid>,
-    /// keys (positions) that a SQLite index can look up: their operator is equality
-    pub equal: Vec<usize>,
-    /// row-level security hides rows: no key is told
-    pub hidden: bool,
-    /// ON CONFLICT DO NOTHING: a row that is related to another is left out
-    pub skips: bool,
-}
+use crate::walk;
+use pgsqlite_types::{oid, PgError, Result};
 
 /// The constraint behind an index of the table.
 pub fn exclusion(environment: &Environment, table: &Relation, index: &Relation) -> Result<Exclusion> {

@@ -2,7 +2,6 @@
 
 use super::{quote_text, support, Lowerer};
 use crate::analyze::collations::{needs, Needs};
-use crate::analyze::walk::{self, contains_aggregate, contains_window};
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
 use crate::catalog::{StorageForm, TypeEntry, UserType, UserTypeKind, NO_COLLATION};
@@ -12,6 +11,7 @@ use crate::typed::{
     FrameMode, OperatorRef, Quantifier, RteColumn, SortKey, SubLinkKind, Window,
 };
 use crate::volatility;
+use crate::walk::{self, contains_aggregate, contains_window};
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::extension;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -1329,7 +1329,7 @@ fn fold_quantifier(quantifier: Quantifier, rows: &str) -> String {
 /// The expression seen from `by` scopes further in.
 pub(super) fn raise(expr: &Expr, by: usize) -> Expr {
     let mut out = expr.clone();
-    crate::analyze::walk::deep_mut(&mut out, 0, &mut |depth, e| match &mut e.kind {
+    crate::walk::deep_mut(&mut out, 0, &mut |depth, e| match &mut e.kind {
         ExprKind::Var(v) if v.levels_up >= depth => v.levels_up += by,
         ExprKind::WholeRow { levels_up, .. } if *levels_up >= depth => *levels_up += by,
         ExprKind::SubLink { query, .. } => crate::analyze::shift_with_references(query, depth, by),

@@ -7,9 +7,9 @@
 use super::expr::direction;
 use super::stages::Stage;
 use super::{support, Lowerer};
-use crate::analyze::walk;
 use crate::builtins::imp::{imp, Imp};
 use crate::typed::{Aggregate, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, SortKey, Var, Window};
+use crate::walk;
 use pgsqlite_types::{oid, Datum, PgError, Result};
 
 /// The numbered rows of a query level.

@@ -4,9 +4,10 @@
 //! modification of it becomes for one of those tables is [`Lowerer::for_table`].
 
 use super::{quote, rowid_name, table_name, Lowerer};
-use crate::analyze::{relation_columns, walk};
+use crate::analyze::relation_columns;
 use crate::catalog::Relation;
 use crate::typed::{Expr, ExprKind, Modify, RangeTableEntry, Var};
+use crate::walk;
 use pgsqlite_types::{PgError, Result};
 use std::sync::Arc;
 
@@ -99,7 +100,7 @@ impl Lowerer<'_> {
                 }
             }
         };
-        for expr in super::with::modify_exprs_mut(&mut modify) {
+        for expr in crate::walk::modify_exprs_mut(&mut modify) {
             walk::deep_mut(expr, 0, change);
             walk::deep_mut(expr, 0, unmark);
         }

@@ -5,11 +5,11 @@
 
 use super::triggered::row_tag;
 use super::Lowerer;
-use crate::analyze::walk;
 use crate::catalog::Column;
 use crate::plan::{Tag, Triggered};
 use crate::routine::Event;
 use crate::typed::{Cte, Expr, ExprKind, FromItem, Modify, ModifyAction, RteKind};
+use crate::walk;
 use pgsqlite_types::{PgError, Result};
 
 impl Lowerer<'_> {

@@ -6,10 +6,11 @@
 //! that the condition needs: SQLite looks these up, and the condition itself decides. So the answer is the same without.
 
 use super::{quote, rowid_name, support, table_name, Lowerer};
-use crate::analyze::{analyze_expression, walk};
+use crate::analyze::analyze_expression;
 use crate::catalog::{Catalog, Index, KeyPart, Origin, Relation, RelationKind};
 use crate::typed::{Expr, ExprKind, FromItem, JoinKind, Query, RteKind, Select};
 use crate::volatility::is_repeatable;
+use crate::walk;
 use pgsqlite_types::inverted::{Kind, Strategy};
 use pgsqlite_types::{oid, Oid, Result};
 
@@ -175,7 +176,7 @@ impl Lowerer<'_> {
             },
             Some(KeyPart::Expression(text)) => {
                 let environment = crate::analyze::Environment {
-                    search_path: crate::deparse::names::STORED_PATH,
+                    search_path: crate::names::STORED_PATH,
                     user: crate::catalog::BOOTSTRAP_ROLE,
                     rights: crate::analyze::Rights::AskedNow,
                     ..*self.env

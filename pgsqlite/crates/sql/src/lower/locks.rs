@@ -2,8 +2,8 @@
 //! slot, which is every row's lock. SKIP LOCKED waits for the slot, since nobody knows which rows its holder will touch:
 //! afterwards none is locked. NOWAIT does not wait.
 
-use crate::analyze::walk;
 use crate::typed::{CteBody, ExprKind, InsertSource, Modify, ModifyAction, Query, QueryBody, RteKind};
+use crate::walk;
 
 /// What a statement asks for.
 #[derive(Default)]
@@ -35,7 +35,7 @@ pub(super) fn of_modify(modify: &Modify) -> Locks {
         locks.query(query);
     }
     let mut modify = modify.clone();
-    for expr in super::with::modify_exprs_mut(&mut modify) {
+    for expr in crate::walk::modify_exprs_mut(&mut modify) {
         walk::deep(expr, 0, &mut |_, e| {
             if let ExprKind::SubLink { query, .. } = &e.kind {
                 locks.from(query);

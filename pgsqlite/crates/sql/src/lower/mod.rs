@@ -40,10 +40,10 @@ mod with;
 
 use crate::analyze::{Environment, Statement};
 use crate::catalog::{Relation, RelationKind};
+pub(crate) use crate::names::quoted as quote;
 use crate::plan::{Plan, PlanColumn, QueryPlan, Step, StepOutput, Tag};
 use crate::typed::{Expr, Query, QueryBody, RowCheck, RteKind};
 use pgsqlite_types::{Oid, PgError, Result};
-pub(crate) use with::modify_exprs_mut as modify_expressions;
 use with::query_reads;
 pub use with::tables_read;
 
@@ -408,7 +408,7 @@ fn is_constant(query: &Query) -> bool {
         matches!((io(from), io(to)), (Some(from), Some(to)) if immutable(from.output) && immutable(to.input))
     };
     let varies = |e: &Expr| {
-        crate::analyze::walk::any(e, &|e| match &e.kind {
+        crate::walk::any(e, &|e| match &e.kind {
             ExprKind::SubLink { .. } | ExprKind::SetFunc { .. } => true,
             ExprKind::Func { proc, .. } => !immutable(*proc),
             ExprKind::Op { op, .. } => !immutable(op.proc),
@@ -420,11 +420,6 @@ fn is_constant(query: &Query) -> bool {
     let counts = |e: &Option<Box<Expr>>| e.as_ref().is_none_or(|e| stages::plain_limit(e).is_some());
     let plain = counts(&query.limit) && counts(&query.offset);
     plain && select.from.is_empty() && query.ctes.is_empty() && !select.targets.iter().any(|t| varies(&t.expr))
-}
-
-/// An identifier of SQLite.
-pub(crate) fn quote(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// A text literal of SQLite.

@@ -117,7 +117,7 @@ impl Lowerer<'_> {
             return None;
         };
         let mut found = None;
-        crate::analyze::walk::deep(filter.as_ref()?, 0, &mut |_, e| {
+        crate::walk::deep(filter.as_ref()?, 0, &mut |_, e| {
             if let ExprKind::CurrentOf { cursor, .. } = &e.kind {
                 found = Some(cursor.clone());
             }
@@ -429,7 +429,7 @@ impl Lowerer<'_> {
                     let values = self.checked_row(&target, &columns, &generated, &new_row, kept)?;
                     let mut rows = format!("SELECT {} FROM ({inner}) AS {source_alias} WHERE 1", named.join(", "));
                     let mut changing = !volatile.is_empty();
-                    crate::analyze::walk::query_exprs(query, 0, &mut |_, e| changing |= shows_calls(e));
+                    crate::walk::query_exprs(query, 0, &mut |_, e| changing |= shows_calls(e));
                     if changing {
                         let with = self.unique("w");
                         rows = once(&with, &row_names, &rows);
@@ -875,7 +875,7 @@ impl Lowerer<'_> {
         }
         let mut out = Vec::new();
         for Target { expr, .. } in &modify.returning {
-            if crate::analyze::walk::contains_set_function(expr) {
+            if crate::walk::contains_set_function(expr) {
                 return Err(PgError::new(
                     SqlState::FEATURE_NOT_SUPPORTED,
                     "set-returning functions are not allowed in RETURNING",
@@ -888,7 +888,7 @@ impl Lowerer<'_> {
                 Err(refusal) => {
                     let sub_query =
                         |e: &Expr| matches!(e.kind, ExprKind::SubLink { .. } | ExprKind::ArrayCompare { .. });
-                    if crate::analyze::walk::any(expr, &sub_query) {
+                    if crate::walk::any(expr, &sub_query) {
                         return Err(refusal);
                     }
                 }
@@ -927,7 +927,7 @@ fn inserts_one_row(modify: &Modify) -> bool {
 
 /// Whether an expression has a sub-query.
 fn looks_further(expr: &Expr) -> bool {
-    crate::analyze::walk::any(expr, &|e| matches!(e.kind, ExprKind::SubLink { .. }))
+    crate::walk::any(expr, &|e| matches!(e.kind, ExprKind::SubLink { .. }))
 }
 
 /// Whether an INSERT … ON CONFLICT DO UPDATE may meet a row that it has inserted or updated itself (21000).
@@ -946,7 +946,7 @@ fn shows_xmax(modify: &Modify) -> bool {
     let is_xmax = |depth: usize, e: &Expr| matches!(&e.kind, ExprKind::Var(v) if v.levels_up == depth && v.rte == 0 && Some(v.column) == hidden);
     let mut found = false;
     for target in modify.returning.iter().filter(|_| hidden.is_some()) {
-        crate::analyze::walk::deep(&target.expr, 0, &mut |depth, e| found |= is_xmax(depth, e));
+        crate::walk::deep(&target.expr, 0, &mut |depth, e| found |= is_xmax(depth, e));
     }
     found
 }
@@ -989,10 +989,7 @@ pub(super) fn keeps_are_exact(modify: &Modify, source: &InsertSource, tables: &[
 
 /// Whether an expression has a sub-query that reads one of the tables.
 fn reads(expr: &Expr, tables: &[Oid]) -> bool {
-    crate::analyze::walk::any(
-        expr,
-        &|e| matches!(&e.kind, ExprKind::SubLink { query, .. } if super::query_reads(query, tables)),
-    )
+    crate::walk::any(expr, &|e| matches!(&e.kind, ExprKind::SubLink { query, .. } if super::query_reads(query, tables)))
 }
 
 /// Whether an expression uses entries besides the target.
@@ -1004,7 +1001,7 @@ fn uses_other_entries(expr: &Expr) -> bool {
 
 /// The columns of entries besides the target that an expression uses, sub-queries included, as this level writes them.
 pub(super) fn collect_other_columns(expr: &Expr, out: &mut Vec<Expr>) {
-    crate::analyze::walk::deep(expr, 0, &mut |depth, e| {
+    crate::walk::deep(expr, 0, &mut |depth, e| {
         let kind = match &e.kind {
             ExprKind::Var(v) if v.levels_up == depth && v.rte != 0 => {
                 ExprKind::Var(crate::typed::Var { levels_up: 0, ..*v })
@@ -1032,9 +1029,8 @@ pub(super) fn has_key_lookup(filter: &Expr, entry: usize, relation: &Relation, c
             ExprKind::Op { op, args } if matches!(imp(op.proc), Some(Imp::Inline("$1 = $2"))) => {
                 for (a, b) in [(0, 1), (1, 0)] {
                     let Some(attnum) = own_column(&args[a], entry, columns) else { continue };
-                    let constant = !crate::analyze::walk::any(&args[b], &|e| {
-                        matches!(e.kind, ExprKind::Var(_) | ExprKind::SubLink { .. })
-                    });
+                    let constant =
+                        !crate::walk::any(&args[b], &|e| matches!(e.kind, ExprKind::Var(_) | ExprKind::SubLink { .. }));
                     if constant {
                         pinned.push(attnum);
                     }

@@ -7,10 +7,10 @@
 //! something must come after it, the caller has the row computed by a sub-query, which keeps the written order.
 
 use super::{support, Lowerer};
-use crate::analyze::walk;
 use crate::builtins::catalog::proc_by_oid;
 use crate::typed::{CastMethod, Expr, ExprKind};
 use crate::volatility::{is_repeatable, shows_calls};
+use crate::walk;
 use pgsqlite_types::{oid, Oid, Result};
 
 /// Arguments of one call: SQLite takes some more.

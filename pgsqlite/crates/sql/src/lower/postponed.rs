@@ -4,10 +4,10 @@
 
 use super::stages::Stage;
 use super::Lowerer;
-use crate::analyze::walk;
 use crate::builtins::catalog::proc_by_oid;
 use crate::typed::{Distinct, Expr, ExprKind, Query, Select, SortKey, Var};
 use crate::volatility::{is_repeatable, shows_calls};
+use crate::walk;
 use pgsqlite_types::Result;
 
 /// Whether the order in which an expression is computed for rows can be seen.

@@ -281,7 +281,7 @@ impl Lowerer<'_> {
             }
             InsertSource::Query { query, values } => {
                 let mut repeatable = true;
-                crate::analyze::walk::query_exprs(query, 0, &mut |_, e| repeatable &= !volatility::shows_calls(e));
+                crate::walk::query_exprs(query, 0, &mut |_, e| repeatable &= !volatility::shows_calls(e));
                 if !repeatable {
                     return Ok(None);
                 }

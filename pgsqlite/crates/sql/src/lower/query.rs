@@ -3,13 +3,13 @@
 use super::expr::{direction, not_a_position};
 use super::stages::{plain_limit, Stage};
 use super::{support, table_name, Lowerer, Scope};
-use crate::analyze::walk;
 use crate::catalog::RelationKind;
 use crate::typed::{
     Aggregate, CteBody, Distinct, Expr, ExprKind, FromItem, JoinKind, Query, QueryBody, RangeTableEntry, RteKind,
     Select, SetOperation, SortKey,
 };
 use crate::volatility;
+use crate::walk;
 use pgsqlite_types::{Datum, Oid, PgError, Result};
 
 /// What a row count is for: 0 and 1 as support::LIMIT's argument; of WITH TIES it may not be NULL.

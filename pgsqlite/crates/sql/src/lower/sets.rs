@@ -6,10 +6,11 @@
 
 use super::stages::{collect_plain_parts, Stage};
 use super::{support, Lowerer};
-use crate::analyze::{walk, JSON_TO_RECORD};
+use crate::analyze::JSON_TO_RECORD;
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
 use crate::typed::{Expr, ExprKind, TableFunction};
+use crate::walk;
 use pgsqlite_types::{oid, Oid, PgError, Result};
 
 /// The functions behind generate_series, and which kind of series each is.

@@ -4,13 +4,14 @@
 //! is named, [`Spread`] those for its descendants, and how a row finds its partition ([`Routing`]).
 
 use super::{Lowerer, Scope};
-use crate::analyze::{analyze_expression, walk};
+use crate::analyze::analyze_expression;
 use crate::catalog::{KeyPart, PartitionBound, Relation};
 use crate::partition;
 use crate::plan::{Routing, RoutingLevel, Spread, Triggered};
 use crate::routine::{Event, Timing};
 use crate::typed::{Cte, CteBody, Expr, ExprKind, InsertSource, Modify, ModifyAction};
 use crate::volatility;
+use crate::walk;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
 use std::sync::Arc;
 

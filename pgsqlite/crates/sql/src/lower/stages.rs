@@ -9,8 +9,8 @@
 use super::expr::direction;
 use super::query::LimitKind;
 use super::Lowerer;
-use crate::analyze::walk;
 use crate::typed::{Distinct, Expr, ExprKind, Query, Select, SortKey, Target, Var};
+use crate::walk;
 use pgsqlite_types::{Datum, Result};
 
 /// A SELECT under way: what is left to compute, and the text it is computed from.

@@ -9,12 +9,12 @@
 //! another way is refused: its triggers would not fire, its constraints not be looked at.
 
 use super::{rowid_name, table_name, Lowerer};
-use crate::analyze::walk;
 use crate::catalog::{Column, Constraint, ConstraintKind, ForeignKeyAction, Relation, RelationKind};
 use crate::plan::{ByRows, QueryPlan, Step, StepOutput, Tag, Triggered};
 use crate::routine::Event;
 use crate::typed::{Cte, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, Target, Var};
 use crate::volatility::is_repeatable;
+use crate::walk;
 use pgsqlite_types::{oid, Oid, PgError, Result};
 use std::sync::Arc;
 

@@ -5,14 +5,14 @@
 //! part changes and another one reads is copied first, and the copy is read.
 
 use super::{Lowerer, Scope};
-use crate::analyze::walk;
 use crate::catalog::{Relation, RelationKind};
 use crate::plan::{ByRows, Step, StepOutput, Triggered};
 use crate::typed::{
-    Cte, CteBody, Expr, ExprKind, FromItem, InsertSource, MergeAction, Modify, ModifyAction, Query, QueryBody,
-    RteColumn, RteKind,
+    Cte, CteBody, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, Query, QueryBody, RteColumn, RteKind,
 };
 use crate::volatility;
+use crate::walk;
+use crate::walk::modify_exprs_mut;
 use pgsqlite_types::{Oid, PgError, Result};
 use std::sync::Arc;
 
@@ -569,56 +569,6 @@ pub(super) fn replace_in_sub_queries(expr: &mut Expr, table: Oid, copy: &Arc<Rel
 pub(super) fn each_expr_of_modify(modify: &Modify, visit: &mut dyn FnMut(&Expr)) {
     let mut copy = modify.clone();
     modify_exprs_mut(&mut copy).into_iter().for_each(|expr| visit(expr));
-}
-
-/// The expressions of a modification itself.
-pub(crate) fn modify_exprs_mut(modify: &mut Modify) -> Vec<&mut Expr> {
-    fn of_from<'m>(item: &'m mut FromItem, out: &mut Vec<&'m mut Expr>) {
-        if let FromItem::Join { left, right, on, .. } = item {
-            of_from(left, out);
-            of_from(right, out);
-            out.extend(on.iter_mut());
-        }
-    }
-    let mut out: Vec<&mut Expr> = Vec::new();
-    match &mut modify.action {
-        ModifyAction::Insert { source, on_conflict, .. } => {
-            match source {
-                InsertSource::Values(rows) => out.extend(rows.iter_mut().flatten()),
-                InsertSource::Query { values, .. } => out.extend(values.iter_mut()),
-            }
-            if let Some(conflict) = on_conflict {
-                out.extend(conflict.set.iter_mut().flatten().map(|(_, e)| e));
-                out.extend(conflict.filter.iter_mut());
-                out.extend(conflict.secured.conditions());
-            }
-        }
-        ModifyAction::Update { set, from, filter } => {
-            out.extend(set.iter_mut().map(|(_, e)| e));
-            from.iter_mut().for_each(|item| of_from(item, &mut out));
-            out.extend(filter.iter_mut());
-        }
-        ModifyAction::Delete { using, filter } => {
-            using.iter_mut().for_each(|item| of_from(item, &mut out));
-            out.extend(filter.iter_mut());
-        }
-        ModifyAction::Merge { source, on, whens } => {
-            of_from(source, &mut out);
-            out.push(on);
-            for when in whens {
-                out.extend(when.condition.iter_mut());
-                out.extend(when.secured.conditions());
-                match &mut when.action {
-                    MergeAction::Update(set) => out.extend(set.iter_mut().map(|(_, e)| e)),
-                    MergeAction::Insert { values, .. } => out.extend(values.iter_mut()),
-                    MergeAction::Nothing | MergeAction::Delete => {}
-                }
-            }
-        }
-    }
-    out.extend(modify.returning.iter_mut().map(|t| &mut t.expr));
-    out.extend(modify.checks.iter_mut().map(|c| &mut c.condition));
-    out
 }
 
 /// A table of [`super::SCRATCH`] as a relation.

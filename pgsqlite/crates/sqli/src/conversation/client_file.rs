@@ -22,14 +22,6 @@ const CLOSE: i16 = 1;
 const READ: i16 = 2;
 const WRITE: i16 = 3;
 
-/// A file that `filetoblob` or `filetoclob` names.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ClientFile {
-    pub path: String,
-    /// of characters in the client's code set
-    pub is_text: bool,
-}
-
 impl Conversation<'_> {
     /// Takes what the client has sent of the group that is being answered.
     async fn read_group(&mut self) -> Step {

@@ -19,7 +19,7 @@ use crate::dialect::ast::Transaction;
 use crate::dialect::print::Keys;
 use crate::dialect::Environment;
 use crate::errors::Failure;
-use crate::listen::Watcher;
+use crate::interrupts::Watcher;
 use crate::login::Identity;
 use crate::wire::messages::{self, Message};
 use large_objects::LargeObjects;

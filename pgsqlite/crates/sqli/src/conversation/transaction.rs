@@ -196,7 +196,7 @@ impl Conversation<'_> {
         if !self.in_transaction {
             return Err(Failure::new(-255, 0, "").into());
         }
-        let sql = format!("{verb} \"{}\"", name.replace('"', "\"\""));
+        let sql = format!("{verb} {}", pgsqlite_sql::names::quoted(name));
         if verb.starts_with("ROLLBACK") {
             self.large_objects.undo();
         }

@@ -478,3 +478,11 @@ impl Expr {
         conditions.into_iter().reduce(|a, b| Expr::Binary("AND", Box::new(a), Box::new(b)))
     }
 }
+
+/// A file that `filetoblob` or `filetoclob` names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientFile {
+    pub path: String,
+    /// of characters in the client's code set
+    pub is_text: bool,
+}

@@ -1,10 +1,10 @@
 //! Calls: Informix's built-in functions as PostgreSQL's of the same meaning. Others are refused (-674), also those that PostgreSQL has
 //! under the same name with another meaning.
 
+use super::ast::ClientFile;
 use super::ast::Expr;
 use super::print::{literal, Printer, Source};
 use super::{system, Parse};
-use crate::conversation::client_file::ClientFile;
 use crate::errors::Failure;
 use crate::values::types::Type;
 use pgsqlite_types::work;

@@ -3,13 +3,13 @@
 //! A [`Printer`] writes one statement. It keeps the tables that are in scope, because what a literal or a `?` means depends on the type
 //! of the column beside it; and it notes what the session must know to run the result ([`Translation`]).
 
+use super::ast::ClientFile;
 use super::ast::*;
 use super::derived::QueryColumn;
 use super::moments::{current, cut_interval, truncated};
 use super::order::columns_of;
 use super::spl::Locals;
 use super::{parser, server, system, Parse};
-use crate::conversation::client_file::ClientFile;
 use crate::errors::Failure;
 use crate::values::bind::{datetime_text, interval_text};
 use crate::values::codeset::CodeSet;
@@ -261,7 +261,7 @@ const WINDOW_ONLY: [&str; 15] = [
 
 /// An identifier as PostgreSQL reads it.
 pub fn ident(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+    pgsqlite_sql::names::quoted(name)
 }
 
 /// A string literal as PostgreSQL reads it, whatever the session's settings.

@@ -124,7 +124,7 @@ impl Complex {
 
     /// The domain or composite type, as a statement names it.
     pub fn stored(&self) -> String {
-        format!("{SCHEMA}.\"{}\"", self.stored_name().replace('"', "\"\""))
+        format!("{SCHEMA}.{}", pgsqlite_sql::names::quoted(&self.stored_name()))
     }
 
     /// Its number in the catalog.

@@ -123,7 +123,7 @@ impl Frame<'_> {
         }
         let forward = match one_statement(text) {
             Ok(NodeEnum::SelectStmt(select)) => {
-                !select.locking_clause.is_empty() || !crate::session::current_of::goes_back(&select)
+                !select.locking_clause.is_empty() || !crate::standing::goes_back(&select)
             }
             _ => true,
         };

@@ -2,11 +2,12 @@
 //!
 //! A stored text is analyzed with its relation's owner's rights; it sees nothing of the statement that the rule rewrites.
 
-use super::super::{walk, Analyzer, Clause, Environment, Level};
+use super::super::{Analyzer, Clause, Environment, Level};
 use crate::catalog::Relation;
 use crate::parse::{ast, NodeEnum};
 use crate::routine::Event;
 use crate::typed::{Expr, ExprKind, Product, RangeTableEntry};
+use crate::walk;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::sync::Arc;
 

@@ -1,12 +1,13 @@
 //! A rule's command with the rows of the statement that it belongs to: the source's FROM list, its conditions and the rule's, and the
 //! source's expressions in place of OLD and NEW.
 
-use super::super::{plain_column, view_target::both, walk};
+use super::super::{plain_column, view_target::both};
 use super::source::{moved, set_rows, shift_entries, shifted, Source, SOURCE};
 use crate::typed::{
     Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OperatorRef, Product, Query, QueryBody,
     RangeTableEntry, RteKind, Target, Var,
 };
+use crate::walk;
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
 
 /// `=` of integers.
@@ -131,7 +132,7 @@ impl Source<'_> {
                 walk::query_exprs_mut(query, 1, &mut put);
             }
         }
-        for e in crate::lower::modify_expressions(modify) {
+        for e in crate::walk::modify_exprs_mut(modify) {
             walk::deep_mut(e, 0, &mut put);
         }
         if let Some(error) = error {
@@ -296,7 +297,7 @@ fn rows_named(command: &Product, condition: Option<&Expr>) -> (bool, bool) {
         Product::Modify(modify) => {
             walk::entry_exprs(&modify.range_table, 0, &mut |depth, e| Source::note_rows(e, depth, 1, &mut rows));
             let mut modify = modify.clone();
-            for e in crate::lower::modify_expressions(&mut modify) {
+            for e in crate::walk::modify_exprs_mut(&mut modify) {
                 walk::deep(e, 0, &mut |depth, e| Source::note_rows(e, depth, 1, &mut rows));
             }
         }

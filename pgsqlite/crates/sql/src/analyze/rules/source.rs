@@ -1,6 +1,6 @@
 //! What a statement has in place of OLD and NEW: the rows that it is about.
 
-use super::super::{analyze_expression, plain_column, walk, Environment};
+use super::super::{analyze_expression, plain_column, Environment};
 use super::action::OLD;
 use crate::catalog::Relation;
 use crate::routine::Event;
@@ -8,6 +8,7 @@ use crate::typed::{
     BoolTest, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, Query, QueryBody, RangeTableEntry, RteKind,
     Select, Target, Var,
 };
+use crate::walk;
 use pgsqlite_types::{oid, Datum, PgError, Result};
 use std::borrow::Cow;
 use std::cell::Cell;

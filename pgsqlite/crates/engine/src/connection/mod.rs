@@ -1,0 +1,557 @@
+//! A SQLite connection of ours, with PostgreSQL's functions.
+
+use crate::routine::HasRoutines;
+pub(crate) mod patience;
+
+use crate::bounded::Bounded;
+use crate::error;
+use crate::files::Room;
+pub use crate::sqlite_statement::{Counted, RawStatement, Step};
+use crate::udf::SessionCell;
+use crate::vfs::open::{count_loops, open_file};
+use crate::vfs::Reading;
+use crate::written::Written;
+use libsqlite3_sys as ffi;
+use parking_lot::Mutex;
+use patience::Patience;
+use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::c_int;
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
+use std::sync::Arc;
+
+/// To so many bytes a longer log is cut when SQLite begins it anew: one that grew beside a long reader, or by a large transaction.
+pub(crate) const LOG_KEPT: i64 = 16 << 20;
+/// Prepared statements kept per connection.
+const STATEMENT_CACHE: usize = 128;
+/// The bytes of their texts together.
+const STATEMENT_BYTES: usize = 1 << 20;
+
+/// The functions' statements go before their connection does.
+struct ClearRoutines(Arc<SessionCell>);
+
+impl Drop for ClearRoutines {
+    fn drop(&mut self) {
+        self.0.routines().clear();
+    }
+}
+
+/// A connection with its natives, its statement cache and the cell through which natives see the session.
+pub struct Connection(Box<Parts>);
+
+/// Boxed: a connection changes hands several times a statement.
+pub struct Parts {
+    // order matters: statements are finalized before the connection closes
+    /// by their text; None: it is in use
+    cache: Bounded<String, Option<RawStatement>>,
+    /// finalizes the statements of functions
+    _routines: ClearRoutines,
+    /// BEGIN, COMMIT and the like
+    commands: RefCell<Vec<(&'static str, RawStatement)>>,
+    conn: rusqlite::Connection,
+    pub cell: Arc<SessionCell>,
+    /// it may have temporary objects
+    temporary: Cell<bool>,
+    interrupt: Arc<rusqlite::InterruptHandle>,
+    /// by its text: what each statement did, while that is recorded
+    recorded: Option<HashMap<String, Vec<Counted>>>,
+    /// what it has seen of the log; None: its files are not those of our VFS
+    reading: Option<Reading>,
+    /// its place among the pool's leased connections; given back with the connection
+    pub lease: Option<crate::lease::Lease>,
+    /// the files are the database's as long as a connection is open
+    room: Option<Arc<Room>>,
+    /// SQLite's busy handler has its address
+    pub(crate) patience: Patience,
+}
+
+impl Deref for Connection {
+    type Target = Parts;
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut Parts {
+        &mut self.0
+    }
+}
+
+impl Connection {
+    /// A connection to the database that the engine has open.
+    pub(crate) fn open_in(room: &Arc<Room>) -> Result<Connection> {
+        let mut connection = Connection::open(room.path())?;
+        // another file may have come to the path
+        room.check_open(connection.has_moved())?;
+        connection.room = Some(room.clone());
+        Ok(connection)
+    }
+
+    /// Sorts and sets of rows that outgrow their caches go to temporary files. (A sort has the memory of `cache_size`, see `vfs/caches.rs`.)
+    pub fn open(path: &Path) -> Result<Connection> {
+        let conn = open_file(path)?;
+        let setup = || -> rusqlite::Result<()> {
+            conn.execute_batch(
+                "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = FILE;
+                 PRAGMA cache_size = -2048;",
+            )?;
+            conn.pragma_update(None, "journal_size_limit", LOG_KEPT)
+        };
+        setup().map_err(|e| error::open_error(path, e))?;
+        let cell = crate::natives::new_cell();
+        crate::natives::register_all(&conn, cell.clone())?;
+        crate::vtab::register(&conn, &cell)?;
+        let interrupt = Arc::new(conn.get_interrupt_handle());
+        // SAFETY: a live connection of this thread.
+        let reading = unsafe { crate::vfs::reading_of(conn.handle()) };
+        // SQLite opens a file to read if it cannot be opened to write now, and the connection would stay so
+        if conn.is_readonly(rusqlite::MAIN_DB).map_err(|e| error::open_error(path, e))? {
+            return Err(PgError::new(
+                SqlState::IO_ERROR,
+                format!("database file \"{}\" cannot be opened to write now", path.display()),
+            ));
+        }
+        let connection = Connection(Box::new(Parts {
+            cache: Bounded::new(STATEMENT_CACHE, STATEMENT_BYTES),
+            _routines: ClearRoutines(cell.clone()),
+            commands: RefCell::default(),
+            conn,
+            cell,
+            temporary: Cell::new(false),
+            interrupt,
+            recorded: None,
+            reading,
+            lease: None,
+            room: None,
+            patience: Patience::default(),
+        }));
+        connection.wait_for_others();
+        Ok(connection)
+    }
+
+    /// The connection as rusqlite has it: for DDL and the store.
+    pub fn rusqlite(&self) -> &rusqlite::Connection {
+        &self.conn
+    }
+
+    pub fn interrupt_handle(&self) -> Arc<rusqlite::InterruptHandle> {
+        self.interrupt.clone()
+    }
+
+    pub fn is_autocommit(&self) -> bool {
+        self.conn.is_autocommit()
+    }
+
+    /// Whether its transaction holds SQLite's write lock.
+    pub fn is_writing(&self) -> bool {
+        self.transaction_state() == ffi::SQLITE_TXN_WRITE
+    }
+
+    /// Whether it reads from a snapshot that may not be the last one.
+    pub fn is_reading(&self) -> bool {
+        self.transaction_state() == ffi::SQLITE_TXN_READ
+    }
+
+    fn transaction_state(&self) -> c_int {
+        // SAFETY: a live connection and a name that ends with a null byte (rusqlite would copy it first).
+        unsafe { ffi::sqlite3_txn_state(self.handle(), c"main".as_ptr()) }
+    }
+
+    /// The number of the last commit that may have been seen through this connection.
+    pub fn seen(&self) -> u64 {
+        self.reading.as_ref().map_or(u64::MAX, Reading::seen)
+    }
+
+    /// It has made this commit.
+    pub fn mark_seen(&self, commit: u64) {
+        if let Some(reading) = &self.reading {
+            reading.mark(commit);
+        }
+    }
+
+    /// Keeps this process from beginning the log anew while the pin lives. None: that cannot be had.
+    pub fn pin_log(&self) -> Option<crate::vfs::Pin> {
+        // SAFETY: a live connection of this thread.
+        unsafe { crate::vfs::pin_log(self.handle()) }
+    }
+
+    /// Whether all that was seen through it is on disk.
+    fn is_settled(&self) -> bool {
+        self.reading.as_ref().is_none_or(|r| !r.progress.has_unsynced() || r.is_settled())
+    }
+
+    /// It is this session's from now on.
+    pub fn belongs_to(&self, session: u64) {
+        if let Some(reading) = &self.reading {
+            reading.belongs_to(session);
+        }
+    }
+
+    /// What it sees of its database's log.
+    pub fn reading(&self) -> Reading {
+        self.reading.clone().unwrap_or_default()
+    }
+
+    pub(crate) fn handle(&self) -> *mut ffi::sqlite3 {
+        // SAFETY: used only while self lives.
+        unsafe { self.conn.handle() }
+    }
+
+    /// To be called before temporary objects may be made.
+    pub fn expect_temporary(&self) {
+        self.temporary.set(true);
+    }
+
+    /// Whether the connection has temporary tables: then it belongs to its session.
+    pub fn has_temporary(&self) -> bool {
+        if self.cell.routines().temporary.take() {
+            self.temporary.set(true);
+        }
+        if self.temporary.get() {
+            let found = self
+                .conn
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM temp.sqlite_schema)")
+                .and_then(|mut s| s.query_row([], |r| r.get::<_, bool>(0)))
+                .unwrap_or(true);
+            self.temporary.set(found);
+        }
+        self.temporary.get()
+    }
+
+    /// Rows changed by the last statement.
+    pub fn changes(&self) -> u64 {
+        // SAFETY: a live connection.
+        unsafe { ffi::sqlite3_changes64(self.handle()) as u64 }
+    }
+
+    /// What the connection changes from now on is its transaction's.
+    pub fn begins_to_write(&self) {
+        // SAFETY: a live connection.
+        self.cell.changes_before.set(unsafe { ffi::sqlite3_total_changes64(self.handle()) });
+    }
+
+    /// Takes the snapshot of a transaction that has read nothing yet: it sees what is committed now.
+    pub fn take_snapshot(&self) -> Result<()> {
+        self.conn
+            .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM main.sqlite_schema LIMIT 1)")
+            .and_then(|mut s| s.query_row([], |_| Ok(())))
+            .map_err(|_| self.error())
+    }
+
+    /// Runs one statement of our own without parameters that comes again and again (BEGIN, COMMIT …): it stays prepared.
+    pub fn command(&self, sql: &'static str) -> Result<()> {
+        let mut commands = self.commands.borrow_mut();
+        let at = match commands.iter().position(|(text, _)| *text == sql) {
+            Some(at) => at,
+            None => {
+                commands.push((sql, self.prepare_now(sql)?));
+                commands.len() - 1
+            }
+        };
+        let result = self.step(&mut commands[at].1).map(drop);
+        // SAFETY: a live statement; the result of reset repeats the step's.
+        unsafe { ffi::sqlite3_reset(commands[at].1.stmt) };
+        result
+    }
+
+    /// COMMIT. `keeps_schema`: the transaction has not changed the schema, which nobody needs to compare after it. Returns whether SQLite
+    /// has written anything since the last COMMIT here: if not, there is nothing to sync.
+    pub fn commit(&self, keeps_schema: bool) -> Result<bool> {
+        let room = self.room.as_ref().filter(|_| keeps_schema);
+        let before = room.and_then(|room| room.commits_compared());
+        self.command("COMMIT")?;
+        if let (Some(room), Some(before)) = (room, before) {
+            room.committed(before);
+        }
+        Ok(self.status(ffi::SQLITE_DBSTATUS_CACHE_WRITE, true) != 0)
+    }
+
+    /// One of SQLite's figures of this connection (`SQLITE_DBSTATUS_…`), which begins anew afterwards if `reset`.
+    fn status(&self, figure: c_int, reset: bool) -> c_int {
+        let (mut current, mut highest) = (0, 0);
+        // SAFETY: a live connection; the figures are written to the two integers.
+        unsafe { ffi::sqlite3_db_status(self.handle(), figure, &mut current, &mut highest, c_int::from(reset)) };
+        current
+    }
+
+    /// Runs SQL of our own without parameters.
+    pub fn exec(&self, sql: &str) -> Result<()> {
+        self.conn.execute_batch(sql).map_err(|_| self.error())
+    }
+
+    /// The statement for this text: from the cache or prepared anew. It comes back by [`Connection::release`].
+    pub fn prepare(&mut self, sql: &str) -> Result<RawStatement> {
+        self.prepare_or_find(sql).map(|(statement, _)| statement)
+    }
+
+    /// As [`Connection::prepare`]; true: it was prepared now, from the schema as it is now.
+    pub fn prepare_or_find(&mut self, sql: &str) -> Result<(RawStatement, bool)> {
+        if self.recorded.is_some() {
+            return Ok((self.prepare_now(sql)?, true));
+        }
+        match self.cache.get_mut(sql).and_then(Option::take) {
+            Some(statement) => Ok((statement, false)),
+            None => Ok((self.prepare_now(sql)?, true)),
+        }
+    }
+
+    fn prepare_now(&self, sql: &str) -> Result<RawStatement> {
+        RawStatement::prepare(self.handle(), sql).map_err(|_| {
+            let error = self.error();
+            tracing::debug!(sql, %error, "prepare");
+            error
+        })
+    }
+
+    /// Gives a statement back: reset, unbound, kept for the next use.
+    pub fn release(&mut self, sql: &str, statement: RawStatement) {
+        if let Some(recorded) = &mut self.recorded {
+            recorded.insert(sql.to_string(), statement.counted());
+            return;
+        }
+        // SAFETY: a live statement; the result of reset repeats the last step's error, which was told already.
+        unsafe {
+            ffi::sqlite3_reset(statement.stmt);
+            ffi::sqlite3_clear_bindings(statement.stmt);
+        }
+        match self.cache.get_mut(sql) {
+            Some(place) => *place = Some(statement),
+            None => self.cache.put(sql.to_string(), Some(statement), sql.len()),
+        }
+    }
+
+    /// From now on statements are prepared anew, and what their executions did is kept when they are released.
+    pub fn record(&mut self) {
+        self.recorded = Some(HashMap::new());
+        // SAFETY: a live connection.
+        unsafe { count_loops(self.handle(), true) };
+    }
+
+    /// The end of [`Connection::record`]: what the last execution of each statement did, by its text.
+    pub fn end_record(&mut self) -> HashMap<String, Vec<Counted>> {
+        let Some(recorded) = self.recorded.take() else { return HashMap::new() };
+        // SAFETY: a live connection.
+        unsafe { count_loops(self.handle(), false) };
+        recorded
+    }
+
+    /// Resets a statement that is to be run again with other values.
+    pub fn reset(&self, statement: &mut RawStatement) {
+        // SAFETY: a live statement; the result repeats the last step's error, which was told already.
+        unsafe { ffi::sqlite3_reset(statement.stmt) };
+    }
+
+    /// The first row of a query of our own.
+    pub fn first_row(&self, sql: &str, parameters: &[Datum]) -> Result<Option<Vec<Datum>>> {
+        Ok(self.rows(sql, parameters, 1)?.pop())
+    }
+
+    /// All rows of a query of our own.
+    pub fn all_rows(&self, sql: &str, parameters: &[Datum]) -> Result<Vec<Vec<Datum>>> {
+        self.rows(sql, parameters, usize::MAX)
+    }
+
+    fn rows(&self, sql: &str, parameters: &[Datum], most: usize) -> Result<Vec<Vec<Datum>>> {
+        use rusqlite::types::Value;
+        let values = parameters.iter().map(|p| match p {
+            Datum::Null => Value::Null,
+            Datum::Int(i) => Value::Integer(*i),
+            Datum::Real(r) => Value::Real(*r),
+            Datum::Text(t) => Value::Text(t.clone()),
+            Datum::Blob(b) => Value::Blob(b.clone()),
+        });
+        let mut statement = self.conn.prepare_cached(sql).map_err(|_| self.error())?;
+        let columns = statement.column_count();
+        let mut rows = statement.query(rusqlite::params_from_iter(values)).map_err(|_| self.error())?;
+        let value = |row: &rusqlite::Row, i: usize| -> rusqlite::Result<Datum> {
+            Ok(match row.get(i)? {
+                Value::Null => Datum::Null,
+                Value::Integer(i) => Datum::Int(i),
+                Value::Real(r) => Datum::Real(r),
+                Value::Text(t) => Datum::Text(t),
+                Value::Blob(b) => Datum::Blob(b),
+            })
+        };
+        let mut found = Vec::new();
+        while found.len() < most {
+            let Some(row) = rows.next().map_err(|_| self.error())? else { break };
+            found.push((0..columns).map(|i| value(row, i).map_err(|_| self.error())).collect::<Result<Vec<_>>>()?);
+        }
+        Ok(found)
+    }
+
+    /// Whether rows of the open transaction violate foreign keys that are checked at its end.
+    pub fn has_deferred_violations(&self) -> bool {
+        self.status(ffi::SQLITE_DBSTATUS_DEFERRED_FKS, false) != 0
+    }
+
+    /// Binds as many of the parameters as the statement has. They must stay in place until it is released.
+    ///
+    /// # Safety
+    /// `values` must not be changed or dropped before the statement is released.
+    pub unsafe fn bind_all(&self, statement: &mut RawStatement, values: &[Datum]) -> Result<()> {
+        for i in 1..=statement.parameter_count() {
+            let value = values.get(i - 1).ok_or_else(|| PgError::internal(format!("no value for parameter {i}")))?;
+            // SAFETY: promised by the caller.
+            if unsafe { statement.bind(i, value) } != ffi::SQLITE_OK {
+                return Err(self.error());
+            }
+        }
+        Ok(())
+    }
+
+    pub fn step(&self, statement: &mut RawStatement) -> Result<Step> {
+        // SAFETY: a live statement of this connection.
+        match unsafe { ffi::sqlite3_step(statement.stmt) } {
+            ffi::SQLITE_ROW => Ok(Step::Row),
+            ffi::SQLITE_DONE => Ok(Step::Done),
+            _ => Err(self.error()),
+        }
+    }
+
+    /// Forgets prepared statements (after DDL).
+    pub fn clear_cache(&mut self) {
+        self.cache.clear();
+    }
+
+    /// Notes from now on which rows of these tables (temporary, name in SQLite) are inserted and updated, by whatever.
+    pub fn watch(&self, tables: impl Iterator<Item = (bool, String)>) {
+        let mut written = self.cell.routines().written.lock();
+        written.set_tables(tables);
+        drop(written);
+        self.listen();
+    }
+
+    /// Records changes of rows in the tables of a cursor for WHERE CURRENT OF, as far as SQLite reports them. Each table is
+    /// `(is temporary, name, whether updates are recorded, too)`.
+    pub fn watch_cursor<'t>(&self, tables: impl Iterator<Item = (bool, &'t str, bool)>) {
+        let mut written = self.cell.routines().written.lock();
+        for (temporary, table, changes) in tables {
+            written.watch_cursor(temporary, table, changes);
+        }
+        drop(written);
+        self.listen();
+    }
+
+    /// The cursors that asked for it are closed.
+    pub fn forget_deletes(&self) {
+        self.cell.routines().written.lock().forget_deletes();
+        self.listen();
+    }
+
+    fn listen(&self) {
+        // SAFETY: the connection is live, and its cell holds what is written as long as it is.
+        unsafe { crate::written::listen(self.handle(), &self.cell.routines().written) }
+    }
+
+    /// The rows that were written since the last [`Written::clear`].
+    pub fn written(&self) -> parking_lot::MutexGuard<'_, Written> {
+        self.cell.routines().written.lock()
+    }
+
+    /// The last error as PostgreSQL would tell it.
+    pub fn error(&self) -> PgError {
+        if let Some(error) = self.cell.take_error() {
+            return error;
+        }
+        // SAFETY: a live connection; the message is copied at once.
+        let (code, message) = unsafe {
+            let message = std::ffi::CStr::from_ptr(ffi::sqlite3_errmsg(self.handle())).to_string_lossy().into_owned();
+            (ffi::sqlite3_extended_errcode(self.handle()), message)
+        };
+        if code == ffi::SQLITE_ABORT_ROLLBACK && !self.is_autocommit() {
+            return error::given_up();
+        }
+        let state = self.cell.state();
+        error::from_sqlite(code, &message, Some(&state.catalog))
+    }
+}
+
+impl Connection {
+    /// Outside a transaction: the rows that statements have left there are forgotten.
+    pub(crate) fn clear_scratch(&self) {
+        if !crate::routine::scratch::is_attached(self.handle()) || !self.is_autocommit() {
+            return;
+        }
+        let db = self.rusqlite();
+        let names = db
+            .prepare_cached("SELECT name FROM pg_scratch.sqlite_schema WHERE type = 'table'")
+            .and_then(|mut s| s.query_map([], |r| r.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>());
+        let cleared = names.and_then(|names| {
+            names.iter().try_for_each(|name| {
+                db.execute_batch(&format!("DELETE FROM {}", pgsqlite_sql::lower::scratch_name(name)))
+            })
+        });
+        if let Err(error) = cleared {
+            tracing::debug!(%error, "rows of a statement that has ended stay in memory");
+        }
+    }
+}
+
+/// Most connections kept open for the next session that needs one: each costs its page cache and its schema.
+const MOST_IDLE: usize = 16;
+
+/// Connections waiting to be leased.
+#[derive(Default)]
+pub struct Idle(Mutex<Vec<Connection>>);
+
+impl Idle {
+    /// The one that was used last; while what that has seen is on its way to the disk, rather another: who reads through it might have to
+    /// wait for the disk. None: there is none, or the disk has failed, and what all of them have seen may be lost.
+    pub fn take(&self) -> Option<Connection> {
+        let mut idle = self.0.lock();
+        match idle.iter().rposition(|c| c.is_settled()) {
+            Some(at) => Some(idle.remove(at)),
+            None => idle.pop_if(|c| !c.reading.as_ref().is_some_and(|r| r.progress.has_failed())),
+        }
+    }
+    /// Takes a connection back: its place is free for others. It is closed if enough are idle already.
+    pub fn put(&self, mut connection: Connection) {
+        connection.end_record();
+        connection.clear_scratch();
+        let lease = connection.lease.take();
+        let mut idle = self.0.lock();
+        if idle.len() < MOST_IDLE {
+            idle.push(connection);
+        }
+        drop(idle);
+        drop(lease);
+    }
+    pub fn clear(&self) {
+        self.0.lock().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SQLite opens a file to read where it cannot be opened to write for a moment: such a connection would stay in the pool.
+    #[test]
+    fn a_connection_can_write() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = crate::memory::MemoryFolder::new().expect("a folder");
+        let room = Room::enter(&folder.file()).expect("is made");
+        drop(Connection::open_in(&room).expect("opens"));
+        let permit = |mode| std::fs::set_permissions(folder.file(), std::fs::Permissions::from_mode(mode)).unwrap();
+        let permit_folder = |mode| {
+            let folder = folder.file().parent().expect("a folder").to_path_buf();
+            std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        permit(0o444);
+        permit_folder(0o755);
+        // root may write to everything: this thread is nobody for a moment
+        // SAFETY: changes what this thread may do to files.
+        unsafe { libc::setfsuid(65_534) };
+        let opened = Connection::open(&folder.file());
+        // SAFETY: as above.
+        unsafe { libc::setfsuid(libc::geteuid()) };
+        permit(0o644);
+        permit_folder(0o700);
+        assert_eq!(opened.err().map(|e| e.code()), Some(SqlState::IO_ERROR));
+        Connection::open_in(&room).expect("opens again").check_writes().expect("can write");
+    }
+}

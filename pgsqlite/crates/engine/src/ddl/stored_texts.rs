@@ -1,0 +1,35 @@
+//! A look at every text that DDL stores: read again, it must mean what was written. The tests that replay recorded statements ask for
+//! what differs.
+//!
+//! What is compared is SQLite's SQL, where that can be had: PostgreSQL itself stores `x IN (…)` as `x = ANY (ARRAY[…])` and casts that
+//! nobody wrote as casts.
+
+use pgsqlite_types::Result;
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Mutex;
+
+static DIFFERENCES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+static COMPARED: Mutex<usize> = Mutex::new(0);
+
+/// Without the ELSE that a printed CASE always has.
+fn plain(sql: &impl Debug) -> String {
+    format!("{sql:?}").replace(" ELSE NULL END", " END")
+}
+
+/// Notes a text that does not mean what was written.
+pub(super) fn compare<T: Debug>(kind: &str, text: &str, written: Result<T>, read: Result<T>) {
+    *COMPARED.lock().unwrap() += 1;
+    let told = match (written, read) {
+        (Ok(written), Ok(read)) if plain(&written) == plain(&read) => return,
+        // (what SQLite's SQL cannot be had of)
+        (Err(written), Err(read)) if written.message() == read.message() => return,
+        (written, read) => format!("written {written:?}\n  read    {read:?}"),
+    };
+    DIFFERENCES.lock().unwrap().insert(format!("{kind}: {text}\n  {told}"));
+}
+
+/// How many texts were looked at, and what differed of them.
+pub(crate) fn found() -> (usize, BTreeSet<String>) {
+    (*COMPARED.lock().unwrap(), DIFFERENCES.lock().unwrap().clone())
+}

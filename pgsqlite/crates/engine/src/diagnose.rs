@@ -1,0 +1,388 @@
+//! After a constraint failed: the row that it failed for, as PostgreSQL's DETAIL tells it.
+//!
+//! SQLite undoes the statement and tells only the constraint's columns. [`pgsqlite_sql::lower::proposed`] gives the rows
+//! that the statement proposes as a query; this file reads them in order and makes the error that PostgreSQL would have
+//! raised first: NOT NULL, CHECK (by name), unique keys (by age) for each row, foreign keys after all rows.
+
+use pgsqlite_sql::analyze::{row_security_counts, Environment};
+use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_sql::lower::proposed::{proposed_rows, Proposed, Reference, UniqueKey};
+use pgsqlite_sql::typed::{Cte, CteBody, Modify};
+use pgsqlite_types::codec::{Context, TypeCodec};
+use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
+use std::collections::HashSet;
+
+/// Statements of more rows keep SQLite's plain error.
+const MOST_ROWS: usize = 100_000;
+/// Bytes of a value that a DETAIL shows of a row (`maxfieldlen` of PostgreSQL).
+const SHOWN_BYTES: usize = 64;
+
+pub(crate) type RowValues = Vec<Datum>;
+
+/// The rows that a modification proposes; None where they cannot be told.
+pub(crate) fn proposed_of(environment: &Environment, modify: &Modify) -> Result<Option<Proposed>> {
+    // values of rows are not told where policies hide some
+    if row_security_counts(environment, &modify.target)? {
+        return Ok(None);
+    }
+    proposed_rows(environment, modify)
+}
+
+/// The same of the first WITH query, if it is a modification: those after it may read what it gives.
+pub(crate) fn first_in_with(environment: &Environment, ctes: &[Cte]) -> Option<Proposed> {
+    match &ctes.first()?.body {
+        CteBody::Modify(modify) => proposed_of(environment, modify).ok().flatten(),
+        CteBody::Query(_) => None,
+    }
+}
+
+/// Whether an error is one that the proposed rows tell more of.
+pub(crate) fn may_tell_more(error: &PgError) -> bool {
+    let table_constraint = match error.code() {
+        SqlState::FOREIGN_KEY_VIOLATION | SqlState::UNIQUE_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => true,
+        SqlState::NOT_NULL_VIOLATION | SqlState::CHECK_VIOLATION => error.fields().table.is_some(),
+        _ => false,
+    };
+    table_constraint && error.fields().detail.is_none()
+}
+
+/// The error of the first of the proposed rows that PostgreSQL would have refused.
+pub(crate) fn violation(
+    proposed: &Proposed,
+    catalog: &Catalog,
+    context: Context,
+    reader: &mut dyn RowReader,
+    parameters: &[Datum],
+    code: SqlState,
+) -> Result<Option<PgError>> {
+    let Some(rows) = reader.read(&proposed.sql, parameters, MOST_ROWS)? else { return Ok(None) };
+    let schema = catalog.schema_name(proposed.relation.schema).to_string();
+    let mut search = Search { proposed, schema, context, catalog, reader };
+    if code != SqlState::FOREIGN_KEY_VIOLATION {
+        return search.row_constraints(&rows);
+    }
+    search.foreign_keys(&rows)
+}
+
+/// What reads rows on the connection of a failed statement.
+pub(crate) trait RowReader {
+    /// All rows of a query; None: more than `most`.
+    fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>>;
+    /// How many values the statement has remembered for a column.
+    fn kept(&self, attnum: i16) -> u64;
+}
+
+struct Search<'a> {
+    proposed: &'a Proposed,
+    schema: String,
+    context: Context<'a>,
+    catalog: &'a Catalog,
+    reader: &'a mut dyn RowReader,
+}
+
+impl Search<'_> {
+    // --- NOT NULL, CHECK, unique keys --------------------------------------------------------------------------------
+
+    fn row_constraints(&mut self, rows: &[RowValues]) -> Result<Option<PgError>> {
+        let p = self.proposed;
+        let Some(new) = &p.new else { return Ok(None) };
+        // with values that are told only once, the row that was evaluated last is the only one that is wholly known
+        let mut whole = 0;
+        let mut rows = rows;
+        if let Some(first) = p.kept.first() {
+            let last = self.reader.kept(*first) as usize;
+            if last == 0 || last > rows.len() || p.kept.iter().any(|a| self.reader.kept(*a) as usize != last) {
+                return Ok(None);
+            }
+            whole = last - 1;
+            rows = &rows[..last];
+        }
+        // what the statement has written when a row is checked
+        let mut written: Vec<HashSet<Vec<Vec<u8>>>> = p.unique.iter().map(|_| HashSet::new()).collect();
+        let mut updated: HashSet<i64> = HashSet::new();
+        for (i, row) in rows.iter().enumerate() {
+            if i < whole {
+                for (unique, written) in p.unique.iter().zip(&mut written).filter(|(u, _)| u.repeatable) {
+                    self.unique_key(unique, row, written, &updated)?;
+                }
+                continue;
+            }
+            for (column, &at) in p.relation.live_columns().zip(new) {
+                if column.not_null && row[at] == Datum::Null && !p.unknown.contains(&column.attnum) {
+                    let error = PgError::new(
+                        SqlState::NOT_NULL_VIOLATION,
+                        format!(
+                            "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                            column.name, p.relation.name
+                        ),
+                    )
+                    .column(column.name.clone());
+                    return self.with_row(error, row, new).map(Some);
+                }
+            }
+            for (name, at) in &p.checks {
+                if row[*at] == Datum::Int(0) {
+                    let error = PgError::new(
+                        SqlState::CHECK_VIOLATION,
+                        format!("new row for relation \"{}\" violates check constraint \"{name}\"", p.relation.name),
+                    )
+                    .constraint(name.clone());
+                    return self.with_row(error, row, new).map(Some);
+                }
+            }
+            for (unique, written) in p.unique.iter().zip(&mut written) {
+                if let Some(error) = self.unique_key(unique, row, written, &updated)? {
+                    return Ok(Some(error));
+                }
+            }
+            if let Some((of, _)) = p.row_checks.iter().find(|(_, at)| row[*at] == Datum::Int(0)) {
+                return self.with_values(of.violation(), row, new).map(Some);
+            }
+            if let Some(Datum::Int(rowid)) = p.rowid.map(|at| &row[at]) {
+                updated.insert(*rowid);
+            }
+        }
+        Ok(None)
+    }
+
+    fn with_row(&self, error: PgError, row: &RowValues, new: &[usize]) -> Result<PgError> {
+        let error = error.schema(self.schema.clone()).table(self.proposed.relation.name.clone());
+        self.with_values(error, row, new)
+    }
+
+    fn with_values(&self, error: PgError, row: &RowValues, new: &[usize]) -> Result<PgError> {
+        if !self.proposed.unknown.is_empty() {
+            return Ok(error);
+        }
+        let mut shown = Vec::new();
+        for (column, &at) in self.proposed.relation.live_columns().zip(new) {
+            shown.push(clip(self.text(column.type_oid, &row[at])?));
+        }
+        if let Some(visible) = &self.proposed.visible {
+            let columns: Vec<&str> = self.proposed.relation.live_columns().map(|c| c.name.as_str()).collect();
+            let names: Vec<&str> = visible.iter().filter_map(|at| columns.get(*at).copied()).collect();
+            let values: Vec<&str> = visible.iter().filter_map(|at| shown.get(*at).map(String::as_str)).collect();
+            return Ok(match names.is_empty() {
+                true => error,
+                false => {
+                    error.detail(format!("Failing row contains ({}) = ({}).", names.join(", "), values.join(", ")))
+                }
+            });
+        }
+        if let Some(places) = &self.proposed.shown {
+            shown = places.iter().filter_map(|p| shown.get(*p).cloned()).collect();
+        }
+        Ok(error.detail(format!("Failing row contains ({}).", shown.join(", "))))
+    }
+
+    fn unique_key(
+        &mut self,
+        unique: &UniqueKey,
+        row: &RowValues,
+        written: &mut HashSet<Vec<Vec<u8>>>,
+        updated: &HashSet<i64>,
+    ) -> Result<Option<PgError>> {
+        if unique.predicate.is_some_and(|at| row[at] != Datum::Int(1)) {
+            return Ok(None);
+        }
+        let key: Vec<Datum> = unique.key.iter().map(|(at, _)| row[*at].clone()).collect();
+        if !unique.nulls_not_distinct && key.contains(&Datum::Null) {
+            return Ok(None);
+        }
+        let own = self.proposed.rowid.map(|at| &row[at]);
+        let stored = self.reader.read(&unique.lookup, &key, MOST_ROWS)?.unwrap_or_default();
+        // rows that the statement has updated before have other keys now: those are in `written`
+        let conflicts = stored
+            .iter()
+            .any(|found| Some(&found[0]) != own && !matches!(&found[0], Datum::Int(i) if updated.contains(i)));
+        let mut shown = Vec::new();
+        for (value, (_, ty)) in key.iter().zip(&unique.key) {
+            shown.push(self.text(*ty, value)?);
+        }
+        let bytes = shown.iter().map(|s| s.as_bytes().to_vec()).collect();
+        if !conflicts && written.insert(bytes) {
+            return Ok(None);
+        }
+        let error = PgError::new(
+            SqlState::UNIQUE_VIOLATION,
+            format!("duplicate key value violates unique constraint \"{}\"", unique.name),
+        );
+        let error = match unique.hidden {
+            true => error,
+            false => error.detail(format!("Key ({})=({}) already exists.", unique.columns, shown.join(", "))),
+        };
+        Ok(Some(
+            error
+                .schema(self.schema.clone())
+                .table(self.proposed.relation.name.clone())
+                .constraint(unique.name.clone()),
+        ))
+    }
+
+    // --- foreign keys ------------------------------------------------------------------------------------------------
+
+    fn foreign_keys(&mut self, rows: &[RowValues]) -> Result<Option<PgError>> {
+        let p = self.proposed;
+        for row in rows {
+            if let Some(new) = &p.new {
+                for reference in &p.references {
+                    if let Some(error) = self.without_parent(reference, row, new, rows)? {
+                        return Ok(Some(error));
+                    }
+                }
+            }
+            if let Some(old) = &p.old {
+                for reference in &p.referenced_by {
+                    if let Some(error) = self.with_children(reference, row, old, rows)? {
+                        return Ok(Some(error));
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// A new row whose key is in no row of the table it references.
+    fn without_parent(
+        &mut self,
+        reference: &Reference,
+        row: &RowValues,
+        new: &[usize],
+        rows: &[RowValues],
+    ) -> Result<Option<PgError>> {
+        let p = self.proposed;
+        let columns: Vec<_> = p.relation.live_columns().collect();
+        if reference
+            .key
+            .iter()
+            .any(|at| p.kept.contains(&columns[*at].attnum) || p.unknown.contains(&columns[*at].attnum))
+        {
+            return Ok(None);
+        }
+        let key: Vec<Datum> = reference.key.iter().map(|at| row[new[*at]].clone()).collect();
+        if key.contains(&Datum::Null) {
+            return Ok(None);
+        }
+        let mut found = !self.reader.read(&reference.lookup, &key, 1)?.is_some_and(|rows| rows.is_empty());
+        if let Some(other) = &reference.other {
+            found |= rows.iter().any(|r| other.iter().zip(&key).all(|(at, value)| r[new[*at]] == *value));
+        }
+        if found {
+            return Ok(None);
+        }
+        let shown = self.key_text(&reference.key, &key)?;
+        Ok(Some(missing_parent(
+            (&reference.child_schema, &reference.child),
+            &reference.constraint,
+            &match reference.hidden {
+                true => "Key".to_string(),
+                false => format!("Key ({})=({shown})", reference.columns),
+            },
+            &reference.parent,
+        )))
+    }
+
+    /// An old row whose key goes while rows still reference it.
+    fn with_children(
+        &mut self,
+        reference: &Reference,
+        row: &RowValues,
+        old: &[usize],
+        rows: &[RowValues],
+    ) -> Result<Option<PgError>> {
+        let p = self.proposed;
+        let key: Vec<Datum> = reference.key.iter().map(|at| row[old[*at]].clone()).collect();
+        let stays = p.new.as_ref().is_some_and(|new| reference.key.iter().zip(&key).all(|(at, v)| row[new[*at]] == *v));
+        if stays || key.contains(&Datum::Null) {
+            return Ok(None);
+        }
+        let children = self.reader.read(&reference.lookup, &key, MOST_ROWS)?.unwrap_or_default();
+        // rows of the same table that the statement deletes reference nothing any more
+        let gone: HashSet<i64> = match (p.rowid, &reference.other, &p.new) {
+            (Some(at), Some(_), None) => {
+                rows.iter().filter_map(|r| if let Datum::Int(i) = r[at] { Some(i) } else { None }).collect()
+            }
+            _ => HashSet::new(),
+        };
+        if !children.iter().any(|c| !matches!(&c[0], Datum::Int(i) if gone.contains(i))) {
+            return Ok(None);
+        }
+        let shown = self.key_text(&reference.key, &key)?;
+        Ok(Some(
+            PgError::new(
+                SqlState::FOREIGN_KEY_VIOLATION,
+                format!(
+                    "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+                    reference.parent, reference.constraint, reference.child
+                ),
+            )
+            .detail(match reference.hidden {
+                true => format!("Key is still referenced from table \"{}\".", reference.child),
+                false => {
+                    let columns = &reference.columns;
+                    format!("Key ({columns})=({shown}) is still referenced from table \"{}\".", reference.child)
+                }
+            })
+            .schema(reference.child_schema.clone())
+            .table(reference.child.clone())
+            .constraint(reference.constraint.clone()),
+        ))
+    }
+
+    // --- text ----------------------------------------------------------------------------------------------------------
+
+    fn key_text(&self, positions: &[usize], key: &[Datum]) -> Result<String> {
+        let columns: Vec<_> = self.proposed.relation.live_columns().collect();
+        let mut shown = Vec::new();
+        for (at, value) in positions.iter().zip(key) {
+            shown.push(self.text(columns[*at].type_oid, value)?);
+        }
+        Ok(shown.join(", "))
+    }
+
+    fn text(&self, type_oid: Oid, value: &Datum) -> Result<String> {
+        printed(self.catalog, &self.context, type_oid, value)
+    }
+}
+
+/// A row that references one that is not there. `key`: `Key (columns)=(values)`, or `Key`.
+fn missing_parent(child: (&str, &str), constraint: &str, key: &str, parent: &str) -> PgError {
+    let (schema, table) = child;
+    PgError::new(
+        SqlState::FOREIGN_KEY_VIOLATION,
+        format!("insert or update on table \"{table}\" violates foreign key constraint \"{constraint}\""),
+    )
+    .detail(format!("{key} is not present in table \"{parent}\"."))
+    .schema(schema)
+    .table(table)
+    .constraint(constraint)
+}
+
+/// A value as its type's output function prints it.
+pub(crate) fn printed(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
+    if *value == Datum::Null {
+        return Ok("null".into());
+    }
+    let codec = catalog
+        .codec(type_oid)
+        .or_else(|| TypeCodec::builtin(type_oid))
+        .ok_or_else(|| PgError::not_supported("the output of a type without codec"))?;
+    let mut out = Vec::new();
+    codec.text_out(value.as_ref(), context, &mut out)?;
+    String::from_utf8(out).map_err(|_| PgError::internal("text output that is no UTF-8"))
+}
+
+/// At most [`SHOWN_BYTES`] of a value, whole characters, with `...` where more was there.
+/// A value as DETAIL shows it of a row.
+pub(crate) fn shown(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
+    Ok(clip(printed(catalog, context, type_oid, value)?))
+}
+
+fn clip(mut text: String) -> String {
+    if text.len() > SHOWN_BYTES {
+        let end = (0..=SHOWN_BYTES).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}

@@ -1,0 +1,178 @@
+//! All native functions, put together and registered on a connection.
+//!
+//! The table in `pgsqlite_sql::builtins::imp` says which functions are native; the modules of [`crate::udf`] and
+//! [`crate::pg_catalog::functions`] implement them by PostgreSQL's own C symbol (`pg_proc.prosrc`), so that all OIDs that share one
+//! share the implementation. Values are in storage form throughout. [`register_all`] is called once per connection.
+
+#[cfg(test)]
+mod derived_collations;
+#[cfg(test)]
+mod tests;
+
+use crate::pg_catalog::functions::{catalogs, objects, privileges, routines, server, sizes, system};
+use crate::routine;
+use crate::udf::shim::{NewState, Scalar, Traits};
+use crate::udf::{
+    aggregates, arrays, binary, bits, collation, encodings, extensions, formatting, frames, geometry, hashes, hstore,
+    intarray, inverted, json, json_build, json_paths, large_objects, money, networks, numbers, ordered_sets, pattern,
+    ranges, record_images, records, row_numbers, rows, shim, strings, support, text_search, times, transactions,
+    transitions, trigrams, SessionCell,
+};
+use pgsqlite_sql::builtins::catalog::proc_by_oid;
+use pgsqlite_sql::builtins::imp::{imp, named, native_name, Imp};
+use pgsqlite_types::{Oid, PgError, Result};
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+/// The scalar (and set-returning) functions of all areas.
+const SCALARS: &[&[(&str, Scalar)]] = &[
+    numbers::FUNCTIONS,
+    hashes::FUNCTIONS,
+    large_objects::FUNCTIONS,
+    strings::FUNCTIONS,
+    bits::FUNCTIONS,
+    binary::FUNCTIONS,
+    networks::FUNCTIONS,
+    transactions::FUNCTIONS,
+    transitions::FUNCTIONS,
+    geometry::FUNCTIONS,
+    money::FUNCTIONS,
+    encodings::FUNCTIONS,
+    pattern::FUNCTIONS,
+    times::FUNCTIONS,
+    formatting::FUNCTIONS,
+    system::FUNCTIONS,
+    catalogs::FUNCTIONS,
+    server::FUNCTIONS,
+    sizes::FUNCTIONS,
+    privileges::FUNCTIONS,
+    arrays::FUNCTIONS,
+    json::FUNCTIONS,
+    json_build::FUNCTIONS,
+    json_paths::FUNCTIONS,
+    objects::FUNCTIONS,
+    routines::FUNCTIONS,
+    records::SYMBOLS,
+    record_images::FUNCTIONS,
+    text_search::FUNCTIONS,
+    ranges::FUNCTIONS,
+    extensions::FUNCTIONS,
+    trigrams::FUNCTIONS,
+    hstore::FUNCTIONS,
+    intarray::FUNCTIONS,
+];
+
+enum Run {
+    Scalar(Scalar),
+    Aggregate(NewState),
+}
+
+/// A native function ready to be registered.
+struct Entry {
+    oid: Oid,
+    name: String,
+    traits: Traits,
+    run: Run,
+}
+
+/// Everything that the table calls native, joined with its implementation once per process.
+fn entries() -> &'static Result<Vec<Entry>> {
+    static ENTRIES: OnceLock<Result<Vec<Entry>>> = OnceLock::new();
+    ENTRIES.get_or_init(|| {
+        let mut runs: HashMap<Oid, Run> = HashMap::new();
+        for (words, run) in SCALARS.iter().flat_map(|area| area.iter()) {
+            for oid in words.split_whitespace().flat_map(named) {
+                if runs.insert(oid, Run::Scalar(*run)).is_some() {
+                    return Err(PgError::internal(format!("native function {oid} is implemented twice: {words}")));
+                }
+            }
+        }
+        let aggregates = [
+            aggregates::FUNCTIONS,
+            ordered_sets::FUNCTIONS,
+            json_build::AGGREGATES,
+            bits::AGGREGATES,
+            money::AGGREGATES,
+            ranges::AGGREGATES,
+        ];
+        for (words, new) in aggregates.into_iter().flatten() {
+            for oid in words.split_whitespace().flat_map(named) {
+                if runs.insert(oid, Run::Aggregate(*new)).is_some() {
+                    return Err(PgError::internal(format!("native aggregate {oid} is implemented twice: {words}")));
+                }
+            }
+        }
+        runs.into_iter()
+            .map(|(oid, run)| {
+                let missing = || PgError::internal(format!("native function {oid} has no row in the table"));
+                let p = proc_by_oid(oid).ok_or_else(missing)?;
+                let typed = match imp(oid).ok_or_else(missing)? {
+                    Imp::Native => false,
+                    Imp::NativeTyped => true,
+                    Imp::NativeSet { typed } | Imp::NativeAggregate { typed } => typed,
+                    _ => return Err(missing()),
+                };
+                let variadic = p.variadic == pgsqlite_types::oid::ANY;
+                let direct_or_plain = p.args.len() as i32 + typed as i32;
+                let traits = Traits {
+                    arity: if variadic || p.kind == b'a' { -1 } else { direct_or_plain },
+                    strict: match run {
+                        Run::Scalar(_) => p.strict,
+                        Run::Aggregate(_) => aggregates::skips_nulls(p),
+                    },
+                    deterministic: p.volatility == b'i',
+                };
+                Ok(Entry { oid, name: native_name(oid), traits, run })
+            })
+            .collect()
+    })
+}
+
+/// The cell of a new connection.
+pub(crate) fn new_cell() -> Arc<SessionCell> {
+    Arc::new(SessionCell::new(Default::default(), Box::<routine::Runtime>::default()))
+}
+
+/// Registers all functions, aggregates and collations on a connection.
+pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Result<()> {
+    pgsqlite_types::jsonpath::PATTERN_CHECK.get_or_init(|| pattern::check_path_pattern);
+    // SAFETY: the handle is used while `conn` is borrowed.
+    let db = unsafe { conn.handle() };
+    collation::register(db, &state)?;
+    for entry in entries().as_ref().map_err(Clone::clone)? {
+        match entry.run {
+            Run::Scalar(run) => shim::scalar(db, &state, &entry.name, entry.traits, run)?,
+            Run::Aggregate(new) => {
+                shim::aggregate(db, &state, &entry.name, entry.traits, new, false)?;
+                let name = format!("{}{}", entry.name, pgsqlite_sql::lower::support::DISTINCT_SUFFIX);
+                shim::aggregate(db, &state, &name, entry.traits, new, true)?;
+            }
+        }
+    }
+    let own = support::FUNCTIONS
+        .iter()
+        .chain(rows::FUNCTIONS)
+        .chain(row_numbers::FUNCTIONS)
+        .chain(records::FUNCTIONS)
+        .chain(inverted::FUNCTIONS)
+        .chain(ranges::CONSTRUCTORS)
+        .chain(frames::FUNCTIONS)
+        .chain(record_images::COMPARISONS);
+    for (name, arity, deterministic, run) in own.chain(routine::FUNCTIONS) {
+        let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
+        shim::scalar(db, &state, name, traits, *run)?;
+    }
+    let any = Traits { arity: -1, strict: false, deterministic: false };
+    let name = pgsqlite_sql::lower::support::AGGREGATE;
+    let distinct = format!("{name}{}", pgsqlite_sql::lower::support::DISTINCT_SUFFIX);
+    let new = routine::aggregate::new_user_aggregate;
+    shim::aggregate(db, &state, name, any, new, false)?;
+    shim::aggregate(db, &state, &distinct, any, new, true)?;
+    let single = Traits { arity: 1, strict: false, deterministic: true };
+    shim::aggregate(db, &state, pgsqlite_sql::lower::support::SINGLE, single, support::new_single, false)
+}
+
+/// OIDs of all native functions that are registered.
+pub fn registered() -> Result<Vec<Oid>> {
+    Ok(entries().as_ref().map_err(Clone::clone)?.iter().map(|e| e.oid).collect())
+}

@@ -1,0 +1,11 @@
+//! Native functions about what the system catalogs show.
+
+pub(crate) mod catalogs;
+pub(crate) mod objects;
+pub(crate) mod privileges;
+pub(crate) mod routines;
+pub(crate) mod server;
+pub(crate) mod sizes;
+pub(crate) mod system;
+
+pub(crate) use objects::bare_type_name;

@@ -1,0 +1,163 @@
+//! The plan cache: parsed, analyzed and lowered statements, shared by all sessions of an engine.
+
+use crate::bounded::Bounded;
+use parking_lot::Mutex;
+use pgsqlite_sql::lift::{Lifted, Literal, Masked};
+use pgsqlite_sql::parse::RawStatement;
+use pgsqlite_sql::plan::Plan;
+use pgsqlite_types::codec::TypeCodec;
+use pgsqlite_types::Oid;
+use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+
+/// One column of a result: what RowDescription says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputColumn {
+    pub name: String,
+    pub type_oid: Oid,
+    pub type_len: i16,
+    pub typmod: i32,
+    /// The table and attribute number the column comes from; 0 if it is an expression.
+    pub table_oid: Oid,
+    pub attnum: i16,
+    pub codec: pgsqlite_types::codec::TypeCodec,
+}
+
+/// What decides a plan besides the catalog's content.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Key {
+    pub text: Arc<str>,
+    pub parameter_types: Vec<Oid>,
+    pub search_path: Vec<Oid>,
+    /// the catalog's epoch
+    pub epoch: u64,
+    /// the settings that decide how literals are read
+    pub settings: String,
+    /// whose privileges were checked; 0: a superuser's
+    pub role: Oid,
+}
+
+/// A statement that is ready to run.
+pub struct Prepared {
+    pub statement: Arc<RawStatement>,
+    pub body: Body,
+    pub parameters: Vec<Oid>,
+    /// how the parameters are read (None: such a type is not)
+    pub codecs: Vec<Option<TypeCodec>>,
+    /// of the catalog it was made for
+    pub epoch: u64,
+    /// it reads what only the session knows (pg_cursors …)
+    pub shows_session: bool,
+    /// as in [`Key`]
+    pub role: Oid,
+    /// None: no rows come back
+    pub columns: Option<Arc<[OutputColumn]>>,
+    /// a query that was begun among other tasks took longer than that allows ([`crate::session`], `brief.rs`)
+    pub lasts: AtomicBool,
+    /// its entry in pg_stat_statements
+    pub entry: crate::statistics::statements::Slot,
+}
+
+pub enum Body {
+    Plan(Plan),
+    /// SET, BEGIN, DDL …: interpreted by the session from the parse tree
+    Utility,
+}
+
+/// The statements of a query string.
+pub type Parsed = Arc<[Arc<RawStatement>]>;
+
+/// A statement whose literals are parameters, for all query strings of one mask that agree in the literals that stay.
+pub struct Template {
+    pub statement: Arc<RawStatement>,
+    /// types of the parameters, 0 where their surroundings decide
+    pub given: Vec<Oid>,
+    pub lifted: Vec<Lifted>,
+    /// the literals that stay: which, and their text
+    pub fixed: Vec<(usize, String)>,
+}
+
+impl Template {
+    fn fits(&self, literals: &[Literal]) -> bool {
+        self.fixed.iter().all(|(i, text)| literals.get(*i).is_some_and(|l| l.text == text))
+    }
+}
+
+/// Least recently used plans by key, parsed query strings by text, and templates by mask.
+pub struct PlanCache {
+    plans: Mutex<Bounded<Key, Arc<Prepared>>>,
+    parsed: Mutex<Bounded<String, Parsed>>,
+    templates: Mutex<Bounded<String, Vec<Arc<Template>>>>,
+}
+
+const CAPACITY: usize = 2048;
+/// The bytes of the plans' texts together: a plan takes some hundred times as much.
+const PLAN_BYTES: usize = 1 << 20;
+/// A statement with a longer text is planned each time, unless it is prepared.
+const LONGEST_PLANNED: usize = 32 << 10;
+/// A parse tree takes some hundred times the bytes of its text: fewer of them are kept, and none of a long text.
+const PARSED: usize = 512;
+/// The bytes of their texts together.
+const PARSED_BYTES: usize = 256 << 10;
+pub const LONGEST: usize = 4096;
+/// Templates of one mask: more different LIMITs and the like are not worth keeping.
+const VARIANTS: usize = 8;
+
+impl Default for PlanCache {
+    fn default() -> Self {
+        PlanCache {
+            plans: Mutex::new(Bounded::new(CAPACITY, PLAN_BYTES)),
+            parsed: Mutex::new(Bounded::new(PARSED, PARSED_BYTES)),
+            templates: Mutex::new(Bounded::new(PARSED, PARSED_BYTES)),
+        }
+    }
+}
+
+impl PlanCache {
+    pub fn get(&self, key: &Key) -> Option<Arc<Prepared>> {
+        self.plans.lock().get(key).cloned()
+    }
+    /// The statements of a query string that was parsed before.
+    pub fn parsed(&self, text: &str) -> Option<Parsed> {
+        if text.len() > LONGEST {
+            return None;
+        }
+        self.parsed.lock().get(text).cloned()
+    }
+    pub fn put_parsed(&self, text: &str, statements: &Parsed) {
+        if text.len() <= LONGEST {
+            self.parsed.lock().put(text.to_string(), statements.clone(), text.len());
+        }
+    }
+    /// The template for a query string.
+    pub fn template(&self, masked: &Masked) -> Option<Arc<Template>> {
+        self.templates.lock().get(&masked.mask)?.iter().find(|t| t.fits(&masked.literals)).cloned()
+    }
+    pub fn put_template(&self, mask: String, template: Arc<Template>) {
+        let mut templates = self.templates.lock();
+        let mut variants = templates.get(&mask).cloned().unwrap_or_default();
+        if variants.len() == VARIANTS {
+            variants.remove(0);
+        }
+        variants.push(template);
+        let weight = mask.len() * variants.len();
+        templates.put(mask, variants, weight);
+    }
+    /// Takes out the plans of all catalogs but this one, which has just become the one that all see. Nothing finds those of an
+    /// older catalog again but a transaction that has begun before, and they keep all that they name of that catalog. Returns them.
+    pub fn keep_only(&self, epoch: u64) -> Vec<Arc<Prepared>> {
+        self.plans.lock().retain(|key| key.epoch == epoch)
+    }
+    /// Gives up all that no session uses at the moment.
+    pub fn clear(&self) {
+        self.plans.lock().clear();
+        self.parsed.lock().clear();
+        self.templates.lock().clear();
+    }
+    pub fn put(&self, key: Key, plan: Arc<Prepared>) {
+        let weight = key.text.len();
+        if weight <= LONGEST_PLANNED {
+            self.plans.lock().put(key, plan, weight);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests that replay the recorded files of `tests/sql` in this process, where what is between a statement and its answer can be seen.
+
+mod replay;
+mod short;
+pub(crate) mod stored_texts;
+mod translations;

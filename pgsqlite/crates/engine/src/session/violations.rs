@@ -1,0 +1,120 @@
+//! The error of a session's statement that a constraint refused, with the row that it refused.
+
+use super::Session;
+use crate::connection::{Connection, Step};
+use crate::diagnose::{first_in_with, may_tell_more, proposed_of, violation, RowReader, RowValues};
+use crate::plans::{Body, Prepared};
+use pgsqlite_sql::analyze::{analyze, Statement};
+use pgsqlite_sql::plan::Tag;
+use pgsqlite_types::codec::Context;
+use pgsqlite_types::{Datum, PgError, Result, SqlState};
+
+impl Session {
+    /// The error of a failed data modification with what PostgreSQL tells about the row. Where the row cannot be told
+    /// again, and where something fails on the way, the error stays as it is.
+    pub(super) fn diagnose(&mut self, prepared: &Prepared, parameters: &[Datum], error: PgError) -> PgError {
+        if !may_tell_more(&error) {
+            return error;
+        }
+        match self.find_violation(prepared, parameters, &error) {
+            Ok(Some(found)) => match &error.fields().context {
+                Some(context) => found.context(context.clone()),
+                None => found,
+            },
+            Ok(None) => error,
+            Err(e) => {
+                tracing::debug!(%e, "the rows of a failed statement could not be read");
+                error
+            }
+        }
+    }
+
+    fn find_violation(
+        &mut self,
+        prepared: &Prepared,
+        parameters: &[Datum],
+        error: &PgError,
+    ) -> Result<Option<PgError>> {
+        let code = error.code();
+        let view = self.view();
+        let (proposed, first) = self.with_environment(&view, |environment| {
+            let (statement, _) = analyze(environment, &prepared.statement.node, &prepared.parameters)?;
+            Ok(match &statement {
+                Statement::Modify(modify) => {
+                    (proposed_of(environment, modify)?, first_in_with(environment, &modify.ctes))
+                }
+                Statement::Query(query) => (None, first_in_with(environment, &query.ctes)),
+                Statement::Rewritten(_) => (None, None),
+            })
+        })?;
+        let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        if let Some(first) = &first {
+            // (another part of the statement may have failed: it must be the error that was met)
+            let constraint = |f: &PgError| {
+                (f.code(), f.fields().table.clone(), f.fields().constraint.clone(), f.fields().column.clone())
+            };
+            let found = violation(first, catalog, context, connection, parameters, code)?;
+            if let Some(found) = found.filter(|found| constraint(found) == constraint(error)) {
+                return Ok(Some(found));
+            }
+        }
+        let Some(proposed) = proposed else { return Ok(None) };
+        let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        match violation(&proposed, catalog, context, connection, parameters, code)? {
+            None if code == SqlState::FOREIGN_KEY_VIOLATION => self.violation_by_action(prepared, parameters),
+            found => Ok(found),
+        }
+    }
+
+    /// A key that is violated not by the statement's own rows but by what ON DELETE or ON UPDATE makes of others: the statement is
+    /// run once more with all keys deferred, looked at, and undone.
+    fn violation_by_action(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<Option<PgError>> {
+        let Body::Plan(plan) = &prepared.body else { return Ok(None) };
+        let ([step], Tag::Update | Tag::Delete) = (&plan.query.steps[..], plan.query.tag) else { return Ok(None) };
+        // turning deferral off makes SQLite forget the violations it has counted
+        if self.transaction.defers_all || self.connection()?.has_deferred_violations() {
+            return Ok(None);
+        }
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        connection.exec("SAVEPOINT pg_diagnose; PRAGMA defer_foreign_keys = ON")?;
+        let ran = read(connection, &step.sql, parameters, usize::MAX);
+        let found = ran.and_then(|_| self.violated(|_| true));
+        let connection = self.connection()?;
+        let ended = connection.exec("ROLLBACK TO pg_diagnose; RELEASE pg_diagnose");
+        connection.exec("PRAGMA defer_foreign_keys = OFF")?;
+        ended?;
+        found
+    }
+}
+
+impl RowReader for Connection {
+    fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>> {
+        read(self, sql, parameters, most)
+    }
+    fn kept(&self, attnum: i16) -> u64 {
+        self.cell.rows.count(attnum)
+    }
+}
+
+/// All rows of a query; None: more than `most`.
+fn read(connection: &mut Connection, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>> {
+    let mut statement = connection.prepare(sql)?;
+    let columns = statement.column_count();
+    let run = |connection: &Connection, statement: &mut crate::connection::RawStatement| {
+        // SAFETY: the values outlive the statement's execution, which ends before this function does.
+        unsafe { connection.bind_all(statement, parameters)? };
+        let mut rows = Vec::new();
+        while connection.step(statement)? == Step::Row {
+            if rows.len() == most {
+                return Ok(None);
+            }
+            rows.push((0..columns).map(|i| statement.column(i).to_owned()).collect());
+        }
+        Ok(Some(rows))
+    };
+    let result = run(connection, &mut statement);
+    connection.release(sql, statement);
+    result
+}

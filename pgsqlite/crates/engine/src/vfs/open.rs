@@ -1,0 +1,57 @@
+//! SQLite's connections to files, with nothing of ours but the way to the files.
+
+use crate::error;
+use libsqlite3_sys as ffi;
+use pgsqlite_types::Result;
+use std::ffi::c_int;
+use std::path::Path;
+
+/// So many steps of SQLite's machine pass between two looks at what oversees the thread: some ten microseconds.
+const STEPS: c_int = 1000;
+
+/// The progress handler of every connection: whoever runs SQLite for a client, and by whatever way, is overseen.
+unsafe extern "C" fn look(_: *mut std::ffi::c_void) -> c_int {
+    c_int::from(pgsqlite_types::work::stops_sqlite())
+}
+
+/// SQLite's connection to a file (made if it is not there), with nothing of ours but the way to its files.
+pub(crate) fn open_file(path: &Path) -> Result<rusqlite::Connection> {
+    open_with(path, rusqlite::OpenFlags::SQLITE_OPEN_CREATE)
+}
+
+/// The same to a file that must be there.
+pub(crate) fn open_existing(path: &Path) -> Result<rusqlite::Connection> {
+    open_with(path, rusqlite::OpenFlags::empty())
+}
+
+fn open_with(path: &Path, flags: rusqlite::OpenFlags) -> Result<rusqlite::Connection> {
+    use rusqlite::OpenFlags;
+    let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = match super::name() {
+        Some(vfs) => rusqlite::Connection::open_with_flags_and_vfs(path, flags, vfs),
+        None => rusqlite::Connection::open_with_flags(path, flags),
+    };
+    let connection = opened.map_err(|e| error::open_error(path, e))?;
+    // SAFETY: a live connection.
+    unsafe {
+        count_loops(connection.handle(), false);
+        ffi::sqlite3_progress_handler(connection.handle(), STEPS, Some(look), std::ptr::null_mut());
+    }
+    Ok(connection)
+}
+
+/// Whether SQLite counts what the statements that are prepared from now on do; it does at first.
+///
+/// # Safety
+/// `db` must be a live connection.
+pub(crate) unsafe fn count_loops(db: *mut ffi::sqlite3, counts: bool) {
+    // SAFETY: promised by the caller; a null pointer asks for no answer.
+    unsafe {
+        ffi::sqlite3_db_config(
+            db,
+            ffi::SQLITE_DBCONFIG_STMT_SCANSTATUS,
+            c_int::from(counts),
+            std::ptr::null_mut::<c_int>(),
+        )
+    };
+}
