@@ -165,6 +165,7 @@ test-slow: debug
 	python3 tests/memory/limit.py --all
 	python3 tests/memory/soak.py --seconds 3600
 	cd pgsqlite && cargo build --release && cd ..
+	$(MAKE) --no-print-directory -C pg-parallel test-slow
 	PGSQLITE_BIN=$(CURDIR)/$(SERVER) python3 tests/bombs/run.py --ways all --end 0.1 --worst 0.2 --p99 0.02 --functions 300 --objects 2000
 	python3 tests/faults/run.py
 

@@ -9,12 +9,11 @@
  * Worker threads open their own connections, but only after they took a slot of this pool, through the same queue.
  */
 import { ErrorUtils, PgParallelError } from '../errors'
-import type { PoolOptions, Settings } from '../options'
+import type { Settings } from '../options'
 import { RetryUtils } from '../policy/retry'
 import type { Opening } from '../wire/connect'
-import { Connection } from './connection'
-import { HeldClient } from './held'
-import { accepts } from './hosts'
+import type { Connection } from './connection'
+import { openAny } from './opening'
 import { WaiterQueue, type Waiter } from './queue'
 
 /** Connections being opened at the same time. */
@@ -385,53 +384,15 @@ export class Pool {
     this.#sweep()
   }
 
-  /** Connects to the first server that answers and is of the kind wanted. */
   async #connect(): Promise<Connection> {
     await this.#hooks.reserve?.()
     try {
-      return await this.#connectAny()
+      if (this.#closed) throw this.#closed
+      return await openAny(this.#settings, this.#connecting)
     } catch (error) {
       this.#hooks.unreserve?.()
       throw error
     }
-  }
-
-  async #connectAny(): Promise<Connection> {
-    const { client: config, session, hosts, connectTimeoutMs, cancelTimeoutMs } = this.#settings
-    const { addresses, target } = hosts
-    if (this.#closed) throw this.#closed
-    let failure: PgParallelError | undefined
-    for (const secondRound of target === 'prefer-standby' ? [false, true] : [false]) {
-      for (const address of addresses) {
-        try {
-          const connection = await Connection.open(
-            { ...config, connectionTimeoutMillis: connectTimeoutMs, session },
-            address,
-            this.#connecting,
-          )
-          try {
-            if (target === 'any' || accepts(target, await connection.role(), secondRound)) {
-              await prepare(connection, config, cancelTimeoutMs)
-              return connection
-            }
-          } catch (error) {
-            connection.destroy()
-            throw error
-          }
-          await connection.close(connectTimeoutMs)
-          throw new PgParallelError(`no server with target_session_attrs "${target}" was found`, {
-            category: 'read-only',
-            transient: true,
-            infrastructure: true,
-          })
-        } catch (error) {
-          // A full server says more than one that is not there.
-          const wrapped = ErrorUtils.wrap(error)
-          if (!failure || failure.category === 'connection') failure = wrapped
-        }
-      }
-    }
-    throw failure ?? new PgParallelError('no hosts to connect to', { category: 'configuration' })
   }
 
   /** The server is there, and has no room for another connection. */
@@ -613,21 +574,4 @@ export class Pool {
     for (const connection of this.#all) connection.destroy()
     this.#quiet()
   }
-}
-
-/** What `pg.Pool` does with a new client before anybody gets it. */
-async function prepare(connection: Connection, config: PoolOptions, cancelTimeoutMs: number): Promise<void> {
-  const { onConnect, verify } = config
-  if (!onConnect && !verify) return
-  const client = new HeldClient(connection, cancelTimeoutMs)
-  await onConnect?.(client)
-  if (verify) {
-    await new Promise<void>((resolve, reject) => {
-      verify(client, (error) => {
-        if (error) reject(error)
-        else resolve()
-      })
-    })
-  }
-  client.letGo()
 }
