@@ -22,8 +22,6 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("types", "codec", "range"),
     ("types", "codec", "record"),
     ("types", "codec", "reg"),
-    ("types", "compare", "record"),
-    ("types", "json", "jsonpath"),
     ("micro", "engine", "(the crate's root)"),
     ("micro", "engine", "sql"),
     ("micro", "sql", "(the crate's root)"),

@@ -62,7 +62,7 @@ mod tests {
 
     /// A database with `rows` rows in the log, not in the file.
     fn database(folder: &MemoryFolder, rows: i64) -> Connection {
-        let source = Connection::open(folder.file()).unwrap();
+        let source = crate::vfs::open::as_another_program(folder.file()).unwrap();
         source
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (i INTEGER)")
             .unwrap();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     fn count(path: &Path) -> i64 {
-        let copy = Connection::open(path).unwrap();
+        let copy = crate::vfs::open::as_another_program(path).unwrap();
         assert_eq!(copy.query_row("PRAGMA integrity_check", [], |r| r.get::<_, String>(0)).unwrap(), "ok");
         copy.query_row("SELECT count(*) FROM t", [], |r| r.get(0)).unwrap()
     }
@@ -96,7 +96,7 @@ mod tests {
         let source = database(&folder, 10);
         let path = folder.file();
         let copies = Copies::of(&folder);
-        let reader = Connection::open(&path).unwrap();
+        let reader = crate::vfs::open::as_another_program(&path).unwrap();
         reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
         source.execute("INSERT INTO t VALUES (0)", []).unwrap();
         copies.to(&beside(&folder, "beside-reader.db")).unwrap();

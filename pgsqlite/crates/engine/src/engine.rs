@@ -383,7 +383,7 @@ mod tests {
         reader.exec("BEGIN").expect("begins");
         reader.take_snapshot().expect("reads");
         // another program makes a table, and its change is noticed
-        let other = rusqlite::Connection::open(engine.room.path()).expect("opens");
+        let other = crate::vfs::open::as_another_program(engine.room.path()).expect("opens");
         other.execute_batch("CREATE TABLE made (i INT)").expect("runs");
         let second = Connection::open(engine.room.path()).expect("opens");
         engine.refresh(Some(&second)).expect("reads");

@@ -173,7 +173,7 @@ mod tests {
             for commits_after in [false, true] {
                 let folder = crate::memory::MemoryFolder::new().expect("a folder");
                 let path = folder.file();
-                let db = rusqlite::Connection::open(&path).expect("opens");
+                let db = crate::vfs::open::as_another_program(&path).expect("opens");
                 db.execute_batch("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; CREATE TABLE t (i)")
                     .expect("runs");
                 let insert = || db.execute("INSERT INTO t VALUES (1)", []).map(drop);
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_log_that_begins_anew_by_itself_is_sound() {
         let folder = crate::memory::MemoryFolder::new().expect("a folder");
-        let db = rusqlite::Connection::open(folder.file()).expect("opens");
+        let db = crate::vfs::open::as_another_program(folder.file()).expect("opens");
         db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (i)").expect("runs");
         let room = Room::enter(&folder.file()).expect("a database");
         room.open_index();
@@ -225,12 +225,12 @@ mod tests {
     fn the_log_grows_ahead_and_reads_the_same() {
         let folder = crate::memory::MemoryFolder::new().expect("a folder");
         let path = |name: &str| folder.file().with_file_name(name);
-        rusqlite::Connection::open(path("a.db"))
+        crate::vfs::open::as_another_program(path("a.db"))
             .expect("opens")
             .execute_batch("PRAGMA journal_mode = WAL")
             .expect("runs");
         let wal = Wal::new(Room::enter(&path("a.db")).expect("a database"), Arc::default(), Arc::default());
-        let db = rusqlite::Connection::open(path("a.db")).expect("opens");
+        let db = crate::vfs::open::as_another_program(path("a.db")).expect("opens");
         let length = || std::fs::metadata(path("a.db-wal")).expect("is there").len();
         db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (i)").expect("runs");
         let mut grown = 0;
@@ -245,7 +245,7 @@ mod tests {
         for end in ["db", "db-wal"] {
             std::fs::copy(path(&format!("a.{end}")), path(&format!("b.{end}"))).expect("copies");
         }
-        let copy = rusqlite::Connection::open(path("b.db")).expect("opens");
+        let copy = crate::vfs::open::as_another_program(path("b.db")).expect("opens");
         let count: i64 = copy.query_row("SELECT count(*) FROM t", [], |r| r.get(0)).expect("reads");
         let sound: String = copy.query_row("PRAGMA integrity_check", [], |r| r.get(0)).expect("checks");
         assert_eq!((count, sound.as_str()), (200, "ok"));

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::codec::TypeCodec;
 use crate::datetime::{Interval, TimeTz};
+use crate::datum::storage_classes;
 use crate::extension::citext;
 use crate::extension::hstore::Hstore;
 use crate::network::inet::Inet;
@@ -10,37 +11,6 @@ use crate::range::{self, Range, RangeType};
 use crate::tsearch::{Query, Vector};
 use crate::{json, numeric, record, transaction, DatumRef};
 use std::cmp::Ordering;
-
-/// SQLite's own order: NULL, numbers, text, blobs; each by value.
-pub fn storage_classes(a: DatumRef, b: DatumRef) -> Ordering {
-    let class = |d: DatumRef| match d {
-        DatumRef::Null => 0,
-        DatumRef::Int(_) | DatumRef::Real(_) => 1,
-        DatumRef::Text(_) => 2,
-        DatumRef::Blob(_) => 3,
-    };
-    match (a, b) {
-        (DatumRef::Int(x), DatumRef::Int(y)) => x.cmp(&y),
-        (DatumRef::Real(x), DatumRef::Real(y)) => x.partial_cmp(&y).unwrap_or(Ordering::Equal),
-        (DatumRef::Int(x), DatumRef::Real(y)) => int_real(x, y),
-        (DatumRef::Real(x), DatumRef::Int(y)) => int_real(y, x).reverse(),
-        (DatumRef::Text(x), DatumRef::Text(y)) => x.cmp(y),
-        (DatumRef::Blob(x), DatumRef::Blob(y)) => x.cmp(y),
-        _ => class(a).cmp(&class(b)),
-    }
-}
-
-/// Exact comparison of a 64-bit integer with a double.
-fn int_real(i: i64, r: f64) -> Ordering {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if r >= LIMIT {
-        Ordering::Less
-    } else if r < -LIMIT {
-        Ordering::Greater
-    } else {
-        i.cmp(&(r as i64)).then_with(|| 0.0.partial_cmp(&r.fract()).unwrap_or(Ordering::Equal))
-    }
-}
 
 /// Compares two texts by what `read` makes of them; what it cannot read sorts last, by bytes.
 fn by_value<T>(a: &str, b: &str, read: impl Fn(&str) -> Option<T>, order: impl Fn(&T, &T) -> Ordering) -> Ordering {

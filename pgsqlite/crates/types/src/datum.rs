@@ -1,5 +1,7 @@
 //! A value in its SQLite storage form, owned and borrowed.
 
+use std::cmp::Ordering;
+
 /// A value in storage form, owned: what is bound to a statement's parameter or returned by a native function.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Datum {
@@ -83,5 +85,36 @@ impl From<&str> for Datum {
 impl<T: Into<Datum>> From<Option<T>> for Datum {
     fn from(v: Option<T>) -> Self {
         v.map_or(Datum::Null, Into::into)
+    }
+}
+
+/// SQLite's own order: NULL, numbers, text, blobs; each by value.
+pub fn storage_classes(a: DatumRef, b: DatumRef) -> Ordering {
+    let class = |d: DatumRef| match d {
+        DatumRef::Null => 0,
+        DatumRef::Int(_) | DatumRef::Real(_) => 1,
+        DatumRef::Text(_) => 2,
+        DatumRef::Blob(_) => 3,
+    };
+    match (a, b) {
+        (DatumRef::Int(x), DatumRef::Int(y)) => x.cmp(&y),
+        (DatumRef::Real(x), DatumRef::Real(y)) => x.partial_cmp(&y).unwrap_or(Ordering::Equal),
+        (DatumRef::Int(x), DatumRef::Real(y)) => int_real(x, y),
+        (DatumRef::Real(x), DatumRef::Int(y)) => int_real(y, x).reverse(),
+        (DatumRef::Text(x), DatumRef::Text(y)) => x.cmp(y),
+        (DatumRef::Blob(x), DatumRef::Blob(y)) => x.cmp(y),
+        _ => class(a).cmp(&class(b)),
+    }
+}
+
+/// Exact comparison of a 64-bit integer with a double.
+fn int_real(i: i64, r: f64) -> Ordering {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if r >= LIMIT {
+        Ordering::Less
+    } else if r < -LIMIT {
+        Ordering::Greater
+    } else {
+        i.cmp(&(r as i64)).then_with(|| 0.0.partial_cmp(&r.fract()).unwrap_or(Ordering::Equal))
     }
 }

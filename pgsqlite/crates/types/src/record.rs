@@ -284,7 +284,7 @@ pub fn compare(a: &str, b: &str, of_user: &dyn Fn(usize, Oid) -> Option<TypeCode
             (false, true) => Ordering::Less,
             (false, false) => match TypeCodec::builtin(*oid).or_else(|| of_user(i, *oid)) {
                 Some(codec) => codec.compare_storage(p.as_ref(), q.as_ref()),
-                None => crate::compare::storage_classes(p.as_ref(), q.as_ref()),
+                None => crate::datum::storage_classes(p.as_ref(), q.as_ref()),
             },
         };
         if order != Ordering::Equal {

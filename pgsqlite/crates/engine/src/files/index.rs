@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn the_header_counts_commits_and_frames() {
         let folder = MemoryFolder::new().unwrap();
-        let db = rusqlite::Connection::open(folder.file()).unwrap();
+        let db = crate::vfs::open::as_another_program(folder.file()).unwrap();
         db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (i)").unwrap();
         let [log, index, ..] = crate::files::folder::companions(&folder.file());
         let length = || std::fs::metadata(&log).unwrap().len();

@@ -55,3 +55,17 @@ pub(crate) unsafe fn count_loops(db: *mut ffi::sqlite3, counts: bool) {
         )
     };
 }
+
+/// A database in memory, for tests: before anything else uses SQLite, its memory is ours ([`super::name`]).
+#[cfg(test)]
+pub(crate) fn in_memory() -> rusqlite::Result<rusqlite::Connection> {
+    super::name();
+    rusqlite::Connection::open_in_memory()
+}
+
+/// A file as another program opens it, for tests.
+#[cfg(test)]
+pub(crate) fn as_another_program(path: impl AsRef<Path>) -> rusqlite::Result<rusqlite::Connection> {
+    super::name();
+    rusqlite::Connection::open(path)
+}

@@ -24,7 +24,7 @@ fn readers_and_writers_see_each_other_while_a_mark_is_held() {
     let writer = database(&path);
     let reader = open_file(&path).expect("opens");
     // not ours: SQLite's own VFS, as another program has it
-    let other = Connection::open(&path).expect("opens");
+    let other = super::open::as_another_program(&path).expect("opens");
     let anchor = Anchor::new(&path).expect("opens").expect("the files are ours");
     for i in 1..=300 {
         writer.execute("INSERT INTO t VALUES (?1)", [i]).expect("writes");
@@ -115,7 +115,7 @@ fn a_spilled_transaction_is_in_the_log() {
             let name = |base: &str| path.with_file_name(format!("{base}.db{end}"));
             std::fs::copy(name("main"), name("copy")).expect("copies");
         }
-        let copy = Connection::open(path.with_file_name("copy.db")).expect("opens");
+        let copy = super::open::as_another_program(path.with_file_name("copy.db")).expect("opens");
         let sound: String = copy.query_row("PRAGMA integrity_check", [], |r| r.get(0)).expect("checks");
         assert_eq!((count(&copy), sound.as_str()), (200 * round, "ok"));
         drop(copy);

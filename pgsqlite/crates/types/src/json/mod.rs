@@ -4,6 +4,7 @@
 //! arrays, `order` compares as `jsonb`'s operators do, `io` is the codec.
 
 pub(crate) mod io;
+pub mod moment;
 mod order;
 mod parse;
 pub(crate) mod write;
@@ -12,8 +13,8 @@ pub use order::{compare, compare_text};
 pub use parse::{parse, validate, Flavor};
 pub use write::write_string;
 
-use crate::jsonpath::moment::Moment;
 use crate::numeric::Numeric;
+use moment::Moment;
 
 /// A JSON value as `jsonb` holds it.
 #[derive(Debug, Clone)]

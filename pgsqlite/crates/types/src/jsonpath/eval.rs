@@ -3,9 +3,9 @@
 //! A step gives its results to the step that follows it, the last one to the list of found items. Where the caller asks for
 //! silence, errors of the data become [`Outcome::Error`] instead of being raised.
 
-use super::moment::{parse, parse_standard};
 use super::{Arithmetic, Comparison, Item, Kind, Method, Path, LAST_LEVEL};
 use crate::int::Width;
+use crate::json::moment::{parse, parse_standard};
 use crate::json::Json;
 use crate::numeric::Numeric;
 use crate::{float, PgError, Result, Settings, SqlState};

@@ -5,7 +5,6 @@
 
 pub mod eval;
 mod lex;
-pub mod moment;
 mod parse;
 mod print;
 
