@@ -288,3 +288,58 @@ def test_numbers_become_integers_in_routines(conn):
     assert cursor.execute("execute function cut_all(?)", (Decimal("3.9"),)).fetchall() == [(3, 2, 3, 2, 2, 3)]
     cursor.execute("drop function cut_all")
     cursor.execute("drop function half")
+
+
+def test_a_serial_beyond_an_integer_is_told_as_it_is(conn):
+    cursor = conn.cursor()
+    cursor.execute("create temp table counted (id bigserial not null, n integer)")
+    told = []
+    for value in (None, 1 << 33, None, (1 << 62) + 5):
+        if value is None:
+            cursor.execute("insert into counted (n) values (1)")
+        else:
+            cursor.execute("insert into counted (id, n) values (?, 1)", (value,))
+        told.append(cursor.lastrowid)
+    assert told == [1, 1 << 33, (1 << 33) + 1, (1 << 62) + 5]
+
+
+def test_times_of_day_are_extended_and_written(conn):
+    cursor = conn.cursor()
+    cursor.execute("create temp table times (t datetime hour to second, n integer, d date)")
+    cursor.execute("insert into times values ('10:20:30', 17, '2026-01-02')")
+    assert one(conn, "select extend(t, hour to minute) from times") == dt.time(10, 20)
+    assert one(conn, "select to_char(t, '%H-%M-%S') from times") == "10-20-30"
+    assert one(conn, "select extend(t, year to second) from times").time() == dt.time(10, 20, 30)
+    assert one(conn, "select upper(n) || lower(t) from times") == "1710:20:30"
+    assert one(conn, "select upper(d) from times") == "2026-01-02"
+
+
+def test_dates_and_amounts_are_read_as_the_environment_says(listener):
+    def connect(**env):
+        return informix_db.connect("127.0.0.1", listener, **CREDENTIALS, autocommit=True, env=env)
+
+    with connect(DBDATE="DMY2.", DBMONEY=",DM") as conn:
+        cursor = conn.cursor()
+        cursor.execute("create temp table forms (d date, m money(8,2), x decimal(8,2), f float)")
+        cursor.execute("insert into forms values ('1.2.99', '12,50 DM', '-1,25', '0,5')")
+        cursor.execute("insert into forms values (?, ?, ?, ?)", ("01.02.99", "12,50", "-1,25", "0,5"))
+        row = (dt.date(2099, 2, 1), Decimal("12.50"), Decimal("-1.25"), 0.5)
+        assert cursor.execute("select * from forms").fetchall() == [row, row]
+        assert one(conn, "select count(*) from forms where d = '01.02.99' and m = '12,50'") == 2
+        assert one(conn, "select year('1.2.99') from systables where tabid = 1") == 2099
+        assert one(conn, "select first 1 d || ' ' || x from forms") == "01.02.99 -1,25"
+        with pytest.raises(informix_db.Error) as raised:
+            cursor.execute("insert into forms (m) values ('12.50')")
+        assert raised.value.sqlcode == -1213
+    with connect(DBDATE="MDY20", DBCENTURY="C") as conn:
+        assert one(conn, "select date('010203') from systables where tabid = 1") == dt.date(2003, 1, 2)
+        assert one(conn, "select date('123199') from systables where tabid = 1") == dt.date(1999, 12, 31)
+    with connect() as conn:
+        cursor = conn.cursor()
+        cursor.execute("create temp table dollars (m money(8,2))")
+        cursor.execute("insert into dollars values ('$12.50')")
+        assert one(conn, "select m from dollars") == Decimal("12.50")
+    for wrong in ({"DBMONEY": "x"}, {"DBCENTURY": "Z"}):
+        with pytest.raises(informix_db.DatabaseError) as raised:
+            connect(**wrong)
+        assert raised.value.sqlcode == -23101

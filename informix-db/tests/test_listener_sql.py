@@ -538,3 +538,27 @@ def test_dates_in_the_client_s_form(listener, env, literal, text):
 def test_unknown_forms_of_dates_are_refused(listener):
     with pytest.raises(informix_db.Error):
         informix_db.connect("127.0.0.1", listener, **CREDENTIALS, env={"DBDATE": "YDM4-"})
+
+
+def test_a_column_becomes_a_serial_and_back(conn):
+    cursor = conn.cursor()
+    cursor.execute("drop table if exists keys")
+    cursor.execute("create table keys (id integer primary key, v varchar(9))")
+    cursor.execute("insert into keys values (7, 'seven')")
+    cursor.execute("alter table keys modify (id serial)")
+    cursor.execute("insert into keys (v) values ('next')")
+    assert cursor.lastrowid == 8
+    cursor.execute("alter table keys modify (id bigserial not null)")
+    cursor.execute("insert into keys values (0, 'next')")
+    assert cursor.lastrowid == 9
+    cursor.execute("alter table keys modify (id bigserial(100))")
+    cursor.execute("insert into keys (v) values ('far')")
+    assert one(conn, "select max(id) from keys") == 100
+    coltype = "select coltype from syscolumns c, systables t where c.tabid = t.tabid and tabname = 'keys' and colno = 1"
+    assert one(conn, coltype) & 255 == 53
+    cursor.execute("alter table keys modify (id integer not null)")
+    assert one(conn, coltype) & 255 == 2
+    assert refused(conn, "insert into keys (v) values ('none')").sqlcode == -391
+    cursor.execute("insert into keys values (0, 'zero')")
+    assert one(conn, "select min(id) from keys") == 0
+    cursor.execute("drop table keys")

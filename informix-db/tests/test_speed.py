@@ -156,3 +156,49 @@ def test_nothing_ends_the_interpreter():
     ):
         with pytest.raises(Exception):
             call()
+
+
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-8", "cp1252"])
+def test_columns_have_the_values_of_rows(encoding, monkeypatch):
+    pa = pytest.importorskip("pyarrow")
+    from informix_db import columnar
+
+    rng = random.Random(encoding)
+    outcomes = {"tables": 0, "errors": 0}
+    # large objects are read with the rows
+    types = [t for t in TYPES if t[0] not in (11, 12)]
+    for _ in range(400):
+        chosen = [rng.choice(types) for _ in range(rng.randint(1, 6))]
+        plan = plan_of([Col(f"c{i}", t, n, x, e) for i, (t, n, x, e) in enumerate(chosen)], encoding)
+        payloads = [b"".join(sample(rng, *t) for t in chosen) for _ in range(4)]
+        if rng.random() < 0.3:
+            payloads[1] = mutate(rng, payloads[1])
+        segments = [b"".join(map(tuple_message, payloads[:2])), b"".join(map(tuple_message, payloads[2:]))]
+        results = []
+        for columns in (columnar._compiled_columns, lambda *_: None):
+            monkeypatch.setattr(columnar, "_compiled_columns", columns)
+            try:
+                table = columnar.to_arrow(plan, [], segments)
+                table.validate(full=True)
+                results.append((table.schema, table.to_pylist()))
+            except (informix_db.Error, pa.ArrowInvalid, OverflowError) as error:
+                results.append(type(error))
+        monkeypatch.undo()
+        assert repr(results[0]) == repr(results[1])
+        outcomes["errors" if isinstance(results[0], type) else "tables"] += 1
+    assert min(outcomes.values()) > 20, outcomes
+
+
+def test_columns_make_no_object_per_value():
+    import sys
+
+    plan = plan_of([Col("a", 2, 4), Col("b", 13, 20), Col("c", 7, 4), Col("d", 5, 0x0A02), Col("e", 10, 0x0E0A)])
+    payload = b"\0\0\x7f\1\2ab\0\0\x63\xe0\xc2\x0c\x22\0\0\0\xc7\x14\x1a\x06\x14\x0c\x22\x38"
+    segment = tuple_message(payload) * 1000
+    builder = speed.column_builder(plan.shapes, "utf-8")
+    before = sys.getallocatedblocks()
+    builder.append(segment)
+    assert sys.getallocatedblocks() - before < 50
+    assert [length for length, *_ in builder.finish()] == [1000] * 5
+    with pytest.raises(ValueError):
+        speed.column_builder(plan.shapes, "utf-8").append(segment[:-1])

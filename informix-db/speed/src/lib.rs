@@ -9,6 +9,7 @@
 //! the Python side then decodes that one row slowly and names the column. Values of rare types are given to the
 //! Python decoder of their column.
 
+mod columnar;
 mod params;
 mod value;
 
@@ -20,8 +21,8 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use value::{Column, Context, Layout};
 
 /// Longest row that is accepted, in bytes; the same limit as in `wire.py`.
-const MAX_BODY: i32 = 64 << 20;
-const TUPLE: u16 = 14;
+pub(crate) const MAX_BODY: i32 = 64 << 20;
+pub(crate) const TUPLE: u16 = 14;
 
 /// Decodes the rows of one result.
 #[pyclass(frozen)]
@@ -139,7 +140,8 @@ pub(crate) fn misfit() -> PyErr {
 #[pymodule]
 fn informix_db_speed(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<RowDecoder>()?;
+    module.add_class::<columnar::ColumnBuilder>()?;
     module.add_function(wrap_pyfunction!(params::encode_param, module)?)?;
     module.add_function(wrap_pyfunction!(params::bind, module)?)?;
-    module.add("VERSION", 2)
+    module.add("VERSION", 3)
 }

@@ -79,7 +79,7 @@ pub enum Encoding {
 
 /// What columns share: the code set, and the Python classes of values.
 pub struct Context {
-    encoding: Encoding,
+    pub(crate) encoding: Encoding,
     decimal: Py<PyAny>,
     datetime: Py<PyAny>,
     from_ordinal: Py<PyAny>,
@@ -103,7 +103,7 @@ impl Context {
         })
     }
 
-    fn text(&self, py: Python<'_>, raw: &[u8]) -> PyResult<Object> {
+    pub(crate) fn text(&self, py: Python<'_>, raw: &[u8]) -> PyResult<Object> {
         let (start, length) = (raw.as_ptr().cast(), raw.len() as ffi::Py_ssize_t);
         // SAFETY: pointer and length are those of a live slice; a null error name means "strict".
         let text = unsafe {
@@ -345,7 +345,7 @@ fn decimal_text(raw: &[u8], scale: usize) -> Option<String> {
     Some(digits)
 }
 
-fn cut<'a>(rest: &mut &'a [u8], width: usize) -> PyResult<&'a [u8]> {
+pub(crate) fn cut<'a>(rest: &mut &'a [u8], width: usize) -> PyResult<&'a [u8]> {
     if width > rest.len() {
         return Err(misfit());
     }
@@ -354,14 +354,14 @@ fn cut<'a>(rest: &mut &'a [u8], width: usize) -> PyResult<&'a [u8]> {
     Ok(part)
 }
 
-fn array<const N: usize>(rest: &mut &[u8]) -> PyResult<[u8; N]> {
+pub(crate) fn array<const N: usize>(rest: &mut &[u8]) -> PyResult<[u8; N]> {
     let (part, after) = rest.split_first_chunk::<N>().ok_or_else(misfit)?;
     *rest = after;
     Ok(*part)
 }
 
 /// Indicator, 4-byte length, contents; None for NULL (whose contents, if any, are skipped).
-fn envelope<'a>(rest: &mut &'a [u8]) -> PyResult<Option<&'a [u8]>> {
+pub(crate) fn envelope<'a>(rest: &mut &'a [u8]) -> PyResult<Option<&'a [u8]>> {
     let [indicator] = array::<1>(rest)?;
     let length = i32::from_be_bytes(array(rest)?);
     let raw = cut(rest, usize::try_from(length).map_err(|_| misfit())?)?;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
 
 from ._core.capabilities import ServerCapabilities
 from ._version import __version__
@@ -40,8 +40,8 @@ from .errors import (
     Warning,
 )
 from .pool import ConnectionPool, create_pool
-from .rows import Row
-from .values import BlobLocator, ClobLocator, CollectionValue, IntervalYM, PartialDatetime, RowValue, Text
+from .rows import Row, RowFactory
+from .values import BlobLocator, ClobLocator, CollectionValue, IntervalYM, PartialDatetime, RowValue, Text, Value
 
 apilevel = "2.0"
 #: Threads may share the module and connections: one statement of a connection runs at a time.
@@ -80,6 +80,7 @@ __all__ = [
     "ProtocolError",
     "QueryCanceledError",
     "Row",
+    "RowFactory",
     "RowValue",
     "ServerCapabilities",
     "StatementTimeoutError",
@@ -88,6 +89,7 @@ __all__ = [
     "TimeFromTicks",
     "Timestamp",
     "TimestampFromTicks",
+    "Value",
     "Warning",
     "__version__",
     "apilevel",
@@ -116,7 +118,7 @@ def _notice_other_files() -> None:
 _notice_other_files()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> ModuleType:
     # `informix_db.aio` without importing asyncio for those who do not use it.
     if name == "aio":
         import importlib

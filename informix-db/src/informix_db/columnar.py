@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from ._core import speed
 from ._core.rowplan import Plan, RowSink
 from ._core.types.codes import Qualifier, T
 from ._core.types.decode import BIGINT_NULL, INT_NULL, SMALLINT_NULL
@@ -59,7 +60,10 @@ def _records(np: Any, plan: Plan, segments: Sequence[bytes]) -> Any:
     if plan.fixed_size & 1:
         fields.append(("pad", "u1"))
     layout = np.dtype(fields)
-    records = np.frombuffer(b"".join(segments), dtype=layout) if segments else np.empty(0, dtype=layout)
+    data = b"".join(segments)
+    if len(data) % layout.itemsize:
+        raise ProtocolError("a row does not have the described length")
+    records = np.frombuffer(data, dtype=layout)
     if len(records) and not ((records["code"] == 14).all() and (records["size"] == plan.fixed_size).all()):
         raise ProtocolError("a row does not have the described length")
     return records
@@ -202,22 +206,26 @@ def to_arrow(plan: Plan, rows: Sequence[tuple[Any, ...]], segments: Sequence[byt
         import pyarrow as pa
     except ImportError as error:
         raise NotSupportedError("this needs PyArrow: pip install informix-sqli[arrow]") from error
+    columns = _compiled_columns(pa, plan, segments) if segments else None
     records = None
-    try:
-        records = _records(_numpy(), plan, segments)
-    except NotSupportedError:
-        pass  # without NumPy every row is decoded
-    if records is None:
+    if columns is None:
+        try:
+            records = _records(_numpy(), plan, segments)
+        except NotSupportedError:
+            pass  # without NumPy every row is decoded
+    if columns is None and records is None:
         rows = [*rows, *_segments_to_rows(plan, segments)]
     arrays = []
     for i, column in enumerate(plan.columns):
         kind, convert = _arrow_type(pa, plan, i)
         parts = []
-        if rows or records is None:
+        if rows or (records is None and columns is None):
             values = [row[i] for row in rows]
             if convert is not None:
                 values = [None if v is None else convert(v) for v in values]
             parts.append(pa.array(values, type=kind))
+        if columns is not None:
+            parts.append(columns[i])
         if records is not None and (len(records) or not parts):
             np = _numpy()
             raw = records[f"c{i}"]
@@ -229,6 +237,31 @@ def to_arrow(plan: Plan, rows: Sequence[tuple[Any, ...]], segments: Sequence[byt
             parts.append(pa.array(native, type=kind, mask=null if null.any() else None))
         arrays.append(pa.chunked_array(parts, type=kind))
     return pa.table(arrays, names=_names(plan))
+
+
+def _compiled_columns(pa: Any, plan: Plan, segments: Sequence[bytes]) -> list[Any] | None:
+    """The rows as Arrow arrays, made by the compiled package without an object per value; None without it.
+
+    INTERVAL, partial DATETIME, times, floating DECIMAL, collections and large objects are still made as objects first.
+    """
+    builder = speed.column_builder(plan.shapes, plan.encoding)
+    if builder is None:
+        return None
+    try:
+        for segment in segments:
+            builder.append(segment)
+    except Exception:
+        return None  # a value is not ordinary: the rows' decoder finds out which
+    arrays = []
+    for i, (length, nulls, validity, buffers, objects) in enumerate(builder.finish()):
+        kind, convert = _arrow_type(pa, plan, i)
+        if objects is not None:
+            values = objects if convert is None else [None if v is None else convert(v) for v in objects]
+            arrays.append(pa.array(values, type=kind))
+            continue
+        made = [None if validity is None else pa.py_buffer(validity), *map(pa.py_buffer, buffers)]
+        arrays.append(pa.Array.from_buffers(kind, length, made, nulls))
+    return arrays
 
 
 def to_dataframe(plan: Plan, rows: Sequence[tuple[Any, ...]], segments: Sequence[bytes]) -> Any:

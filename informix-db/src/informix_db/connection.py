@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import IO, Any, TypeVar, overload
+from typing import IO, TYPE_CHECKING, Generic, TypeVar, overload
 
 from . import errors
 from ._core.capabilities import ServerCapabilities
@@ -22,11 +22,16 @@ from .cursor import Cursor
 from .errors import Error, InterfaceError, NotSupportedError, ProgrammingError
 from .options import Options
 from .params import Parameters, check_identifier
-from .rows import RowFactoryOption
+from .rows import M, N, R, RowFactory, RowFactoryOption, Values
 from .tls import TLSOption, make_context
 from .values import BlobLocator, ClobLocator
 
-R = TypeVar("R")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import PlainConnectOptions
+
+T = TypeVar("T")
 
 #: Routines that open and close a large object, and the flags that open it for reading and for writing, too.
 _LO_OPEN, _LO_CLOSE = "function informix.ifx_lo_open(blob ,integer)", "function informix.ifx_lo_close(integer)"
@@ -38,7 +43,7 @@ _LO_READ, _LO_READ_WRITE = 4, 8
 _NO_BEGIN = frozenset((1, 12, 13, 31, 34, 35, 36))
 
 
-class Connection:
+class Connection(Generic[R]):
     """A session with an Informix server. Made by `connect`."""
 
     Warning = errors.Warning
@@ -65,7 +70,52 @@ class Connection:
         #: Seconds after which a statement is cancelled, or None.
         self.statement_timeout: float | None = options.statement_timeout
 
+    @overload
     @classmethod
+    def connect(
+        cls,
+        host: str,
+        port: int = 9088,
+        user: str = "",
+        password: str | None = None,
+        database: str | None = None,
+        server: str = "informix",
+        *,
+        row_factory: None = None,
+        **more: Unpack[PlainConnectOptions],
+    ) -> Connection[Values]: ...
+
+    @overload
+    @classmethod
+    def connect(
+        cls,
+        host: str,
+        port: int = 9088,
+        user: str = "",
+        password: str | None = None,
+        database: str | None = None,
+        server: str = "informix",
+        *,
+        row_factory: type[N],
+        **more: Unpack[PlainConnectOptions],
+    ) -> Connection[N]: ...
+
+    @overload
+    @classmethod
+    def connect(
+        cls,
+        host: str,
+        port: int = 9088,
+        user: str = "",
+        password: str | None = None,
+        database: str | None = None,
+        server: str = "informix",
+        *,
+        row_factory: RowFactory[M],
+        **more: Unpack[PlainConnectOptions],
+    ) -> Connection[M]: ...
+
+    @classmethod  # type: ignore[misc]
     def connect(
         cls,
         host: str,
@@ -90,7 +140,7 @@ class Connection:
         fetch_buffer: int = 256 << 10,
         statement_cache: int = 64,
         wide_counts: bool = False,
-    ) -> Connection:
+    ) -> Connection[R]:
         """Open a connection.
 
         `server` is the name of the database server (INFORMIXSERVER), `database` the database to open, or None.
@@ -158,7 +208,7 @@ class Connection:
 
     def _use_database_locale(self) -> None:
         """Ask for the locale of the open database, and use its code set from here on."""
-        with self.cursor() as cursor:
+        with self.cursor(row_factory=tuple) as cursor:
             cursor.execute("select first 1 site from informix.systables where tabname = ' GL_COLLATE'", begin=False)
             row = cursor.fetchone()
         if row is None or not row[0]:
@@ -168,7 +218,7 @@ class Connection:
 
     # ---- operations -------------------------------------------------------------------------------------------------
 
-    def _run(self, op: Op[R], timeout: float | None = None) -> R:
+    def _run(self, op: Op[T], timeout: float | None = None) -> T:
         """Run one operation of the protocol, alone."""
         with self._lock:
             try:
@@ -187,12 +237,23 @@ class Connection:
             return False
         return statement.description.statement_type not in _NO_BEGIN
 
-    def cursor(self, *, scrollable: bool = False, hold: bool = False, row_factory: RowFactoryOption = None) -> Cursor:
+    @overload
+    def cursor(self, *, scrollable: bool = False, hold: bool = False, row_factory: None = None) -> Cursor[R]: ...
+
+    @overload
+    def cursor(self, *, scrollable: bool = False, hold: bool = False, row_factory: type[N]) -> Cursor[N]: ...
+
+    @overload
+    def cursor(self, *, scrollable: bool = False, hold: bool = False, row_factory: RowFactory[M]) -> Cursor[M]: ...
+
+    def cursor(  # type: ignore[misc]
+        self, *, scrollable: bool = False, hold: bool = False, row_factory: RowFactoryOption = None
+    ) -> Cursor[R]:
         """A new cursor. `scrollable`: rows can be fetched in any order; `hold`: it survives COMMIT."""
         self._check()
         return Cursor(self, scrollable=scrollable, hold=hold, row_factory=row_factory or self.row_factory)
 
-    def execute(self, operation: str, parameters: Parameters = None, *, timeout: float | None = None) -> Cursor:
+    def execute(self, operation: str, parameters: Parameters = None, *, timeout: float | None = None) -> Cursor[R]:
         """Execute with a new cursor, which is returned."""
         cursor = self.cursor()
         cursor.execute(operation, parameters, timeout=timeout)
@@ -394,7 +455,7 @@ class Connection:
         if self._version is None:
             version = ""
             try:
-                with self.cursor() as cursor:
+                with self.cursor(row_factory=tuple) as cursor:
                     sql = "select dbinfo('version', 'full') from informix.systables where tabid = 1"
                     cursor.execute(sql, begin=False)
                     row = cursor.fetchone()
@@ -410,7 +471,7 @@ class Connection:
         """The server's release: one query on first use."""
         return self.fetch_server_version()
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> Connection[R]:
         return self
 
     def __exit__(
@@ -427,6 +488,5 @@ class Connection:
             self.close()
 
 
-def connect(host: str, port: int = 9088, *args: Any, **kwargs: Any) -> Connection:
-    """Open a connection: see `Connection.connect`."""
-    return Connection.connect(host, port, *args, **kwargs)
+#: Opens a connection: see `Connection.connect`.
+connect = Connection.connect

@@ -10,7 +10,7 @@ import io
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import IO, Any, TypeVar, overload
+from typing import IO, TYPE_CHECKING, Generic, TypeVar, overload
 
 from . import errors
 from ._core.capabilities import ServerCapabilities
@@ -21,11 +21,16 @@ from .cursor_async import AsyncCursor
 from .errors import Error, InterfaceError, NotSupportedError, ProgrammingError
 from .options import Options
 from .params import Parameters, check_identifier
-from .rows import RowFactoryOption
+from .rows import M, N, R, RowFactory, RowFactoryOption, Values
 from .tls import TLSOption, make_context
 from .values import BlobLocator, ClobLocator
 
-R = TypeVar("R")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .options import PlainConnectOptions
+
+T = TypeVar("T")
 
 #: Routines that open and close a large object, and the flags that open it for reading and for writing, too.
 _LO_OPEN, _LO_CLOSE = "function informix.ifx_lo_open(blob ,integer)", "function informix.ifx_lo_close(integer)"
@@ -37,7 +42,7 @@ _LO_READ, _LO_READ_WRITE = 4, 8
 _NO_BEGIN = frozenset((1, 12, 13, 31, 34, 35, 36))
 
 
-class AsyncConnection:
+class AsyncConnection(Generic[R]):
     """A session with an Informix server. Made by `connect`."""
 
     Warning = errors.Warning
@@ -64,7 +69,52 @@ class AsyncConnection:
         #: Seconds after which a statement is cancelled, or None.
         self.statement_timeout: float | None = options.statement_timeout
 
+    @overload
     @classmethod
+    async def connect(
+        cls,
+        host: str,
+        port: int = 9088,
+        user: str = "",
+        password: str | None = None,
+        database: str | None = None,
+        server: str = "informix",
+        *,
+        row_factory: None = None,
+        **more: Unpack[PlainConnectOptions],
+    ) -> AsyncConnection[Values]: ...
+
+    @overload
+    @classmethod
+    async def connect(
+        cls,
+        host: str,
+        port: int = 9088,
+        user: str = "",
+        password: str | None = None,
+        database: str | None = None,
+        server: str = "informix",
+        *,
+        row_factory: type[N],
+        **more: Unpack[PlainConnectOptions],
+    ) -> AsyncConnection[N]: ...
+
+    @overload
+    @classmethod
+    async def connect(
+        cls,
+        host: str,
+        port: int = 9088,
+        user: str = "",
+        password: str | None = None,
+        database: str | None = None,
+        server: str = "informix",
+        *,
+        row_factory: RowFactory[M],
+        **more: Unpack[PlainConnectOptions],
+    ) -> AsyncConnection[M]: ...
+
+    @classmethod  # type: ignore[misc]
     async def connect(
         cls,
         host: str,
@@ -89,7 +139,7 @@ class AsyncConnection:
         fetch_buffer: int = 256 << 10,
         statement_cache: int = 64,
         wide_counts: bool = False,
-    ) -> AsyncConnection:
+    ) -> AsyncConnection[R]:
         """Open a connection.
 
         `server` is the name of the database server (INFORMIXSERVER), `database` the database to open, or None.
@@ -157,7 +207,7 @@ class AsyncConnection:
 
     async def _use_database_locale(self) -> None:
         """Ask for the locale of the open database, and use its code set from here on."""
-        async with self.cursor() as cursor:
+        async with self.cursor(row_factory=tuple) as cursor:
             await cursor.execute(
                 "select first 1 site from informix.systables where tabname = ' GL_COLLATE'", begin=False
             )
@@ -169,7 +219,7 @@ class AsyncConnection:
 
     # ---- operations -------------------------------------------------------------------------------------------------
 
-    async def _run(self, op: Op[R], timeout: float | None = None) -> R:
+    async def _run(self, op: Op[T], timeout: float | None = None) -> T:
         """Run one operation of the protocol, alone."""
         async with self._lock:
             try:
@@ -188,16 +238,25 @@ class AsyncConnection:
             return False
         return statement.description.statement_type not in _NO_BEGIN
 
-    def cursor(
+    @overload
+    def cursor(self, *, scrollable: bool = False, hold: bool = False, row_factory: None = None) -> AsyncCursor[R]: ...
+
+    @overload
+    def cursor(self, *, scrollable: bool = False, hold: bool = False, row_factory: type[N]) -> AsyncCursor[N]: ...
+
+    @overload
+    def cursor(self, *, scrollable: bool = False, hold: bool = False, row_factory: RowFactory[M]) -> AsyncCursor[M]: ...
+
+    def cursor(  # type: ignore[misc]
         self, *, scrollable: bool = False, hold: bool = False, row_factory: RowFactoryOption = None
-    ) -> AsyncCursor:
+    ) -> AsyncCursor[R]:
         """A new cursor. `scrollable`: rows can be fetched in any order; `hold`: it survives COMMIT."""
         self._check()
         return AsyncCursor(self, scrollable=scrollable, hold=hold, row_factory=row_factory or self.row_factory)
 
     async def execute(
         self, operation: str, parameters: Parameters = None, *, timeout: float | None = None
-    ) -> AsyncCursor:
+    ) -> AsyncCursor[R]:
         """Execute with a new cursor, which is returned."""
         cursor = self.cursor()
         await cursor.execute(operation, parameters, timeout=timeout)
@@ -399,7 +458,7 @@ class AsyncConnection:
         if self._version is None:
             version = ""
             try:
-                async with self.cursor() as cursor:
+                async with self.cursor(row_factory=tuple) as cursor:
                     sql = "select dbinfo('version', 'full') from informix.systables where tabid = 1"
                     await cursor.execute(sql, begin=False)
                     row = await cursor.fetchone()
@@ -422,7 +481,7 @@ class AsyncConnection:
     # sync:     """The server's release: one query on first use."""
     # sync:     return self.fetch_server_version()
 
-    async def __aenter__(self) -> AsyncConnection:
+    async def __aenter__(self) -> AsyncConnection[R]:
         return self
 
     async def __aexit__(
@@ -439,6 +498,5 @@ class AsyncConnection:
             await self.close()
 
 
-async def connect(host: str, port: int = 9088, *args: Any, **kwargs: Any) -> AsyncConnection:
-    """Open a connection: see `AsyncConnection.connect`."""
-    return await AsyncConnection.connect(host, port, *args, **kwargs)
+#: Opens a connection: see `AsyncConnection.connect`.
+connect = AsyncConnection.connect

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Generic, overload
 
 from . import lob
 from ._core.messages.requests import FETCH_ABSOLUTE, FETCH_LAST
@@ -14,20 +14,25 @@ from ._core.session import STALE, Op, Statement
 from ._core.types.codes import T
 from .errors import DatabaseError, DataError, Error, InterfaceError, NotSupportedError, ProgrammingError
 from .params import Parameters, check_identifier, check_statement, parse
-from .rows import RowFactoryOption, RowMaker, row_maker
+from .rows import R, RowFactoryOption, RowMaker, row_maker
 
 if TYPE_CHECKING:
+    import numpy
+    import numpy.typing
+    import pandas
+    import pyarrow
+
     from .connection import Connection
 
 Description = tuple[tuple[str, int, int | None, int, int | None, int | None, bool], ...]
 
 
-class Cursor:
+class Cursor(Generic[R]):
     """Made by `Connection.cursor`."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Connection[R],
         *,
         scrollable: bool = False,
         hold: bool = False,
@@ -53,7 +58,7 @@ class Cursor:
         self._has_result = False
         self._position = 0
         self._last_row: int | None = None
-        self._make: RowMaker | None = None
+        self._make: RowMaker[R] | None = None
         self._description: Description | None = None
         self._rowcount = -1
         self._lastrowid: int | None = None
@@ -61,7 +66,7 @@ class Cursor:
     # ---- what PEP 249 calls attributes ------------------------------------------------------------------------------
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> Connection[R]:
         """The connection that made this cursor."""
         return self._connection
 
@@ -112,7 +117,7 @@ class Cursor:
 
     def execute(
         self, operation: str, parameters: Parameters = None, *, timeout: float | None = None, begin: bool = True
-    ) -> Cursor:
+    ) -> Cursor[R]:
         """Prepare (or take from the cache) and execute a statement; returns the cursor.
 
         Placeholders are `?`, `:1` or `:name`. `timeout`: seconds after which the statement is cancelled. `begin=False`
@@ -236,7 +241,7 @@ class Cursor:
         seq_of_parameters: Iterable[Sequence[object] | Mapping[str, object]],
         *,
         timeout: float | None = None,
-    ) -> Cursor:
+    ) -> Cursor[R]:
         """Execute a statement for every set of parameters, many of them per round trip.
 
         Inside a transaction an INSERT goes through an insert cursor. When a row fails, `row_index` of the exception
@@ -310,13 +315,13 @@ class Cursor:
         exhausted = yield from self._connection._session.fetch(statement, sink)
         yield from self._arrived(exhausted)
 
-    def fetchone(self) -> Any:
+    def fetchone(self) -> R | None:
         """The next row, or None."""
         index = self._next
         if index < len(self._rows):
             self._next = index + 1
             row = self._rows[index]
-            return row if self._make is None else self._make(row)
+            return row if self._make is None else self._make(row)  # type: ignore[return-value]
         self._want_result()
         if self._scrollable:
             return self._fetch_at(self._position + 1)
@@ -324,9 +329,9 @@ class Cursor:
             return None
         self._next += 1
         row = self._rows[self._next - 1]
-        return row if self._make is None else self._make(row)
+        return row if self._make is None else self._make(row)  # type: ignore[return-value]
 
-    def fetchmany(self, size: int | None = None) -> list[Any]:
+    def fetchmany(self, size: int | None = None) -> list[R]:
         """The next `size` rows (default: `arraysize`), fewer at the end."""
         self._want_result()
         wanted = self.arraysize if size is None else size
@@ -343,7 +348,7 @@ class Cursor:
             rows += part if self._make is None else map(self._make, part)
         return rows
 
-    def fetchall(self) -> list[Any]:
+    def fetchall(self) -> list[R]:
         """All remaining rows."""
         self._want_result()
         if self._scrollable:
@@ -356,11 +361,11 @@ class Cursor:
             self._rows, self._next = [], 0
         return rows if make is None else list(map(make, rows))
 
-    def __iter__(self) -> Cursor:
+    def __iter__(self) -> Cursor[R]:
         self._want_result()
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> R:
         row = self.fetchone()
         if row is None:
             raise StopIteration
@@ -390,7 +395,7 @@ class Cursor:
     def _all_tuples(self) -> list[tuple[Any, ...]]:
         make, self._make = self._make, None
         try:
-            return self.fetchall()
+            return self.fetchall()  # type: ignore[return-value]
         finally:
             self._make = make
 
@@ -402,19 +407,19 @@ class Cursor:
             self._statement = None
             session.give_back(statement, opened=True)
 
-    def fetch_arrow(self) -> Any:
+    def fetch_arrow(self) -> pyarrow.Table:
         """All remaining rows as a `pyarrow.Table`."""
         from .columnar import to_arrow
 
         return to_arrow(*self._raw())
 
-    def fetch_numpy(self) -> dict[str, Any]:
+    def fetch_numpy(self) -> dict[str, numpy.typing.NDArray[numpy.generic]]:
         """All remaining rows as a dictionary: column name → NumPy array (a masked array where NULLs are)."""
         from .columnar import to_numpy
 
         return to_numpy(*self._raw())
 
-    def fetch_df(self) -> Any:
+    def fetch_df(self) -> pandas.DataFrame:
         """All remaining rows as a `pandas.DataFrame`."""
         from .columnar import to_dataframe
 
@@ -428,16 +433,16 @@ class Cursor:
             raise NotSupportedError("the cursor is not a scroll cursor: open it with cursor(scrollable=True)")
         return self._statement
 
-    def _scroll_to(self, kind: int, row: int) -> Any:
+    def _scroll_to(self, kind: int, row: int) -> R | None:
         """Fetch one row of a scroll cursor and stand on it; None leaves the position as it is."""
         statement = self._want_scroll()
         found = self._connection._run(self._connection._session.scroll(statement, kind, row))
         if found is None:
             return None
         self._position, values = found
-        return values if self._make is None else self._make(values)
+        return values if self._make is None else self._make(values)  # type: ignore[return-value]
 
-    def _fetch_at(self, row: int) -> Any:
+    def _fetch_at(self, row: int) -> R | None:
         """Row number `row` (1-based), or None; then the position is before the first or after the last row."""
         if row < 1:
             self._want_scroll()
@@ -456,7 +461,7 @@ class Cursor:
             self._last_row, self._position = self._position, position
         return self._last_row
 
-    def _scroll_many(self, wanted: int | None) -> list[Any]:
+    def _scroll_many(self, wanted: int | None) -> list[R]:
         statement = self._want_scroll()
         last = self._count()
         stop = last if wanted is None else min(self._position + wanted, last)
@@ -483,39 +488,49 @@ class Cursor:
             raise IndexError(f"there is no row {target}")
         self._position = target
 
-    def fetch_first(self) -> Any:
+    def fetch_first(self) -> R | None:
         """The first row."""
         return self._fetch_at(1)
 
-    def fetch_last(self) -> Any:
+    def fetch_last(self) -> R | None:
         """The last row."""
         found = self._scroll_to(FETCH_LAST, 0)
         if found is not None:
             self._last_row = self._position
         return found
 
-    def fetch_prior(self) -> Any:
+    def fetch_prior(self) -> R | None:
         """The row before the current one, or None."""
         return self._fetch_at(self._position - 1)
 
-    def fetch_absolute(self, n: int) -> Any:
+    def fetch_absolute(self, n: int) -> R | None:
         """Row `n`, counted from 0; negative numbers count from the end."""
         return self._fetch_at(n + 1 if n >= 0 else self._count() + n + 1)
 
-    def fetch_relative(self, n: int) -> Any:
+    def fetch_relative(self, n: int) -> R | None:
         """The row `n` rows after the current one."""
         return self._fetch_at(self._position + n)
 
     # ---- smart large objects ----------------------------------------------------------------------------------------
 
+    @overload
+    def read_blob_column(
+        self, select_blob_sql: str, params: Parameters = (), *, sentinel: str = lob.READ_SENTINEL, into: None = None
+    ) -> bytes | None: ...
+
+    @overload
+    def read_blob_column(
+        self, select_blob_sql: str, params: Parameters = (), *, sentinel: str = lob.READ_SENTINEL, into: IO[bytes]
+    ) -> int | None: ...
+
     def read_blob_column(
         self,
         select_blob_sql: str,
-        params: Any = (),
+        params: Parameters = (),
         *,
         sentinel: str = lob.READ_SENTINEL,
         into: IO[bytes] | None = None,
-    ) -> Any:
+    ) -> bytes | int | None:
         """The content of a BLOB or CLOB: `select COLUMN from … where …` of one row. None for NULL or no row.
 
         With `into`, a writable binary stream, the content is written there as it arrives, and its size is returned.
@@ -533,7 +548,7 @@ class Cursor:
         self,
         sql: str,
         blob_data: bytes | IO[bytes],
-        params: Any = (),
+        params: Parameters = (),
         *,
         sentinel: str = lob.WRITE_SENTINEL,
         clob: bool = False,
@@ -544,12 +559,12 @@ class Cursor:
         """
         self._with_files(lob.Upload(blob_data), lob.place(sql, sentinel, clob=clob), params)
 
-    def _with_files(self, files: Any, sql: str, params: Any) -> Any:
+    def _with_files(self, files: Any, sql: str, params: Parameters) -> tuple[Any, ...] | None:
         self._check()
         check_statement(sql)
         self._reset()
         parsed = parse(sql)
-        values = parsed.values(params)
+        values = parsed.values(() if params is None else params)
         self._connection._run(self._execute_with_files(files, parsed.sql, values))
         if not self._has_result:
             return None
@@ -590,7 +605,7 @@ class Cursor:
             self._reset()
             self._closed = True
 
-    def __enter__(self) -> Cursor:
+    def __enter__(self) -> Cursor[R]:
         return self
 
     def __exit__(

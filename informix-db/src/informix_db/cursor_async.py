@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Generic, overload
 
 from . import lob
 from ._core.messages.requests import FETCH_ABSOLUTE, FETCH_LAST
@@ -13,20 +13,25 @@ from ._core.session import STALE, Op, Statement
 from ._core.types.codes import T
 from .errors import DatabaseError, DataError, Error, InterfaceError, NotSupportedError, ProgrammingError
 from .params import Parameters, check_identifier, check_statement, parse
-from .rows import RowFactoryOption, RowMaker, row_maker
+from .rows import R, RowFactoryOption, RowMaker, row_maker
 
 if TYPE_CHECKING:
+    import numpy
+    import numpy.typing
+    import pandas
+    import pyarrow
+
     from .connection_async import AsyncConnection
 
 Description = tuple[tuple[str, int, int | None, int, int | None, int | None, bool], ...]
 
 
-class AsyncCursor:
+class AsyncCursor(Generic[R]):
     """Made by `AsyncConnection.cursor`."""
 
     def __init__(
         self,
-        connection: AsyncConnection,
+        connection: AsyncConnection[R],
         *,
         scrollable: bool = False,
         hold: bool = False,
@@ -52,7 +57,7 @@ class AsyncCursor:
         self._has_result = False
         self._position = 0
         self._last_row: int | None = None
-        self._make: RowMaker | None = None
+        self._make: RowMaker[R] | None = None
         self._description: Description | None = None
         self._rowcount = -1
         self._lastrowid: int | None = None
@@ -60,7 +65,7 @@ class AsyncCursor:
     # ---- what PEP 249 calls attributes ------------------------------------------------------------------------------
 
     @property
-    def connection(self) -> AsyncConnection:
+    def connection(self) -> AsyncConnection[R]:
         """The connection that made this cursor."""
         return self._connection
 
@@ -111,7 +116,7 @@ class AsyncCursor:
 
     async def execute(
         self, operation: str, parameters: Parameters = None, *, timeout: float | None = None, begin: bool = True
-    ) -> AsyncCursor:
+    ) -> AsyncCursor[R]:
         """Prepare (or take from the cache) and execute a statement; returns the cursor.
 
         Placeholders are `?`, `:1` or `:name`. `timeout`: seconds after which the statement is cancelled. `begin=False`
@@ -235,7 +240,7 @@ class AsyncCursor:
         seq_of_parameters: Iterable[Sequence[object] | Mapping[str, object]],
         *,
         timeout: float | None = None,
-    ) -> AsyncCursor:
+    ) -> AsyncCursor[R]:
         """Execute a statement for every set of parameters, many of them per round trip.
 
         Inside a transaction an INSERT goes through an insert cursor. When a row fails, `row_index` of the exception
@@ -309,13 +314,13 @@ class AsyncCursor:
         exhausted = yield from self._connection._session.fetch(statement, sink)
         yield from self._arrived(exhausted)
 
-    async def fetchone(self) -> Any:
+    async def fetchone(self) -> R | None:
         """The next row, or None."""
         index = self._next
         if index < len(self._rows):
             self._next = index + 1
             row = self._rows[index]
-            return row if self._make is None else self._make(row)
+            return row if self._make is None else self._make(row)  # type: ignore[return-value]
         self._want_result()
         if self._scrollable:
             return await self._fetch_at(self._position + 1)
@@ -323,9 +328,9 @@ class AsyncCursor:
             return None
         self._next += 1
         row = self._rows[self._next - 1]
-        return row if self._make is None else self._make(row)
+        return row if self._make is None else self._make(row)  # type: ignore[return-value]
 
-    async def fetchmany(self, size: int | None = None) -> list[Any]:
+    async def fetchmany(self, size: int | None = None) -> list[R]:
         """The next `size` rows (default: `arraysize`), fewer at the end."""
         self._want_result()
         wanted = self.arraysize if size is None else size
@@ -342,7 +347,7 @@ class AsyncCursor:
             rows += part if self._make is None else map(self._make, part)
         return rows
 
-    async def fetchall(self) -> list[Any]:
+    async def fetchall(self) -> list[R]:
         """All remaining rows."""
         self._want_result()
         if self._scrollable:
@@ -355,11 +360,11 @@ class AsyncCursor:
             self._rows, self._next = [], 0
         return rows if make is None else list(map(make, rows))
 
-    def __aiter__(self) -> AsyncCursor:
+    def __aiter__(self) -> AsyncCursor[R]:
         self._want_result()
         return self
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> R:
         row = await self.fetchone()
         if row is None:
             raise StopAsyncIteration
@@ -389,7 +394,7 @@ class AsyncCursor:
     async def _all_tuples(self) -> list[tuple[Any, ...]]:
         make, self._make = self._make, None
         try:
-            return await self.fetchall()
+            return await self.fetchall()  # type: ignore[return-value]
         finally:
             self._make = make
 
@@ -401,19 +406,19 @@ class AsyncCursor:
             self._statement = None
             session.give_back(statement, opened=True)
 
-    async def fetch_arrow(self) -> Any:
+    async def fetch_arrow(self) -> pyarrow.Table:
         """All remaining rows as a `pyarrow.Table`."""
         from .columnar import to_arrow
 
         return to_arrow(*await self._raw())
 
-    async def fetch_numpy(self) -> dict[str, Any]:
+    async def fetch_numpy(self) -> dict[str, numpy.typing.NDArray[numpy.generic]]:
         """All remaining rows as a dictionary: column name → NumPy array (a masked array where NULLs are)."""
         from .columnar import to_numpy
 
         return to_numpy(*await self._raw())
 
-    async def fetch_df(self) -> Any:
+    async def fetch_df(self) -> pandas.DataFrame:
         """All remaining rows as a `pandas.DataFrame`."""
         from .columnar import to_dataframe
 
@@ -427,16 +432,16 @@ class AsyncCursor:
             raise NotSupportedError("the cursor is not a scroll cursor: open it with cursor(scrollable=True)")
         return self._statement
 
-    async def _scroll_to(self, kind: int, row: int) -> Any:
+    async def _scroll_to(self, kind: int, row: int) -> R | None:
         """Fetch one row of a scroll cursor and stand on it; None leaves the position as it is."""
         statement = self._want_scroll()
         found = await self._connection._run(self._connection._session.scroll(statement, kind, row))
         if found is None:
             return None
         self._position, values = found
-        return values if self._make is None else self._make(values)
+        return values if self._make is None else self._make(values)  # type: ignore[return-value]
 
-    async def _fetch_at(self, row: int) -> Any:
+    async def _fetch_at(self, row: int) -> R | None:
         """Row number `row` (1-based), or None; then the position is before the first or after the last row."""
         if row < 1:
             self._want_scroll()
@@ -455,7 +460,7 @@ class AsyncCursor:
             self._last_row, self._position = self._position, position
         return self._last_row
 
-    async def _scroll_many(self, wanted: int | None) -> list[Any]:
+    async def _scroll_many(self, wanted: int | None) -> list[R]:
         statement = self._want_scroll()
         last = await self._count()
         stop = last if wanted is None else min(self._position + wanted, last)
@@ -482,39 +487,49 @@ class AsyncCursor:
             raise IndexError(f"there is no row {target}")
         self._position = target
 
-    async def fetch_first(self) -> Any:
+    async def fetch_first(self) -> R | None:
         """The first row."""
         return await self._fetch_at(1)
 
-    async def fetch_last(self) -> Any:
+    async def fetch_last(self) -> R | None:
         """The last row."""
         found = await self._scroll_to(FETCH_LAST, 0)
         if found is not None:
             self._last_row = self._position
         return found
 
-    async def fetch_prior(self) -> Any:
+    async def fetch_prior(self) -> R | None:
         """The row before the current one, or None."""
         return await self._fetch_at(self._position - 1)
 
-    async def fetch_absolute(self, n: int) -> Any:
+    async def fetch_absolute(self, n: int) -> R | None:
         """Row `n`, counted from 0; negative numbers count from the end."""
         return await self._fetch_at(n + 1 if n >= 0 else await self._count() + n + 1)
 
-    async def fetch_relative(self, n: int) -> Any:
+    async def fetch_relative(self, n: int) -> R | None:
         """The row `n` rows after the current one."""
         return await self._fetch_at(self._position + n)
 
     # ---- smart large objects ----------------------------------------------------------------------------------------
 
+    @overload
+    async def read_blob_column(
+        self, select_blob_sql: str, params: Parameters = (), *, sentinel: str = lob.READ_SENTINEL, into: None = None
+    ) -> bytes | None: ...
+
+    @overload
+    async def read_blob_column(
+        self, select_blob_sql: str, params: Parameters = (), *, sentinel: str = lob.READ_SENTINEL, into: IO[bytes]
+    ) -> int | None: ...
+
     async def read_blob_column(
         self,
         select_blob_sql: str,
-        params: Any = (),
+        params: Parameters = (),
         *,
         sentinel: str = lob.READ_SENTINEL,
         into: IO[bytes] | None = None,
-    ) -> Any:
+    ) -> bytes | int | None:
         """The content of a BLOB or CLOB: `select COLUMN from … where …` of one row. None for NULL or no row.
 
         With `into`, a writable binary stream, the content is written there as it arrives, and its size is returned.
@@ -532,7 +547,7 @@ class AsyncCursor:
         self,
         sql: str,
         blob_data: bytes | IO[bytes],
-        params: Any = (),
+        params: Parameters = (),
         *,
         sentinel: str = lob.WRITE_SENTINEL,
         clob: bool = False,
@@ -543,12 +558,12 @@ class AsyncCursor:
         """
         await self._with_files(lob.Upload(blob_data), lob.place(sql, sentinel, clob=clob), params)
 
-    async def _with_files(self, files: Any, sql: str, params: Any) -> Any:
+    async def _with_files(self, files: Any, sql: str, params: Parameters) -> tuple[Any, ...] | None:
         self._check()
         check_statement(sql)
         self._reset()
         parsed = parse(sql)
-        values = parsed.values(params)
+        values = parsed.values(() if params is None else params)
         await self._connection._run(self._execute_with_files(files, parsed.sql, values))
         if not self._has_result:
             return None
@@ -589,7 +604,7 @@ class AsyncCursor:
             self._reset()
             self._closed = True
 
-    async def __aenter__(self) -> AsyncCursor:
+    async def __aenter__(self) -> AsyncCursor[R]:
         return self
 
     async def __aexit__(
@@ -598,7 +613,7 @@ class AsyncCursor:
         await self.close()
 
     # async:begin
-    def __await__(self) -> Any:
+    def __await__(self) -> Generator[None, None, AsyncCursor[R]]:
         """`await connection.cursor()` works as well as `connection.cursor()`."""
         return self
         yield

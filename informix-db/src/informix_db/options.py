@@ -22,8 +22,8 @@ _ENVIRONMENT = {
 _INFO = {"DBTEMP": "/tmp", "SUBQCACHESZ": "10"}
 
 
-class MoreConnectOptions(TypedDict, total=False):
-    """Arguments of `connect` beyond where to and as whom; see there."""
+class PlainConnectOptions(TypedDict, total=False):
+    """Arguments of `connect` beyond where to, as whom, and what rows are; see there."""
 
     connect_timeout: float | None
     read_timeout: float | None
@@ -33,13 +33,18 @@ class MoreConnectOptions(TypedDict, total=False):
     db_locale: str | None
     env: dict[str, str] | None
     autocommit: bool
-    row_factory: RowFactoryOption
     tls: TLSOption
     tls_server_hostname: str | None
     tls_ca_file: str | None
     fetch_buffer: int
     statement_cache: int
     wide_counts: bool
+
+
+class MoreConnectOptions(PlainConnectOptions, total=False):
+    """Arguments of `connect` beyond where to and as whom; see there."""
+
+    row_factory: RowFactoryOption
 
 
 class ConnectOptions(MoreConnectOptions, total=False):
@@ -53,9 +58,15 @@ class ConnectOptions(MoreConnectOptions, total=False):
     server: str
 
 
-class PoolOptions(ConnectOptions, total=False):
-    """Arguments of `create_pool`."""
+class PlainPoolOptions(PlainConnectOptions, total=False):
+    """Arguments of `create_pool` without what rows are."""
 
+    host: str
+    port: int
+    user: str
+    password: str | None
+    database: str | None
+    server: str
     min_size: int
     max_size: int
     acquire_timeout: float | None
@@ -64,9 +75,16 @@ class PoolOptions(ConnectOptions, total=False):
     check_after: float | None
 
 
+class PoolOptions(PlainPoolOptions, total=False):
+    """Arguments of `create_pool`."""
+
+    row_factory: RowFactoryOption
+
+
 def check_names(given: Iterable[str]) -> None:
     """TypeError for what is no argument of `connect`: a pool would find out with its first connection only."""
-    known = ConnectOptions.__annotations__.keys() | MoreConnectOptions.__annotations__.keys()
+    classes = (ConnectOptions, MoreConnectOptions, PlainConnectOptions)
+    known = {name for options in classes for name in options.__annotations__}
     unknown = sorted(set(given) - known)
     if unknown:
         raise TypeError(f"unknown arguments: {', '.join(unknown)}")

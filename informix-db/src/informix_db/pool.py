@@ -9,33 +9,34 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 from ._net import Condition, wait_until
 from .connection import Connection
 from .errors import Error, InterfaceError, PoolClosedError, PoolTimeoutError
 from .options import check_names
+from .rows import M, N, R, RowFactory, Values
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .options import MoreConnectOptions
+    from .options import MoreConnectOptions, PlainConnectOptions
 
 _DEFAULT: Any = object()
 
 
-class _Idle:
+class _Idle(Generic[R]):
     __slots__ = ("connection", "since")
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection[R]) -> None:
         self.connection = connection
         self.since = time.monotonic()
 
 
-class ConnectionPool:
+class ConnectionPool(Generic[R]):
     """Connections that are lent out. Made by `create_pool`."""
 
     def __init__(
@@ -47,7 +48,7 @@ class ConnectionPool:
         max_idle: float | None = 600.0,
         max_lifetime: float | None = 3600.0,
         check_after: float | None = 30.0,
-        connect_kwargs: dict[str, Any] | None = None,
+        connect_kwargs: Mapping[str, object] | None = None,
     ) -> None:
         """`max_idle` and `max_lifetime` are seconds after which a connection is replaced; a connection that was idle
         for more than `check_after` seconds is asked whether it still works before it is handed out."""
@@ -56,21 +57,21 @@ class ConnectionPool:
         self._min, self._max = min_size, max_size
         self._acquire_timeout = acquire_timeout
         self._max_idle, self._max_lifetime, self._check_after = max_idle, max_lifetime, check_after
-        self._connect_kwargs = dict(connect_kwargs or {})
+        self._connect_kwargs: dict[str, Any] = dict(connect_kwargs or {})
         check_names(self._connect_kwargs)
         self._condition = Condition()
-        self._idle: deque[_Idle] = deque()
-        self._lent: dict[int, Connection] = {}
+        self._idle: deque[_Idle[R]] = deque()
+        self._lent: dict[int, Connection[R]] = {}
         self._born: dict[int, float] = {}
         self._opening = 0
         self._closed = False
 
-    def open(self) -> ConnectionPool:
+    def open(self) -> ConnectionPool[R]:
         """Open `min_size` connections."""
-        made: list[Connection] = []
+        made: list[Connection[R]] = []
         try:
             for _ in range(self._min - self.size):
-                connection = Connection.connect(**self._connect_kwargs)
+                connection = cast("Connection[R]", Connection.connect(**self._connect_kwargs))
                 made.append(connection)
                 self._born[id(connection)] = time.monotonic()
         finally:
@@ -104,13 +105,13 @@ class ConnectionPool:
 
     # ---- lending ----------------------------------------------------------------------------------------------------
 
-    def acquire(self, timeout: float | None = _DEFAULT) -> Connection:
+    def acquire(self, timeout: float | None = _DEFAULT) -> Connection[R]:
         """Borrow a connection; PoolTimeoutError when none becomes free within `timeout` (or the pool's) seconds."""
         wait = self._acquire_timeout if timeout is _DEFAULT else timeout
         deadline = None if wait is None else time.monotonic() + wait
         while True:
-            doomed: list[Connection] = []
-            entry: _Idle | None = None
+            doomed: list[Connection[R]] = []
+            entry: _Idle[R] | None = None
             with self._condition:
                 left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
                 if not wait_until(self._condition, self._available, left):
@@ -130,7 +131,7 @@ class ConnectionPool:
                 for connection in doomed:
                     self._discard(connection)
                 if entry is None:
-                    connection = Connection.connect(**self._connect_kwargs)
+                    connection = cast("Connection[R]", Connection.connect(**self._connect_kwargs))
                     self._born[id(connection)] = time.monotonic()
                 elif self._healthy(entry):
                     connection = entry.connection
@@ -157,13 +158,13 @@ class ConnectionPool:
     def _available(self) -> bool:
         return self._closed or bool(self._idle) or self.size < self._max
 
-    def _too_old(self, entry: _Idle, now: float) -> bool:
+    def _too_old(self, entry: _Idle[R], now: float) -> bool:
         born = self._born.get(id(entry.connection), now)
         return (self._max_idle is not None and now - entry.since > self._max_idle) or (
             self._max_lifetime is not None and now - born > self._max_lifetime
         )
 
-    def _healthy(self, entry: _Idle) -> bool:
+    def _healthy(self, entry: _Idle[R]) -> bool:
         """Is the connection still good? Asks the server only after a long rest."""
         if not entry.connection.is_alive():
             return False
@@ -175,7 +176,7 @@ class ConnectionPool:
             return False
         return not entry.connection.closed
 
-    def release(self, conn: Connection, *, broken: bool = False) -> None:
+    def release(self, conn: Connection[R], *, broken: bool = False) -> None:
         """Give a connection back. `broken=True` closes it instead of lending it again."""
         if self._lent.get(id(conn)) is not conn:
             raise InterfaceError("the connection was not borrowed from this pool")
@@ -202,12 +203,12 @@ class ConnectionPool:
             with self._condition:
                 self._condition.notify()
 
-    def _expired(self, conn: Connection) -> bool:
+    def _expired(self, conn: Connection[R]) -> bool:
         born = self._born.get(id(conn), 0.0)
         return self._max_lifetime is not None and time.monotonic() - born > self._max_lifetime
 
     @contextmanager
-    def connection(self, timeout: float | None = _DEFAULT) -> Iterator[Connection]:
+    def connection(self, timeout: float | None = _DEFAULT) -> Iterator[Connection[R]]:
         """Borrow a connection for a block. What is not committed at its end is rolled back."""
         conn = self.acquire(timeout)
         try:
@@ -215,7 +216,7 @@ class ConnectionPool:
         finally:
             self.release(conn)
 
-    def _discard(self, connection: Connection) -> None:
+    def _discard(self, connection: Connection[R]) -> None:
         self._born.pop(id(connection), None)
         connection.close()
 
@@ -229,7 +230,7 @@ class ConnectionPool:
         for connection in idle:
             self._discard(connection)
 
-    def __enter__(self) -> ConnectionPool:
+    def __enter__(self) -> ConnectionPool[R]:
         return self.open() if not self._closed and self.size < self._min else self
 
     def __exit__(
@@ -238,6 +239,7 @@ class ConnectionPool:
         self.close()
 
 
+@overload
 def create_pool(
     *,
     host: str,
@@ -252,10 +254,69 @@ def create_pool(
     max_idle: float | None = 600.0,
     max_lifetime: float | None = 3600.0,
     check_after: float | None = 30.0,
+    row_factory: None = None,
+    **connect_kwargs: Unpack[PlainConnectOptions],
+) -> ConnectionPool[Values]: ...
+
+
+@overload
+def create_pool(
+    *,
+    host: str,
+    port: int = 9088,
+    user: str,
+    password: str | None,
+    database: str | None = None,
+    server: str = "informix",
+    min_size: int = 0,
+    max_size: int = 10,
+    acquire_timeout: float | None = 30.0,
+    max_idle: float | None = 600.0,
+    max_lifetime: float | None = 3600.0,
+    check_after: float | None = 30.0,
+    row_factory: type[N],
+    **connect_kwargs: Unpack[PlainConnectOptions],
+) -> ConnectionPool[N]: ...
+
+
+@overload
+def create_pool(
+    *,
+    host: str,
+    port: int = 9088,
+    user: str,
+    password: str | None,
+    database: str | None = None,
+    server: str = "informix",
+    min_size: int = 0,
+    max_size: int = 10,
+    acquire_timeout: float | None = 30.0,
+    max_idle: float | None = 600.0,
+    max_lifetime: float | None = 3600.0,
+    check_after: float | None = 30.0,
+    row_factory: RowFactory[M],
+    **connect_kwargs: Unpack[PlainConnectOptions],
+) -> ConnectionPool[M]: ...
+
+
+def create_pool(  # type: ignore[misc]
+    *,
+    host: str,
+    port: int = 9088,
+    user: str,
+    password: str | None,
+    database: str | None = None,
+    server: str = "informix",
+    min_size: int = 0,
+    max_size: int = 10,
+    acquire_timeout: float | None = 30.0,
+    max_idle: float | None = 600.0,
+    max_lifetime: float | None = 3600.0,
+    check_after: float | None = 30.0,
     **connect_kwargs: Unpack[MoreConnectOptions],
-) -> ConnectionPool:
+) -> ConnectionPool[R]:
     """A pool; `min_size` connections are open when this returns. Other arguments: see `connect`."""
-    pool = ConnectionPool(
+    pool: ConnectionPool[R] = ConnectionPool(
         min_size=min_size,
         max_size=max_size,
         acquire_timeout=acquire_timeout,

@@ -8,33 +8,34 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 from ._net_async import AsyncCondition, async_wait_until
 from .connection_async import AsyncConnection
 from .errors import Error, InterfaceError, PoolClosedError, PoolTimeoutError
 from .options import check_names
+from .rows import M, N, R, RowFactory, Values
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .options import MoreConnectOptions
+    from .options import MoreConnectOptions, PlainConnectOptions
 
 _DEFAULT: Any = object()
 
 
-class _Idle:
+class _Idle(Generic[R]):
     __slots__ = ("connection", "since")
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection[R]) -> None:
         self.connection = connection
         self.since = time.monotonic()
 
 
-class AsyncConnectionPool:
+class AsyncConnectionPool(Generic[R]):
     """Connections that are lent out. Made by `create_pool`."""
 
     def __init__(
@@ -46,7 +47,7 @@ class AsyncConnectionPool:
         max_idle: float | None = 600.0,
         max_lifetime: float | None = 3600.0,
         check_after: float | None = 30.0,
-        connect_kwargs: dict[str, Any] | None = None,
+        connect_kwargs: Mapping[str, object] | None = None,
     ) -> None:
         """`max_idle` and `max_lifetime` are seconds after which a connection is replaced; a connection that was idle
         for more than `check_after` seconds is asked whether it still works before it is handed out."""
@@ -55,21 +56,21 @@ class AsyncConnectionPool:
         self._min, self._max = min_size, max_size
         self._acquire_timeout = acquire_timeout
         self._max_idle, self._max_lifetime, self._check_after = max_idle, max_lifetime, check_after
-        self._connect_kwargs = dict(connect_kwargs or {})
+        self._connect_kwargs: dict[str, Any] = dict(connect_kwargs or {})
         check_names(self._connect_kwargs)
         self._condition = AsyncCondition()
-        self._idle: deque[_Idle] = deque()
-        self._lent: dict[int, AsyncConnection] = {}
+        self._idle: deque[_Idle[R]] = deque()
+        self._lent: dict[int, AsyncConnection[R]] = {}
         self._born: dict[int, float] = {}
         self._opening = 0
         self._closed = False
 
-    async def open(self) -> AsyncConnectionPool:
+    async def open(self) -> AsyncConnectionPool[R]:
         """Open `min_size` connections."""
-        made: list[AsyncConnection] = []
+        made: list[AsyncConnection[R]] = []
         try:
             for _ in range(self._min - self.size):
-                connection = await AsyncConnection.connect(**self._connect_kwargs)
+                connection = cast("AsyncConnection[R]", await AsyncConnection.connect(**self._connect_kwargs))
                 made.append(connection)
                 self._born[id(connection)] = time.monotonic()
         finally:
@@ -103,13 +104,13 @@ class AsyncConnectionPool:
 
     # ---- lending ----------------------------------------------------------------------------------------------------
 
-    async def acquire(self, timeout: float | None = _DEFAULT) -> AsyncConnection:
+    async def acquire(self, timeout: float | None = _DEFAULT) -> AsyncConnection[R]:
         """Borrow a connection; PoolTimeoutError when none becomes free within `timeout` (or the pool's) seconds."""
         wait = self._acquire_timeout if timeout is _DEFAULT else timeout
         deadline = None if wait is None else time.monotonic() + wait
         while True:
-            doomed: list[AsyncConnection] = []
-            entry: _Idle | None = None
+            doomed: list[AsyncConnection[R]] = []
+            entry: _Idle[R] | None = None
             async with self._condition:
                 left = None if deadline is None else max(deadline - time.monotonic(), 0.0)
                 if not await async_wait_until(self._condition, self._available, left):
@@ -129,7 +130,7 @@ class AsyncConnectionPool:
                 for connection in doomed:
                     await self._discard(connection)
                 if entry is None:
-                    connection = await AsyncConnection.connect(**self._connect_kwargs)
+                    connection = cast("AsyncConnection[R]", await AsyncConnection.connect(**self._connect_kwargs))
                     self._born[id(connection)] = time.monotonic()
                 elif await self._healthy(entry):
                     connection = entry.connection
@@ -156,13 +157,13 @@ class AsyncConnectionPool:
     def _available(self) -> bool:
         return self._closed or bool(self._idle) or self.size < self._max
 
-    def _too_old(self, entry: _Idle, now: float) -> bool:
+    def _too_old(self, entry: _Idle[R], now: float) -> bool:
         born = self._born.get(id(entry.connection), now)
         return (self._max_idle is not None and now - entry.since > self._max_idle) or (
             self._max_lifetime is not None and now - born > self._max_lifetime
         )
 
-    async def _healthy(self, entry: _Idle) -> bool:
+    async def _healthy(self, entry: _Idle[R]) -> bool:
         """Is the connection still good? Asks the server only after a long rest."""
         if not entry.connection.is_alive():
             return False
@@ -174,7 +175,7 @@ class AsyncConnectionPool:
             return False
         return not entry.connection.closed
 
-    async def release(self, conn: AsyncConnection, *, broken: bool = False) -> None:
+    async def release(self, conn: AsyncConnection[R], *, broken: bool = False) -> None:
         """Give a connection back. `broken=True` closes it instead of lending it again."""
         if self._lent.get(id(conn)) is not conn:
             raise InterfaceError("the connection was not borrowed from this pool")
@@ -201,12 +202,12 @@ class AsyncConnectionPool:
             async with self._condition:
                 self._condition.notify()
 
-    def _expired(self, conn: AsyncConnection) -> bool:
+    def _expired(self, conn: AsyncConnection[R]) -> bool:
         born = self._born.get(id(conn), 0.0)
         return self._max_lifetime is not None and time.monotonic() - born > self._max_lifetime
 
     @asynccontextmanager
-    async def connection(self, timeout: float | None = _DEFAULT) -> AsyncIterator[AsyncConnection]:
+    async def connection(self, timeout: float | None = _DEFAULT) -> AsyncIterator[AsyncConnection[R]]:
         """Borrow a connection for a block. What is not committed at its end is rolled back."""
         conn = await self.acquire(timeout)
         try:
@@ -214,7 +215,7 @@ class AsyncConnectionPool:
         finally:
             await self.release(conn)
 
-    async def _discard(self, connection: AsyncConnection) -> None:
+    async def _discard(self, connection: AsyncConnection[R]) -> None:
         self._born.pop(id(connection), None)
         await connection.close()
 
@@ -228,7 +229,7 @@ class AsyncConnectionPool:
         for connection in idle:
             await self._discard(connection)
 
-    async def __aenter__(self) -> AsyncConnectionPool:
+    async def __aenter__(self) -> AsyncConnectionPool[R]:
         return await self.open() if not self._closed and self.size < self._min else self
 
     async def __aexit__(
@@ -237,6 +238,7 @@ class AsyncConnectionPool:
         await self.close()
 
 
+@overload
 async def create_pool(
     *,
     host: str,
@@ -251,10 +253,69 @@ async def create_pool(
     max_idle: float | None = 600.0,
     max_lifetime: float | None = 3600.0,
     check_after: float | None = 30.0,
+    row_factory: None = None,
+    **connect_kwargs: Unpack[PlainConnectOptions],
+) -> AsyncConnectionPool[Values]: ...
+
+
+@overload
+async def create_pool(
+    *,
+    host: str,
+    port: int = 9088,
+    user: str,
+    password: str | None,
+    database: str | None = None,
+    server: str = "informix",
+    min_size: int = 0,
+    max_size: int = 10,
+    acquire_timeout: float | None = 30.0,
+    max_idle: float | None = 600.0,
+    max_lifetime: float | None = 3600.0,
+    check_after: float | None = 30.0,
+    row_factory: type[N],
+    **connect_kwargs: Unpack[PlainConnectOptions],
+) -> AsyncConnectionPool[N]: ...
+
+
+@overload
+async def create_pool(
+    *,
+    host: str,
+    port: int = 9088,
+    user: str,
+    password: str | None,
+    database: str | None = None,
+    server: str = "informix",
+    min_size: int = 0,
+    max_size: int = 10,
+    acquire_timeout: float | None = 30.0,
+    max_idle: float | None = 600.0,
+    max_lifetime: float | None = 3600.0,
+    check_after: float | None = 30.0,
+    row_factory: RowFactory[M],
+    **connect_kwargs: Unpack[PlainConnectOptions],
+) -> AsyncConnectionPool[M]: ...
+
+
+async def create_pool(  # type: ignore[misc]
+    *,
+    host: str,
+    port: int = 9088,
+    user: str,
+    password: str | None,
+    database: str | None = None,
+    server: str = "informix",
+    min_size: int = 0,
+    max_size: int = 10,
+    acquire_timeout: float | None = 30.0,
+    max_idle: float | None = 600.0,
+    max_lifetime: float | None = 3600.0,
+    check_after: float | None = 30.0,
     **connect_kwargs: Unpack[MoreConnectOptions],
-) -> AsyncConnectionPool:
+) -> AsyncConnectionPool[R]:
     """A pool; `min_size` connections are open when this returns. Other arguments: see `connect`."""
-    pool = AsyncConnectionPool(
+    pool: AsyncConnectionPool[R] = AsyncConnectionPool(
         min_size=min_size,
         max_size=max_size,
         acquire_timeout=acquire_timeout,

@@ -1,22 +1,44 @@
-"""Rows with names: `row_factory=Row` (or `dict`, or a function of one's own)."""
+"""Rows with names: `row_factory=Row` (or `dict`, or a function of one's own).
+
+Connections and cursors are generic in the type of their rows, which the row factory decides.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, cast, overload
 
-__all__ = ["Row", "RowFactory", "RowFactoryOption", "RowMaker", "row_maker"]
+from .values import Value
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    #: The type of the rows of a connection or cursor.
+    R = TypeVar("R", default=tuple[Value, ...])
+    M = TypeVar("M", default=tuple[Value, ...])
+    #: A class of rows.
+    N = TypeVar("N", bound=tuple[Value, ...] | dict[str, Value])
+else:
+    from typing import TypeVar
+
+    R = TypeVar("R")
+    M = TypeVar("M")
+    N = TypeVar("N")
+
+__all__ = ["Row", "RowFactory", "RowFactoryOption", "RowMaker", "Values", "row_maker"]
+
+#: The values of a row, as they arrive.
+Values = tuple[Value, ...]
 #: Makes a row out of the tuple of its values.
-RowMaker = Callable[[tuple[Any, ...]], Any]
-#: `Row`, `dict`, or a function: column names → (values → row).
-RowFactory = Callable[[Sequence[str]], RowMaker]
+RowMaker = Callable[[Values], R]
+#: A function: column names → (values → row).
+RowFactory = Callable[[Sequence[str]], Callable[[Values], R]]
 #: What `row_factory=` takes: a type (`tuple`, `dict`, `Row`) or a function of one's own; None: that of the connection.
-RowFactoryOption = type[tuple[Any, ...]] | type[dict[str, Any]] | RowFactory | None
+RowFactoryOption = type[Values] | type[dict[str, Value]] | RowFactory[object] | None
 
 
-class Row(tuple):  # type: ignore[type-arg]
+class Row(tuple[Value, ...]):
     """A tuple whose values can be had by position, by `row["name"]` and by `row.name`.
 
     Names are matched exactly, then without regard to case. A name that a tuple already has as a method (`count`,
@@ -31,12 +53,18 @@ class Row(tuple):  # type: ignore[type-arg]
         """The column names."""
         return self._names
 
-    def __getitem__(self, key: Any) -> Any:
+    @overload
+    def __getitem__(self, key: SupportsIndex | str) -> Value: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> Values: ...
+
+    def __getitem__(self, key: SupportsIndex | str | slice) -> Value | Values:
         if isinstance(key, str):
             return tuple.__getitem__(self, self._find(key))
         return tuple.__getitem__(self, key)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         try:
             return tuple.__getitem__(self, self._find(name))
         except KeyError:
@@ -54,11 +82,11 @@ class Row(tuple):  # type: ignore[type-arg]
         pairs = zip(self._names, self, strict=False)
         return "Row(" + ", ".join(f"{name}={value!r}" for name, value in pairs) + ")"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restore, (self._names, tuple(self))
 
 
-def _restore(names: tuple[str, ...], values: tuple[Any, ...]) -> Row:
+def _restore(names: tuple[str, ...], values: Values) -> Row:
     return make_row_class(names)(values)
 
 
@@ -73,7 +101,7 @@ def make_row_class(names: tuple[str, ...]) -> type[Row]:
     return type("Row", (Row,), {"__slots__": (), "_names": names, "_index": index})
 
 
-def row_maker(factory: RowFactoryOption, names: Sequence[str]) -> RowMaker | None:
+def row_maker(factory: RowFactoryOption, names: Sequence[str]) -> Callable[[Values], Any] | None:
     """The function that makes rows for these columns; None for plain tuples."""
     if factory is None or factory is tuple:
         return None
@@ -82,4 +110,4 @@ def row_maker(factory: RowFactoryOption, names: Sequence[str]) -> RowMaker | Non
         return make_row_class(columns)
     if isinstance(factory, type) and issubclass(factory, dict):
         return lambda values: factory(zip(columns, values, strict=True))
-    return cast(RowFactory, factory)(columns)
+    return cast("RowFactory[object]", factory)(columns)

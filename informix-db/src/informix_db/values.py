@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import total_ordering
-from typing import Any
 
 __all__ = ["BlobLocator", "ClobLocator", "CollectionValue", "IntervalYM", "PartialDatetime", "RowValue", "Text"]
 
@@ -117,7 +117,7 @@ class RowValue:
     raw: bytes
     schema: str
 
-    def to_python(self, encoding: str = "utf-8") -> tuple[Any, ...]:
+    def to_python(self, encoding: str = "utf-8") -> tuple[object, ...]:
         """The fields as a tuple: numbers as int, Decimal or float; everything else as str; NULL as None."""
         value = parse_literal(self.raw.decode(encoding))
         return value if isinstance(value, tuple) else (value,)
@@ -132,7 +132,7 @@ class CollectionValue:
     kind: str
     element_schema: str
 
-    def to_python(self, encoding: str = "utf-8") -> list[Any] | frozenset[Any]:
+    def to_python(self, encoding: str = "utf-8") -> list[object] | frozenset[object]:
         """A list, or a frozenset for a SET; elements as in `RowValue.to_python`."""
         value = parse_literal(self.raw.decode(encoding))
         if not isinstance(value, (list, frozenset)):
@@ -148,7 +148,7 @@ _TOKEN = re.compile(
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z")
 
 
-def parse_literal(text: str) -> Any:
+def parse_literal(text: str) -> object:
     """The value of a collection or row literal such as `LIST{1,2}`, `ROW('a',NULL)`, `SET{ROW(1,'x')}`."""
     value, pos = _parse_value(text, 0, 0)
     if text[pos:].strip():
@@ -156,7 +156,7 @@ def parse_literal(text: str) -> Any:
     return value
 
 
-def _parse_value(text: str, pos: int, depth: int) -> tuple[Any, int]:
+def _parse_value(text: str, pos: int, depth: int) -> tuple[object, int]:
     if depth > 64:
         raise ValueError("the literal is nested too deeply")
     token = _TOKEN.match(text, pos)
@@ -166,7 +166,7 @@ def _parse_value(text: str, pos: int, depth: int) -> tuple[Any, int]:
     if token["open"] is None:
         return _scalar(token), pos
     kind = token["open"].rstrip("{( \t\n").upper()
-    items: list[Any] = []
+    items: list[object] = []
     peek = _TOKEN.match(text, pos)
     if peek is not None and peek["close"]:
         pos = peek.end()
@@ -185,7 +185,7 @@ def _parse_value(text: str, pos: int, depth: int) -> tuple[Any, int]:
     return (frozenset(items) if kind == "SET" else items), pos
 
 
-def _scalar(token: re.Match[str]) -> Any:
+def _scalar(token: re.Match[str]) -> object:
     if token["single"] is not None:
         return token["single"].replace("''", "'")
     if token["double"] is not None:
@@ -200,7 +200,7 @@ def _scalar(token: re.Match[str]) -> Any:
     return Decimal(bare) if "." in bare else int(bare)
 
 
-def to_literal(value: Any) -> str:
+def to_literal(value: object) -> str:
     """The literal text of a list, tuple or set, for a collection or row parameter."""
     if isinstance(value, list):
         return "LIST{" + ",".join(map(to_literal, value)) + "}"
@@ -217,3 +217,25 @@ def to_literal(value: Any) -> str:
             raise ValueError(f"{value} has no literal in Informix")
         return str(value)
     return "'" + str(value).replace("'", "''") + "'"
+
+
+#: What a column of a row can be: docs/types.md says which type gives which.
+Value = (
+    bool
+    | int
+    | float
+    | Decimal
+    | str
+    | bytes
+    | dt.date
+    | dt.time
+    | dt.datetime
+    | dt.timedelta
+    | PartialDatetime
+    | IntervalYM
+    | BlobLocator
+    | ClobLocator
+    | RowValue
+    | CollectionValue
+    | None
+)

@@ -20,7 +20,7 @@ except ImportError:
     informix_db_speed = None
 
 #: The interface that this driver knows; another version of the package is left alone.
-VERSION = 2
+VERSION = 3
 
 _SIMPLE: dict[int, str] = {
     T.SMALLINT: "int16",
@@ -60,6 +60,14 @@ def row_decoder(shapes: Sequence[Shape], encoding: str) -> Callable[..., int]:
     layouts = [(*_layout(item), item.decode) for item in shapes]
     decode: Callable[..., int] = informix_db_speed.RowDecoder(layouts, encoding).decode
     return decode
+
+
+def column_builder(shapes: Sequence[Shape], encoding: str) -> Any:
+    """What collects rows as columns in Arrow's layout; None without the package."""
+    if not enabled():
+        return None
+    layouts = [(*_layout(item), item.decode) for item in shapes]
+    return informix_db_speed.ColumnBuilder(layouts, encoding)
 
 
 def _layout(item: Shape) -> tuple[str, int, int]:

@@ -6,6 +6,7 @@ use crate::values::bind;
 use crate::values::codeset::CodeSet;
 use crate::values::complex::{kept, Complex, Kind};
 use crate::values::dates::DateForm;
+use crate::values::money::MoneyForm;
 use crate::values::qualifier::{self, Qualifier};
 use crate::values::types::Type;
 use crate::wire::input::{Cursor, Stop, LONGEST};
@@ -124,7 +125,13 @@ fn use_up(message: &Message, random: &mut Random) {
             for value in values {
                 for codeset in [CodeSet::Latin1, CodeSet::Utf8] {
                     // an error is as good as a text
-                    let _ = bind::text(value, targets[random.below(targets.len())], codeset, &DateForm::iso());
+                    let _ = bind::text(
+                        value,
+                        targets[random.below(targets.len())],
+                        codeset,
+                        &DateForm::iso(),
+                        &MoneyForm::usual(),
+                    );
                 }
             }
         }
@@ -141,7 +148,7 @@ fn use_up(message: &Message, random: &mut Random) {
                 ][random.below(6)];
                 let length = [20, 0x0a02, 0x130f, random.next() as i32, -1][random.below(5)];
                 let Ok(value) = bind::tuple_value(&mut cursor, code, length) else { break };
-                let _ = bind::text(&value, None, CodeSet::Latin1, &DateForm::iso());
+                let _ = bind::text(&value, None, CodeSet::Latin1, &DateForm::iso(), &MoneyForm::usual());
             }
         }
         Message::Prepare { text, .. } | Message::Command(text) => {

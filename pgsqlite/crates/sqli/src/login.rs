@@ -3,6 +3,7 @@
 use crate::client::{Client, End};
 use crate::values::codeset::CodeSet;
 use crate::values::dates::DateForm;
+use crate::values::money::MoneyForm;
 use crate::wire::login::{accept, decode, reject, Login};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_server::config::Databases;
@@ -20,6 +21,8 @@ pub struct Identity {
     pub codeset: CodeSet,
     /// how it writes dates
     pub dates: DateForm,
+    /// how it writes amounts of money
+    pub money: MoneyForm,
     pub delimident: bool,
     pub encrypted: bool,
     pub address: SocketAddr,
@@ -65,8 +68,10 @@ async fn admit(
         return Err((NO_CONNECTION, "this server takes connections with TLS only"));
     }
     let codeset = CodeSet::of_locale(login.variable("CLIENT_LOCALE")).ok_or((BAD_LOCALE, "unknown code set"))?;
-    let dates = DateForm::of_environment(login.variable("GL_DATE"), login.variable("DBDATE"))
-        .ok_or((BAD_LOCALE, "an unknown form of dates"))?;
+    let dates =
+        DateForm::of_environment(login.variable("GL_DATE"), login.variable("DBDATE"), login.variable("DBCENTURY"))
+            .ok_or((BAD_LOCALE, "an unknown form of dates"))?;
+    let money = MoneyForm::of_environment(login.variable("DBMONEY")).ok_or((BAD_LOCALE, "an unknown form of money"))?;
     let delimident = login.variable("DELIMIDENT").is_some_and(|v| !v.eq_ignore_ascii_case("n"));
     let mut password = Some(login.password.clone());
     // where there is one database, for which there are no rules of its own, the password is checked at once; else when one is opened
@@ -83,7 +88,7 @@ async fn admit(
         Some(_) => None,
     };
     let (user, encrypted, pid) = (login.user, client.stream.is_encrypted(), shared.new_pid());
-    Ok(Identity { user, password, codeset, dates, delimident, encrypted, address, pid, place })
+    Ok(Identity { user, password, codeset, dates, money, delimident, encrypted, address, pid, place })
 }
 
 /// Whom a client says it is, and what it wants to open.

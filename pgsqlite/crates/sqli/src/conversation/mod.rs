@@ -292,12 +292,16 @@ impl Conversation<'_> {
             keys: Keys::None,
             row_numbers: true,
             dates: self.identity.dates.clone(),
+            money: self.identity.money.clone(),
             databases: self.shared.databases.names().unwrap_or_else(|| vec![self.database.clone()]),
         })
     }
 
     fn done(&mut self, rows: i64, serial: i64) {
         let narrow = |n: i64| n.clamp(0, i32::MAX.into()) as i32;
+        if i32::try_from(serial).is_err() {
+            self.client.out.insert_done(serial);
+        }
         self.client.out.done(0, narrow(rows), 0, narrow(serial));
         self.client.out.cost();
     }

@@ -423,7 +423,7 @@ impl Conversation<'_> {
         if bound.len() != statement.translation.targets.len() {
             return Err(Failure::new(-254, 0, "").into());
         }
-        let dates = self.identity.dates.clone();
+        let (dates, money) = (self.identity.dates.clone(), self.identity.money.clone());
         let row = match &statement.translation.current_of {
             Some((cursor, table)) => Some(self.standing_row(cursor, *table)?),
             None => None,
@@ -452,7 +452,8 @@ impl Conversation<'_> {
                             objects.bound(bytes)?
                         }
                         value => {
-                            let mut text = bind::text(value, statement.translation.targets[*i], codeset, &dates)?;
+                            let mut text =
+                                bind::text(value, statement.translation.targets[*i], codeset, &dates, &money)?;
                             if statement.translation.cut[*i] {
                                 text = text.map(|t| match String::from_utf8(t) {
                                     Ok(t) => bind::without_fraction(&t).into_bytes(),

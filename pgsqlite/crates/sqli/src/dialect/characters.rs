@@ -92,6 +92,9 @@ impl Printer<'_> {
             Type::Boolean => Some(format!("(CASE WHEN {value} THEN 't' WHEN NOT {value} THEN 'f' END)")),
             Type::DateTime(q) => Some(datetime_characters(value, q)),
             Type::Date => Some(format!("to_char({value}, {})", literal(&self.environment.dates.pattern))),
+            Type::Decimal(..) | Type::Float | Type::SmallFloat if self.environment.money.point != '.' => {
+                Some(format!("replace(({value})::text, '.', {})", literal(&self.environment.money.point.to_string())))
+            }
             Type::Interval(_) | Type::Money(..) => {
                 return Err(Failure::refused(format!("{} as characters", ty.name().to_uppercase())));
             }

@@ -6,6 +6,7 @@ use super::ast::Expr;
 use super::print::{literal, Printer, Source};
 use super::{system, Parse};
 use crate::errors::Failure;
+use crate::values::qualifier;
 use crate::values::types::Type;
 use pgsqlite_types::work;
 
@@ -116,6 +117,12 @@ impl Printer<'_> {
                 work::visit();
                 printed.push(match name {
                     "count" => self.partial_or(argument, None)?,
+                    "upper" | "lower" | "initcap" if self.known_type(argument).is_some_and(|ty| !ty.is_character()) => {
+                        format!("({})::text", self.characters(argument)?)
+                    }
+                    "year" | "month" | "day" | "weekday" | "date" if matches!(argument, Expr::Text(_)) => {
+                        self.expr_for(argument, Some(Type::Date))?
+                    }
                     _ if OF_CHARACTERS.contains(&name) => self.characters(argument)?,
                     _ => self.expr(argument)?,
                 });
@@ -266,7 +273,7 @@ impl Printer<'_> {
             return Err(Failure::refused("TO_CHAR of a number with a format"));
         }
         let out = pattern(format)?;
-        Ok(format!("to_char(({})::timestamp, {})", self.expr(value)?, literal(&out)))
+        Ok(format!("to_char({}, {})", self.timestamp(value, qualifier::HOUR)?, literal(&out)))
     }
 
     fn dbinfo(&mut self, arguments: &[Expr]) -> Parse<String> {

@@ -11,9 +11,10 @@ use super::order::columns_of;
 use super::spl::Locals;
 use super::{parser, server, system, Parse};
 use crate::errors::Failure;
-use crate::values::bind::{datetime_text, interval_text};
+use crate::values::bind::{as_written, datetime_text, interval_text};
 use crate::values::codeset::CodeSet;
 use crate::values::dates::DateForm;
+use crate::values::money::MoneyForm;
 use crate::values::qualifier;
 use crate::values::types::{Type, SCHEMA};
 use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind};
@@ -36,6 +37,8 @@ pub struct Environment {
     pub row_numbers: bool,
     /// how the client writes dates
     pub dates: DateForm,
+    /// and amounts of money
+    pub money: MoneyForm,
     /// the databases of the server
     pub databases: Vec<String>,
 }
@@ -448,7 +451,10 @@ impl Printer<'_> {
             return Err(Failure::refused(format!("a {} in this place", complex.name())));
         }
         Ok(match e {
-            Expr::Text(text) => return text_literal(text, target),
+            Expr::Text(text) => {
+                let (dates, money) = (&self.environment.dates, &self.environment.money);
+                return text_literal(&as_written(text.clone(), target, dates, money)?, target);
+            }
             Expr::Number(n) => n.clone(),
             Expr::Null => "NULL".into(),
             Expr::Parameter(i) => {
@@ -612,7 +618,7 @@ impl Printer<'_> {
                 }
                 let value = match &**value {
                     Expr::Text(text) => text_literal(text, Some(Type::DateTime(*q)))?,
-                    other => format!("({})::timestamp", self.expr(other)?),
+                    other => self.timestamp(other, q.from)?,
                 };
                 truncated(&value, *q)?
             }
@@ -633,6 +639,20 @@ impl Printer<'_> {
                 }
                 format!("ROW({})", items.join(", "))
             }
+        })
+    }
+
+    /// A DATE or DATETIME as a timestamp, for something that begins with the field `from`. A time of day has the present day.
+    pub(super) fn timestamp(&mut self, e: &Expr, from: u8) -> Parse<String> {
+        let printed = self.expr(e)?;
+        Ok(match self.known_type(e) {
+            Some(Type::DateTime(q)) if q.from == qualifier::HOUR && from < qualifier::HOUR => {
+                format!("(current_date + ({printed})::time)")
+            }
+            Some(Type::DateTime(q)) if q.from == qualifier::HOUR => {
+                format!("(date '2000-01-01' + ({printed})::time)")
+            }
+            _ => format!("({printed})::timestamp"),
         })
     }
 

@@ -5,6 +5,7 @@ use super::codeset::CodeSet;
 use super::complex::{self, Kind};
 use super::complex_bytes;
 use super::dates::DateForm;
+use super::money::MoneyForm;
 use super::qualifier::{self, Qualifier};
 use super::types::Type;
 use crate::errors::Failure;
@@ -20,11 +21,12 @@ pub fn text(
     target: Option<Type>,
     codeset: CodeSet,
     dates: &DateForm,
+    money: &MoneyForm,
 ) -> Result<Option<Vec<u8>>, Failure> {
     Ok(Some(match value {
         Value::Null => return Ok(None),
         Value::Text(bytes) => {
-            let text = codeset.decode(bytes)?;
+            let text = as_written(codeset.decode(bytes)?, target, dates, money)?;
             return Ok(of_read(text, target)?.map(String::into_bytes));
         }
         Value::Integer(n) => n.to_string().into_bytes(),
@@ -96,6 +98,16 @@ pub fn without_fraction(number: &str) -> String {
         }
         _ => trimmed.to_string(),
     }
+}
+
+/// A text in the form that the client's environment gives dates and numbers, in that of PostgreSQL. Errors: -1213.
+pub fn as_written(text: String, target: Option<Type>, dates: &DateForm, money: &MoneyForm) -> Result<String, Failure> {
+    Ok(match target {
+        Some(Type::Date) => dates.read(&text).unwrap_or(text),
+        Some(Type::Money(..)) => money.read(&text, true)?,
+        Some(Type::Decimal(..) | Type::Float | Type::SmallFloat) => money.read(&text, false)?,
+        _ => text,
+    })
 }
 
 /// A text that stands for a value of the type; None: NULL. Errors: as [`text`].
@@ -494,7 +506,10 @@ mod tests {
     use super::*;
 
     fn bound(value: Value, target: Option<Type>) -> String {
-        String::from_utf8(text(&value, target, CodeSet::Latin1, &DateForm::iso()).unwrap().unwrap()).unwrap()
+        String::from_utf8(
+            text(&value, target, CodeSet::Latin1, &DateForm::iso(), &MoneyForm::usual()).unwrap().unwrap(),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -521,7 +536,7 @@ mod tests {
         }
         let day = Type::DateTime(Qualifier::datetime(qualifier::MONTH, qualifier::DAY));
         assert_eq!(bound(Value::DateTime(0x0e0a, b("c7141a05040c1e2d")), Some(day)), "2000-05-04 00:00:00");
-        let read = |value, target| text(&value, target, CodeSet::Utf8, &DateForm::iso());
+        let read = |value, target| text(&value, target, CodeSet::Utf8, &DateForm::iso(), &MoneyForm::usual());
         assert_eq!(read(Value::DateTime(0x066a, b("c2040500")), Some(day)).unwrap_err().sqlcode, -1261);
         assert_eq!(read(Value::Decimal(vec![0, 0]), None).unwrap(), None);
     }

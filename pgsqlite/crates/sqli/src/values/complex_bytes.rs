@@ -10,6 +10,7 @@ use super::codeset::CodeSet;
 use super::complex::{Complex, Item, Kind, MOST_ELEMENTS};
 use super::dates::DateForm;
 use super::encode;
+use super::money::MoneyForm;
 use super::types::{Type, SCHEMA};
 use crate::errors::Failure;
 use crate::wire::input::{Cursor, Stop};
@@ -224,7 +225,7 @@ impl Reader<'_> {
             Value::SmallFloat(n) if n.is_nan() => Value::Null,
             value => value,
         };
-        Ok(match text(&value, Some(target), self.codeset, &DateForm::iso())? {
+        Ok(match text(&value, Some(target), self.codeset, &DateForm::iso(), &MoneyForm::usual())? {
             Some(text) => Item::Text(String::from_utf8(text).map_err(|_| Failure::internal("text that is not UTF-8"))?),
             None => Item::Null,
         })
@@ -439,7 +440,7 @@ fn simple_literal(ty: Type, type_oid: Oid, bytes: &[u8]) -> Result<String, Failu
         _ => {}
     }
     let value = tuple_value(&mut Cursor::new(&tuple), ty.code(), ty.encoded_length())?;
-    let text = text(&value, None, CodeSet::Utf8, &DateForm::iso())?.unwrap_or_default();
+    let text = text(&value, None, CodeSet::Utf8, &DateForm::iso(), &MoneyForm::usual())?.unwrap_or_default();
     let text = String::from_utf8(text).map_err(|_| Failure::internal("text that is not UTF-8"))?;
     Ok(match ty {
         Type::Integer => format!("{text:<11}"),

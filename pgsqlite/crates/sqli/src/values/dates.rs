@@ -1,4 +1,7 @@
-//! DBDATE and GL_DATE: how a client writes dates as characters.
+//! DBDATE, GL_DATE and DBCENTURY: how a client writes dates as characters.
+
+use pgsqlite_types::datetime::calendar::civil;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The order and the form of a client's dates.
 #[derive(Debug, Clone, PartialEq)]
@@ -7,20 +10,99 @@ pub struct DateForm {
     pub style: &'static str,
     /// `to_char`'s pattern that writes them
     pub pattern: String,
+    /// which year two digits mean
+    century: Century,
+}
+
+/// DBCENTURY.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Century {
+    /// that of the present year
+    Present,
+    /// the last one that has passed
+    Past,
+    /// the next one
+    Future,
+    /// the one nearest to the present day
+    Closest,
+}
+
+/// Days from 2000 to the present one.
+fn today() -> i32 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i32::try_from(now.as_secs() / 86400).unwrap_or(0) - 10_957
 }
 
 impl DateForm {
     /// What IBM's drivers ask for.
     pub fn iso() -> DateForm {
-        DateForm { style: "ISO, YMD", pattern: "YYYY-MM-DD".into() }
+        DateForm { style: "ISO, YMD", pattern: "YYYY-MM-DD".into(), century: Century::Present }
     }
 
     /// Of the client's environment. None: it is not understood.
-    pub fn of_environment(gl_date: Option<&str>, dbdate: Option<&str>) -> Option<DateForm> {
-        match (gl_date.filter(|f| !f.is_empty()), dbdate.filter(|f| !f.is_empty())) {
+    pub fn of_environment(gl_date: Option<&str>, dbdate: Option<&str>, dbcentury: Option<&str>) -> Option<DateForm> {
+        let century = match dbcentury.unwrap_or("") {
+            "" | "R" | "r" => Century::Present,
+            "P" | "p" => Century::Past,
+            "F" | "f" => Century::Future,
+            "C" | "c" => Century::Closest,
+            _ => return None,
+        };
+        let form = match (gl_date.filter(|f| !f.is_empty()), dbdate.filter(|f| !f.is_empty())) {
             (Some(format), _) => DateForm::of_gl_date(format),
             (None, Some(format)) => DateForm::of_dbdate(format),
             (None, None) => Some(DateForm::iso()),
+        };
+        Some(DateForm { century, ..form? })
+    }
+
+    /// A date that the client has written, as `2026-12-31`. None: it has another form, which PostgreSQL reads or refuses.
+    pub fn read(&self, text: &str) -> Option<String> {
+        let text = text.trim();
+        let order: Vec<u8> = self.style.bytes().skip("ISO, ".len()).collect();
+        let mut runs: Vec<&str> = text.split(|c: char| !c.is_ascii_digit()).collect();
+        if let ([run], true) = (runs.as_slice(), matches!(text.len(), 6 | 8)) {
+            // nothing stands between
+            let (run, year) = (*run, text.len() - 4);
+            let mut at = 0;
+            runs = order
+                .iter()
+                .map(|part| {
+                    let from = at;
+                    at += if *part == b'Y' { year } else { 2 };
+                    run.get(from..at).unwrap_or("")
+                })
+                .collect();
+        }
+        if runs.len() != 3 || text.contains(|c: char| !c.is_ascii_digit() && !"-/., ".contains(c)) {
+            return None;
+        }
+        let part = |wanted: u8| runs.get(order.iter().position(|p| *p == wanted)?).copied();
+        let (year, month, day) = (part(b'Y')?, part(b'M')?, part(b'D')?);
+        if !matches!(year.len(), 1 | 2 | 4) || !(1..=2).contains(&month.len()) || !(1..=2).contains(&day.len()) {
+            return None;
+        }
+        let (mut number, month, day): (i32, i32, i32) = (year.parse().ok()?, month.parse().ok()?, day.parse().ok()?);
+        if year.len() < 4 {
+            number = self.whole_year(number, (month, day), civil(today()));
+        }
+        Some(format!("{number:04}-{month:02}-{day:02}"))
+    }
+
+    /// The year that two digits mean.
+    fn whole_year(&self, digits: i32, day: (i32, i32), now: (i32, i32, i32)) -> i32 {
+        let (year, today) = (now.0, (now.1, now.2));
+        let present = year - year.rem_euclid(100) + digits;
+        let is_past = (present, day) < (year, today);
+        match self.century {
+            Century::Present => present,
+            Century::Past if is_past => present,
+            Century::Past => present - 100,
+            Century::Future if is_past || (present, day) == (year, today) => present + 100,
+            Century::Future => present,
+            Century::Closest if present - year > 50 => present - 100,
+            Century::Closest if year - present > 50 => present + 100,
+            Century::Closest => present,
         }
     }
 
@@ -82,7 +164,7 @@ impl DateForm {
             // PostgreSQL reads no other order
             _ => return None,
         };
-        Some(DateForm { style, pattern: pattern.into() })
+        Some(DateForm { style, pattern: pattern.into(), century: Century::Present })
     }
 
     /// A date in this form, out of `2026-12-31`.
@@ -100,7 +182,8 @@ mod tests {
 
     #[test]
     fn forms() {
-        let form = |gl: &str, db: &str| DateForm::of_environment(Some(gl), Some(db)).map(|f| (f.style, f.pattern));
+        let form =
+            |gl: &str, db: &str| DateForm::of_environment(Some(gl), Some(db), None).map(|f| (f.style, f.pattern));
         assert_eq!(form("", ""), Some(("ISO, YMD", "YYYY-MM-DD".into())));
         assert_eq!(form("", "Y4MD-"), Some(("ISO, YMD", "YYYY-MM-DD".into())));
         assert_eq!(form("", "MDY4/"), Some(("ISO, MDY", "MM/DD/YYYY".into())));
@@ -111,7 +194,30 @@ mod tests {
             assert_eq!(form("", unknown), None, "{unknown}");
         }
         assert_eq!(form("%A %d", ""), None);
-        let german = DateForm::of_environment(None, Some("DMY4.")).unwrap();
+        let german = DateForm::of_environment(None, Some("DMY4."), None).unwrap();
         assert_eq!(german.write("2026-12-31"), "31.12.2026");
+        let read = |db: &str, text: &str| DateForm::of_environment(None, Some(db), None).unwrap().read(text);
+        assert_eq!(read("DMY4.", "1.2.2026").as_deref(), Some("2026-02-01"));
+        assert_eq!(read("MDY20", "010203").as_deref(), Some("2003-01-02"));
+        assert_eq!(read("DMY40", "01022003").as_deref(), Some("2003-02-01"));
+        assert_eq!(read("Y4MD-", "2026-12-31").as_deref(), Some("2026-12-31"));
+        // another form is PostgreSQL's to read
+        assert_eq!(read("MDY4/", "2026-12-31"), None);
+        assert_eq!(read("MDY4/", "today"), None);
+        let year = |century: &str, digits, day| {
+            let form = DateForm::of_environment(None, None, Some(century)).unwrap();
+            form.whole_year(digits, day, (2026, 11, 23))
+        };
+        for (century, digits, day, expected) in [
+            ("", 99, (1, 1), 2099),
+            ("P", 26, (11, 22), 2026),
+            ("P", 26, (11, 23), 1926),
+            ("F", 26, (11, 23), 2126),
+            ("F", 26, (11, 24), 2026),
+            ("C", 99, (1, 1), 1999),
+            ("C", 60, (1, 1), 2060),
+        ] {
+            assert_eq!(year(century, digits, day), expected, "{century} {digits}");
+        }
     }
 }

@@ -13,5 +13,6 @@ pub mod complex;
 pub mod complex_bytes;
 pub mod dates;
 pub mod encode;
+pub mod money;
 pub mod qualifier;
 pub mod types;

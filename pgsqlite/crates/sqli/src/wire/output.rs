@@ -71,6 +71,17 @@ impl Output {
         self.int(serial);
     }
 
+    /// INSERTDONE: the serial value that the last INSERT made, where DONE is too narrow for it.
+    pub fn insert_done(&mut self, serial: i64) {
+        self.short(code::INSERT_DONE);
+        // as an INT8: the sign, and the halves of the number without it
+        let size = serial.unsigned_abs();
+        self.short(if serial < 0 { -1 } else { 1 });
+        self.int(size as u32 as i32);
+        self.int((size >> 32) as u32 as i32);
+        self.buffer.extend_from_slice(&serial.to_be_bytes());
+    }
+
     pub fn cost(&mut self) {
         self.short(code::COST);
         self.int(1);
