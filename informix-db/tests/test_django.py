@@ -50,8 +50,8 @@ ann, bob = Author.objects.create(name="Ann"), Author.objects.create(name="Bob_%"
 assert (ann.pk, bob.pk) == (1, 2)
 moment = dt.datetime(2026, 1, 2, 13, 14, 15, 678900)
 for i in range(5):
-    Book.objects.create(author=ann if i % 2 else bob, title=f"T\\u00efle {{i}}", price=decimal.Decimal(i) / 4, stock=i, added=moment,
-                        sold=i == 3, pages=1 << 40)
+    Book.objects.create(author=ann if i % 2 else bob, title=f"T\\u00efle {{i}}", price=decimal.Decimal(i) / 4,
+                        stock=i, added=moment, sold=i == 3, pages=1 << 40)
 assert [b.title for b in Book.objects.order_by("-stock")[1:3]] == ["T\\u00efle 3", "T\\u00efle 2"]
 assert Book.objects.get(sold=True).price == decimal.Decimal("0.75")
 assert Book.objects.filter(title__icontains="T\\u00cfLE", author__name__startswith="Bob_").count() == 3
