@@ -185,9 +185,9 @@ def test_open(name):
 
 
 def test_endless_rows_are_stopped(monkeypatch):
-    from informix_db._core import session
+    from informix_db._core import cursors
 
-    monkeypatch.setattr(session, "MAX_BODY", 1000)
+    monkeypatch.setattr(cursors, "MAX_BODY", 1000)
     flood = tuple_message(b"\0\0\0\1") * 20000
     with Scene(accept_packet(), MASK + OPENED, DESCRIBE, flood) as scene:
         conn = scene.connect(fetch_buffer=1024)

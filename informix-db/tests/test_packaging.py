@@ -1,5 +1,6 @@
 """What would be published: built, checked, and installed in an environment of its own."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -106,3 +107,28 @@ def test_the_extra_installs_the_compiled_package(built, tmp_path):
     (package / "_protocol.py").touch()
     done = subprocess.run([python, "-c", "import informix_db"], capture_output=True, text=True, cwd=tmp_path)
     assert "informix-driver has the same import name" in done.stderr
+
+
+def imports(file, package):
+    """The modules of the package that a file imports when it is loaded itself."""
+    name = ".".join(file.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
+    own = name.split(".") if file.name == "__init__.py" else name.split(".")[:-1]
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith(package.name)):
+            base = ".".join([*own[: len(own) - node.level + 1], node.module or ""]) if node.level else node.module
+            yield name, base.rstrip(".")
+            yield from ((name, f"{base.rstrip('.')}.{alias.name}") for alias in node.names)
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    package = Path(informix_db.__file__).parent
+    found = list(package.rglob("*.py"))
+    edges = [edge for file in found for edge in imports(file, package)]
+    modules = {module for module, _ in edges}
+    # a package that gathers its modules is imported before them in any case
+    graph = {m: {b for a, b in edges if a == m and b in modules and not m.startswith(b + ".")} for m in modules}
+    # modules that import nothing that is left are no part of a circle
+    while free := [m for m, needed in graph.items() if not needed & graph.keys()]:
+        for module in free:
+            del graph[module]
+    assert graph == {}
