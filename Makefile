@@ -82,6 +82,7 @@ translate:
 test-sql: debug
 	@python3 tests/sql/run.py --check
 	@python3 tests/compat/run.py
+	@python3 tests/sql/mutate.py --statements 1500
 
 test-wire: debug
 	@python3 tests/wire/run.py --check
@@ -106,7 +107,8 @@ test-session: debug
 	python3 tests/session/nesting.py --transactions 60
 	python3 tests/session/informix.py --conversations 80
 	python3 tests/session/whole.py --groups 250 --faults 8
-	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --conversations 80 && tools/oracle.sh python3 tests/session/nesting.py --oracle --seed 500 --transactions 25; \
+	python3 tests/session/histories.py
+	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --conversations 80 && tools/oracle.sh python3 tests/session/nesting.py --oracle --seed 500 --transactions 25 && tools/oracle.sh python3 tests/session/histories.py --oracle; \
 	  else echo "test-session: not beside PostgreSQL 15, for want of it (Debian, Ubuntu: apt-get install postgresql-15)"; fi
 
 test-files: debug build/samples/done
@@ -157,6 +159,8 @@ test-slow: debug
 	python3 tests/session/run.py --seed 200000 --messages 300000 --chaos
 	python3 tests/session/nesting.py --seed 100000 --seconds 900
 	python3 tests/session/informix.py --seed 100000 --seconds 300
+	python3 tests/session/histories.py --seed 100000 --transactions 100000
+	python3 tests/sql/mutate.py --seed $$(date +%Y%m%d) --statements 100000 --seconds 900
 	python3 tests/session/whole.py --seed 100000 --groups 2000 --faults 100 --seconds 600
 	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --seed 300000 --messages 500000; fi
 	python3 tests/waits/run.py --check --all

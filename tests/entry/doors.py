@@ -21,6 +21,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -785,6 +786,61 @@ def the_command_line_gives_passwords_to_the_first_users():
             for name in me, "carol":
                 assert scram(s, name, "secret", "main")[-1][0] == b"Z", name
                 assert scram(s, name, "other", "main")[-1][0] == b"E", name
+
+
+@test
+def logins_beside_a_copy_of_a_template():
+    """While databases are made from one that is written to, others come in everywhere, and each copy is a state between two commits."""
+    with tempfile.TemporaryDirectory() as data, server.Server("--data-dir", data) as s:
+        c = login(s, "postgres", "postgres")
+        c.query("CREATE DATABASE origin")
+        c.query("CREATE DATABASE elsewhere")
+        writer = login(s, "postgres", "origin")
+        writer.query("CREATE TABLE a (id int PRIMARY KEY, t text); CREATE TABLE b (id int PRIMARY KEY); INSERT INTO a SELECT g, repeat('x', 500) FROM generate_series(1, 5000) g; INSERT INTO b SELECT id FROM a")
+        stop, problems, logins, written = threading.Event(), [], [0, 0], [5000]
+
+        def write() -> None:
+            while not stop.is_set():
+                n = written[0] + 1
+                outcome = writer.simple(f"BEGIN; INSERT INTO a VALUES ({n}, 'y'); INSERT INTO b VALUES ({n}); COMMIT")
+                errors = [pgwire.fields_of(body) for kind, body in outcome if kind == b"E"]
+                if errors:
+                    problems.append(errors)
+                    return
+                written[0] = n
+
+        def come_in(number: int, database: str) -> None:
+            while not stop.is_set():
+                try:
+                    other = login(s, "postgres", database)
+                    if other.query("SELECT current_database()") != [[database]]:
+                        problems.append(database)
+                    other.close()
+                    logins[number] += 1
+                except Exception as e:  # noqa: BLE001
+                    problems.append((database, repr(e)))
+                    return
+
+        threads = [threading.Thread(target=write), *(threading.Thread(target=come_in, args=x) for x in enumerate(("origin", "elsewhere")))]
+        for t in threads:
+            t.start()
+        copies = []
+        for n in range(8):
+            before, enough = written[0], [count + 1 for count in logins]
+            c.query(f"CREATE DATABASE copy{n} TEMPLATE origin")
+            after = written[0] + 1
+            there = login(s, "postgres", f"copy{n}")
+            copies.append((before, after, there.query("SELECT (SELECT count(*) FROM a), (SELECT count(*) FROM b), (SELECT max(id) FROM a)")[0]))
+            there.close()
+            c.query(f"DROP DATABASE copy{n}")
+            while any(have < need for have, need in zip(logins, enough)) and not problems:
+                time.sleep(0.01)
+        stop.set()
+        for t in threads:
+            t.join()
+        assert not problems, problems[:5]
+        for before, after, (in_a, in_b, last) in copies:
+            assert in_a == in_b == last and before <= int(in_a) <= after, copies
 
 
 @test

@@ -23,7 +23,7 @@ from run import peak  # noqa: E402
 
 LIMIT = 256
 #: An allocation that doubles a buffer is looked at before it is made; what one call makes of its arguments may come on top.
-MOST = 2 * LIMIT + 64
+MOST = LIMIT + 160
 
 SERIES = "generate_series(1, 100000000)"
 BOMBS = {
