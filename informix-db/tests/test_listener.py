@@ -357,6 +357,132 @@ def test_collections_and_rows(conn):
     cur.execute("drop table c")
 
 
+def test_collections_of_collections(conn):
+    cur = conn.cursor()
+    cur.execute(
+        "create table cc (id serial, s set(set(integer not null) not null), "
+        "m multiset(list(varchar(9) not null) not null), "
+        "l list(multiset(integer not null) not null), "
+        "d list(set(list(smallint not null) not null) not null), "
+        "r row(a set(set(integer not null) not null), b integer))"
+    )
+    into = "insert into cc (s, m, l, d, r) values "
+    cur.execute(
+        into
+        + "(set{set{1,2},set{2,1},set{},set{3}}, multiset{list{'b','a'},list{}}, list{multiset{1,2,1},multiset{}}, "
+        "list{set{list{1},list{2}},set{}}, row(set{set{1}},5))"
+    )
+    cur.execute(
+        into
+        + """("SET{SET{2,1},SET{3},SET{}}", "MULTISET{LIST{},LIST{'b','a'}}", "LIST{MULTISET{2,1,1},MULTISET{}}", """
+        """"LIST{SET{LIST{2},LIST{1}},SET{}}", "ROW(SET{SET{1}},5)")"""
+    )
+    cur.execute(
+        into + "(?, ?, ?, ?, ?)",
+        ({frozenset({2, 1}), frozenset({3}), frozenset()}, [["b", "a"], []], [[1, 1, 2], []],
+         "LIST{SET{LIST{2},LIST{1}},SET{}}", ({frozenset({1})}, 5)),
+    )  # fmt: skip
+    cur.execute(into + "(null, null, null, list{}, row(null, null))")
+    sets = frozenset({frozenset({1, 2}), frozenset(), frozenset({3})})
+    shown = values_of(conn, "select s, m, l, d, r from cc order by id")
+    for s, m, multisets, d, r in shown[:3]:
+        assert (s, d, r) == (sets, [frozenset({(1,), (2,)}), frozenset()], (frozenset({frozenset({1})}), 5))
+        assert sorted(m) == [[], ["b", "a"]]
+        assert [sorted(part) for part in multisets] == [[1, 1, 2], []]
+    assert shown[3] == (None, None, None, [], (None, None))
+    # what has no order has none inside another one either
+    for condition in [
+        "s = set{set{3},set{},set{1,2}}",
+        "m = multiset{list{},list{'b','a'}}",
+        "l = list{multiset{1,1,2},multiset{}}",
+        "d = list{set{list{2},list{1}},set{}}",
+        "r = row(set{set{1}},5)",
+        "set{2,1} in s",
+        "multiset{2,1,1} in l",
+        "list{'b','a'} in m",
+        "cardinality(s) = 3",
+    ]:
+        assert one(conn, f"select count(*) from cc where {condition}") == (3,), condition
+    for condition in [
+        "s = set{set{3},set{1,2}}",
+        "m = multiset{list{},list{'a','b'}}",
+        "l = list{multiset{},multiset{1,1,2}}",
+        "set{1} in s",
+        "list{'a','b'} in m",
+        "s <> set{set{3},set{},set{1,2}}",
+    ]:
+        assert one(conn, f"select count(*) from cc where {condition}") == (0,), condition
+    for refused in ["insert into cc (s) values (set{null})", "insert into cc (s) values ('set{set{null}}')"]:
+        with pytest.raises(informix_db.Error) as caught:
+            cur.execute(refused)
+        assert caught.value.sqlcode == -746, refused
+    cur.execute("drop table cc")
+
+
+def test_named_row_types(conn, address):
+    cur = conn.cursor()
+    cur.execute("create row type place (street varchar(20), zip integer)")
+    cur.execute("create row type person (name varchar(20), home place, tags set(varchar(5) not null))")
+    cur.execute("create table people (id serial, p person, l list(place not null))")
+    cur.execute(
+        "insert into people (p, l) values "
+        "(row('Ann', row('High St', 7)::place, set{'a','b'})::person, list{row('x', 1)::place})"
+    )
+    cur.execute("insert into people (p, l) values (?, ?)", (("Bob", (None, 8), {"a"}), [("y", 2)]))
+    cur.execute("insert into people (p) values (null)")
+    described = cur.execute("select p, l from people order by id").description
+    assert [d[0] for d in described] == ["p", "l"]
+    rows = cur.fetchall()
+    assert (rows[0][0].schema, rows[2]) == ("person", (None, None))
+    assert [tuple(v.to_python() for v in row) for row in rows[:2]] == [
+        (("Ann", ("High St", 7), frozenset({"a", "b"})), [("x", 1)]),
+        (("Bob", (None, 8), frozenset({"a"})), [("y", 2)]),
+    ]
+    assert one(conn, "select p.name, p.home.zip, people.p.home.street from people where p.home.zip = 7") == (
+        "Ann", 7, "High St")  # fmt: skip
+    assert one(conn, "select count(*) from people where p = row('Ann', row('High St', 7), set{'b','a'})::person") == (
+        1,
+    )
+    assert one(conn, "select count(*) from people where row('y', 2)::place in l") == (1,)
+    cur.execute("update people set p = row('Cid', null, null)::person where id = 2")
+    assert values_of(conn, "select p from people where id = 2") == [(("Cid", None, None),)]
+    # a table of the type has its fields as columns
+    cur.execute("create table places of type place (primary key (zip))")
+    cur.execute("insert into places values ('a', 1)")
+    with pytest.raises(informix_db.IntegrityError):
+        cur.execute("insert into places (zip) values (1)")
+    assert one(conn, "select street, zip from places") == ("a", 1)
+    types = cur.execute(
+        "select x.name, x.mode, c.coltype, d.description from systables t, syscolumns c, sysxtdtypes x, sysxtddesc d "
+        "where t.tabname = 'people' and c.tabid = t.tabid and x.extended_id = c.extended_id "
+        "and d.extended_id = x.extended_id and colname = 'p'"
+    ).fetchall()
+    assert [tuple(str(v).strip() for v in row) for row in types] == [
+        ("person", "R", "4118", "person(name varchar(20), home place, tags set(varchar(5) not null))")
+    ]
+    for statement, code in [
+        ("create row type place (a integer)", -746),
+        ("create table q (a nosuch)", -9628),
+        ("create table q of type nosuch", -9628),
+        ("drop row type nosuch restrict", -9628),
+        ("create row type q (a integer, a integer)", -201),
+        ("create row type q (a serial)", -746),
+        ("create row type q (a integer not null)", -746),
+        ("create row type q (a integer) under place", -746),
+        ("insert into people (p) values (row(1, 2)::person)", -746),
+        ("insert into people (p) values (row('x', 1)::place)", -9634),
+        ("select p from people order by p", -746),
+        ("drop row type place restrict", -746),
+    ]:
+        with pytest.raises(informix_db.Error) as caught:
+            cur.execute(statement).fetchall()
+        assert caught.value.sqlcode == code, (statement, caught.value)
+    cur.execute("create row type if not exists place (a integer)")
+    for drop in ["table people", "table places", "row type person restrict", "row type place restrict"]:
+        cur.execute("drop " + drop)
+    cur.execute("drop row type if exists place restrict")
+
+
 def test_many_collections_at_once(address):
     with informix_db.connect(**address) as connection:
         cur = connection.cursor()

@@ -102,6 +102,14 @@ def test_sysmaster(conn):
     assert refused(conn, "select * from sysmaster:nosuch").sqlcode < 0
 
 
+def test_blanks_behind_what_the_catalog_tells_do_not_count(conn):
+    for table in ("systables", "testdb:informix.systables"):
+        for condition in ("owner like 'informix'", "owner matches 'inf*x'", "owner = 'informix'"):
+            assert one(conn, f"select count(*) from {table} where tabid = 1 and {condition}") == 1, condition
+    assert one(conn, "select count(*) from sysmaster:sysdatabases where name = 'testdb' and owner like 'inf%x'") == 1
+    assert one(conn, "select owner || '|' from systables where tabid = 1") == "informix" + " " * 24 + "|"
+
+
 def test_synonyms(conn):
     cursor = conn.cursor()
     cursor.execute("create table meant (n integer)")

@@ -86,19 +86,37 @@ def test_the_wheel(built):
         assert field in metadata, field
 
 
+def compiled():
+    """The wheels of the compiled package: those that run elsewhere, or the one that runs here."""
+    return [*(ROOT / "build/wheels").glob("*.whl")] or [*(ROOT / "build/speed").glob("*.whl")]
+
+
+def test_the_compiled_package_is_for_old_systems_and_musl():
+    wheels = [*(ROOT / "build/wheels").glob("*.whl")]
+    if not wheels:
+        pytest.skip("the wheels are not built (make wheels)")
+    tags = {wheel.name.split("-", 2)[2].removesuffix(".whl") for wheel in wheels}
+    assert any("manylinux_2_17" in tag for tag in tags)
+    assert all(tag.startswith("cp310-abi3-") for tag in tags)
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            (library,) = (archive.read(n) for n in archive.namelist() if n.endswith(".so"))
+        versions = {tuple(map(int, v.split(b"."))) for v in re.findall(rb"GLIBC_(\d+\.\d+)", library)}
+        assert max(versions, default=(0, 0)) <= ((0, 0) if "musl" in wheel.name else (2, 17)), wheel.name
+
+
 def test_an_index_would_take_them(built):
     pytest.importorskip("twine")
-    files = [*built.iterdir(), *(ROOT / "build/speed").glob("*.whl")]
+    files = [*built.iterdir(), *compiled()]
     run(sys.executable, "-m", "twine", "check", "--strict", *map(str, files))
 
 
 def test_the_extra_installs_the_compiled_package(built, tmp_path):
-    speed = list((ROOT / "build/speed").glob("informix_sqli_speed-*.whl"))
-    if not speed:
+    if not compiled():
         pytest.skip("the compiled package is not built")
     run(sys.executable, "-m", "venv", str(tmp_path / "venv"))
     python = str(tmp_path / "venv/bin/python")
-    links = ["--no-index", "--find-links", str(built), "--find-links", str(ROOT / "build/speed")]
+    links = ["--no-index", "--find-links", str(built), "--find-links", str(compiled()[0].parent)]
     run(python, "-m", "pip", "install", "--quiet", *links, "informix-sqli[speed]")
     program = "import informix_db; from informix_db._core import speed; print(informix_db.__version__, speed.enabled())"
     assert run(python, "-W", "error", "-c", program, cwd=tmp_path).split() == [informix_db.__version__, "True"]

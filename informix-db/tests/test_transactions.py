@@ -242,3 +242,10 @@ def test_held_cursors(server, connect):
     conn.commit()
     with pytest.raises(InternalError, match="-259"):  # the server closed it
         plain.fetchall()
+
+
+@pytest.mark.parametrize("method", ["xid", "tpc_begin", "tpc_prepare", "tpc_commit", "tpc_rollback", "tpc_recover"])
+def test_two_phase_commit_is_refused_with_its_reason(conn, method):
+    arguments = {"xid": (1, "a", "b"), "tpc_begin": ((1, "a", "b"),)}.get(method, ())
+    with pytest.raises(NotSupportedError, match="by XA only"):
+        getattr(conn, method)(*arguments)

@@ -40,6 +40,7 @@ CLIENTS: dict[str, tuple[str, list[list[str]]]] = {
     "gorm": ("go", [["go", "run", "."]]),
     "pgjdbc": ("mvn", [["mvn", "-q", "-B", "compile", "exec:java"]]),
     "informix-jdbc": ("mvn", [["mvn", "-q", "-B", "compile", "exec:java"]]),
+    "informix-hibernate": ("mvn", [["mvn", "-q", "-B", "compile", "exec:java"]]),
     "informix-driver": ("python3", [[sys.executable, "life.py"]]),
     "mixed": ("python3", [[sys.executable, "life.py"]]),
     "tokio-postgres": ("cargo", [["cargo", "run", "-q", "--target-dir", str(BUILD / "cargo")]]),
@@ -56,7 +57,7 @@ FOLDER = {
 }  # fmt: skip
 
 # Clients of the other protocol. There is no server of theirs to compare with: what they assert is what their driver promises.
-SQLI = {"informix-jdbc", "informix-driver", "mixed"}
+SQLI = {"informix-jdbc", "informix-hibernate", "informix-driver", "mixed"}
 
 
 def sqli_flags(env: dict[str, str]) -> list[str]:

@@ -19,10 +19,10 @@ from ._core.session import Op, Session, Statement
 from ._net_async import AsyncLock, AsyncTransport
 from .cursor_async import AsyncCursor
 from .errors import Error, InterfaceError, NotSupportedError, ProgrammingError
-from .options import Options
+from .options import Options, check_names
 from .params import Parameters, check_identifier
 from .rows import M, N, R, RowFactory, RowFactoryOption, Values
-from .tls import TLSOption, make_context
+from .tls import make_context
 from .values import BlobLocator, ClobLocator
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ _LO_READ, _LO_READ_WRITE = 4, 8
 
 #: Statement types that end, begin or forbid a transaction themselves: no BEGIN in front of them.
 _NO_BEGIN = frozenset((1, 12, 13, 31, 34, 35, 36))
+
+
+_NO_XA = (
+    "two-phase commit is not supported: Informix has it by XA only, and what its XA messages contain is not documented"
+)
 
 
 class AsyncConnection(Generic[R]):
@@ -124,21 +129,8 @@ class AsyncConnection(Generic[R]):
         database: str | None = None,
         server: str = "informix",
         *,
-        connect_timeout: float | None = None,
-        read_timeout: float | None = None,
-        statement_timeout: float | None = None,
-        keepalive: bool = False,
-        client_locale: str = "en_US.8859-1",
-        db_locale: str | None = None,
-        env: dict[str, str] | None = None,
-        autocommit: bool = False,
         row_factory: RowFactoryOption = None,
-        tls: TLSOption = False,
-        tls_server_hostname: str | None = None,
-        tls_ca_file: str | None = None,
-        fetch_buffer: int = 256 << 10,
-        statement_cache: int = 64,
-        wide_counts: bool = False,
+        **more: Unpack[PlainConnectOptions],
     ) -> AsyncConnection[R]:
         """Open a connection.
 
@@ -148,8 +140,11 @@ class AsyncConnection(Generic[R]):
         All times are seconds. `client_locale` decides how text is encoded on the wire; `db_locale` is sent as
         DB_LOCALE, and "auto" asks the server for the database's locale and uses its code set. `tls=True` verifies the
         server's certificate and name. `fetch_buffer` is the size of one batch of rows in bytes, `statement_cache` the
-        number of prepared statements that are kept. `wide_counts` offers 8-byte row counts (Informix 15).
+        number of prepared statements that are kept. `wide_counts` offers 8-byte row counts (Informix 15). Without them:
+        no time-outs, `keepalive` and `autocommit` off, `client_locale` en_US.8859-1, no TLS, batches of 256 KiB and 64
+        prepared statements.
         """
+        check_names(more)
         options = Options(
             host=host,
             port=port,
@@ -157,21 +152,8 @@ class AsyncConnection(Generic[R]):
             password=password,
             database=database,
             server=server,
-            connect_timeout=connect_timeout,
-            read_timeout=read_timeout,
-            statement_timeout=statement_timeout,
-            keepalive=keepalive,
-            client_locale=client_locale,
-            db_locale=db_locale,
-            env=env,
-            autocommit=autocommit,
             row_factory=row_factory,
-            tls=tls,
-            tls_server_hostname=tls_server_hostname,
-            tls_ca_file=tls_ca_file,
-            fetch_buffer=fetch_buffer,
-            statement_cache=statement_cache,
-            wide_counts=wide_counts,
+            **more,
         )
         session = Session(
             encoding=options.encoding, fetch_buffer=options.fetch_buffer, cache_size=options.statement_cache
@@ -296,6 +278,32 @@ class AsyncConnection(Generic[R]):
         """Undo what was done since the savepoint."""
         self._check()
         await self._run(self._session.savepoint("rollback", check_identifier(name, "savepoint")))
+
+    # ---- two-phase commit: PEP 249's optional methods -------------------------------------------------------------
+
+    def xid(self, format_id: int, global_transaction_id: str, branch_qualifier: str) -> tuple[int, str, str]:
+        """Not supported: Informix has two-phase commit by XA only, whose messages are not documented."""
+        raise NotSupportedError(_NO_XA)
+
+    async def tpc_begin(self, xid: tuple[int, str, str]) -> None:
+        """Not supported, as `xid`."""
+        raise NotSupportedError(_NO_XA)
+
+    async def tpc_prepare(self) -> None:
+        """Not supported, as `xid`."""
+        raise NotSupportedError(_NO_XA)
+
+    async def tpc_commit(self, xid: tuple[int, str, str] | None = None) -> None:
+        """Not supported, as `xid`."""
+        raise NotSupportedError(_NO_XA)
+
+    async def tpc_rollback(self, xid: tuple[int, str, str] | None = None) -> None:
+        """Not supported, as `xid`."""
+        raise NotSupportedError(_NO_XA)
+
+    async def tpc_recover(self) -> list[tuple[int, str, str]]:
+        """Not supported, as `xid`."""
+        raise NotSupportedError(_NO_XA)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:

@@ -133,7 +133,7 @@ class CollectionValue:
     element_schema: str
 
     def to_python(self, encoding: str = "utf-8") -> list[object] | frozenset[object]:
-        """A list, or a frozenset for a SET; elements as in `RowValue.to_python`."""
+        """A list, or a frozenset for a SET, in which lists are tuples; elements as in `RowValue.to_python`."""
         value = parse_literal(self.raw.decode(encoding))
         if not isinstance(value, (list, frozenset)):
             raise ValueError(f"not a collection literal: {self.raw!r}")
@@ -182,7 +182,8 @@ def _parse_value(text: str, pos: int, depth: int) -> tuple[object, int]:
                 break
     if kind == "ROW":
         return tuple(items), pos
-    return (frozenset(items) if kind == "SET" else items), pos
+    # the elements of a set are hashable: a list in one is a tuple
+    return (frozenset(tuple(i) if isinstance(i, list) else i for i in items) if kind == "SET" else items), pos
 
 
 def _scalar(token: re.Match[str]) -> object:

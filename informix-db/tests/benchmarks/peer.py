@@ -31,6 +31,7 @@ PEER = "informix-driver==2026.9.3"
 LIMITS = {
     "row of 5 columns": 0.7,
     "encode_param(int)": 0.7,
+    "encode_param(int), compiled": 0.5,
     "row of 5 columns, compiled": 0.15,
     "100k rows, compiled": 0.4,
     "async, 100 tasks": 0.34,

@@ -53,7 +53,7 @@ def run(labels: list[str]) -> subprocess.CompletedProcess[str]:
             env["PYTHONPATH"] = os.pathsep.join([str(HERE), str(ROOT / "src")])
             command = [sys.executable, "runtests.py", "--settings=settings", "--parallel=1", "--noinput", *labels]
             return subprocess.run(
-                command, cwd=tests, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1400
+                command, cwd=tests, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=3600
             )
 
 

@@ -1137,9 +1137,10 @@ impl Analyzer<'_> {
                         PgError::not_supported(format!("an array of {}", self.type_display(element))).at(location)
                     );
                 }
-                let array = if self.env.catalog.element_type(self.base_type(element)).is_some() {
+                // (a domain over arrays is an element like any other)
+                let array = if self.env.catalog.element_type(element).is_some() {
                     // arrays of one shape become one with a dimension more
-                    self.base_type(element)
+                    element
                 } else {
                     self.env.catalog.array_type(element).ok_or_else(|| {
                         PgError::new(

@@ -195,7 +195,8 @@ impl<'a> Analyzer<'a> {
                     }
                     array = Some(a);
                 }
-                oid::ANYCOMPATIBLE | oid::ANYCOMPATIBLENONARRAY => compatible.push(self.base_type(a)),
+                // (a domain stays one where all are of it)
+                oid::ANYCOMPATIBLE | oid::ANYCOMPATIBLENONARRAY => compatible.push(a),
                 oid::ANYCOMPATIBLEARRAY if a == d => compatible.push(oid::ANYCOMPATIBLE),
                 oid::ANYCOMPATIBLEARRAY => compatible.push(catalog.element_type(self.base_type(a))?),
                 oid::ANYRANGE | oid::ANYMULTIRANGE => {

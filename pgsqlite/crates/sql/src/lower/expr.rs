@@ -888,7 +888,7 @@ impl Lowerer<'_> {
             SubLinkKind::Array => {
                 let element = query.columns[0].ty;
                 let text = self.query(query)?;
-                if self.env.catalog.element_type(self.env.catalog.base_type(element)).is_some() {
+                if self.env.catalog.element_type(element).is_some() {
                     // arrays become the elements of one with a dimension more
                     return Ok(format!("(SELECT {}(json_group_array(c1)) FROM ({text}))", support::NEST));
                 }

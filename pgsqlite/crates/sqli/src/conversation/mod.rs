@@ -314,6 +314,10 @@ impl Conversation<'_> {
                 Ok(())
             }
             Message::Info => Ok(()),
+            Message::OpenResourceManager => {
+                let what = "XA (a prepared transaction is not kept, because SQLite undoes it with its connection)";
+                Err(Failure::refused(what).into())
+            }
             Message::OpenDatabase { name, exclusive } => self.open_database(&name, exclusive).await,
             Message::CloseDatabase => {
                 self.statements.clear();

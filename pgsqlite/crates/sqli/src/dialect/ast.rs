@@ -270,6 +270,22 @@ pub enum Statement {
         columns: Vec<ColumnDefinition>,
         constraints: Vec<Constraint>,
     },
+    /// CREATE TABLE … OF TYPE
+    CreateTableOf {
+        table: Name,
+        row_type: Name,
+        if_not_exists: bool,
+        constraints: Vec<Constraint>,
+    },
+    CreateRowType {
+        name: Name,
+        if_not_exists: bool,
+        fields: Vec<(String, Type)>,
+    },
+    DropRowType {
+        name: Name,
+        if_exists: bool,
+    },
     /// CREATE TABLE … AS SELECT
     CreateTableAs {
         table: Name,

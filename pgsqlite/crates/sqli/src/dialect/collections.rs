@@ -11,6 +11,47 @@ use crate::values::complex::{self, Complex, Kind};
 use crate::values::types::{Type, LVARCHAR, SCHEMA};
 use pgsqlite_types::work;
 
+/// What stores a type within a collection: of a collection in it, the domain, because an array of arrays would be one of two dimensions.
+fn storage_of_part(ty: Type) -> String {
+    match ty {
+        Type::Complex(complex) => complex.stored(),
+        other => other.storage(),
+    }
+}
+
+/// A value with what has no order in an order, so that equal values are equal arrays; `depth` tells the names of queries in each other
+/// apart.
+fn canonical(complex: &'static Complex, value: &str, depth: usize) -> String {
+    let part = |ty: Type, value: String| match ty {
+        Type::Complex(inner) => format!("({})::{}", canonical(inner, &value, depth + 1), inner.stored()),
+        _ => value,
+    };
+    work::visit();
+    let (whole, number) = (format!("\"(v{depth})\""), format!("\"(i{depth})\""));
+    let (there, items) = match complex {
+        Complex::Collection(kind, element) => {
+            let item = part(*element, format!("{whole}[{number}]"));
+            let (distinct, order) = match kind {
+                Kind::Set => ("DISTINCT ", "1"),
+                Kind::MultiSet => ("", "1"),
+                Kind::List => ("", number.as_str()),
+            };
+            let items = format!(
+                "ARRAY(SELECT {distinct}{item} FROM generate_series(1, cardinality({whole})) AS \"(g{depth})\"({number}) \
+                 ORDER BY {order})"
+            );
+            ("IS NOT NULL", items)
+        }
+        Complex::Row(fields) | Complex::Named(_, fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|(name, ty)| part(*ty, format!("({whole}).{}", ident(name)))).collect();
+            // (of a row whose fields are all NULL, IS NOT NULL is false)
+            ("IS DISTINCT FROM NULL", format!("ROW({})::{}", fields.join(", "), complex.storage()))
+        }
+    };
+    format!("(SELECT CASE WHEN {whole} {there} THEN {items} END FROM (SELECT {value} AS {whole}) AS \"(q{depth})\")")
+}
+
 impl Printer<'_> {
     /// The type of a literal like `SET{1, 2}` by itself, if its elements say it.
     pub fn literal_collection(&self, kind: Kind, elements: &[Expr]) -> Option<Type> {
@@ -42,7 +83,7 @@ impl Printer<'_> {
             return None;
         }
         match self.known_type(&Expr::Column(column.to_vec()))? {
-            Type::Complex(Complex::Row(fields)) => Some((column, fields.iter().find(|(n, _)| n == field)?.clone())),
+            Type::Complex(complex) => Some((column, complex.fields()?.iter().find(|(n, _)| n == field)?.clone())),
             _ => None,
         }
     }
@@ -57,11 +98,11 @@ impl Printer<'_> {
                     if *element == Expr::Null {
                         return Err(Failure::text(format!("an element of a {} is NULL", complex.name())));
                     }
-                    out.push(format!("({})::{}", self.assigned(element, Some(*ty))?, ty.storage()));
+                    out.push(format!("({})::{}", self.assigned(element, Some(*ty))?, storage_of_part(*ty)));
                 }
                 Ok(format!("ARRAY[{}]::{}", out.join(", "), complex.storage()))
             }
-            (Expr::RowValue(values), Complex::Row(fields)) => {
+            (Expr::RowValue(values), Complex::Row(fields) | Complex::Named(_, fields)) => {
                 if values.len() != fields.len() {
                     let (n, name) = (values.len(), complex.name());
                     return Err(Failure::text(format!("a row of {n} fields is no {name}")));
@@ -102,6 +143,9 @@ impl Printer<'_> {
             },
         };
         Ok(match complex {
+            Complex::Collection(Kind::Set, _) if !is_set && complex.has_unordered_parts() => {
+                canonical(complex, &printed, 0)
+            }
             Complex::Collection(Kind::Set, _) if !is_set => format!(
                 "(SELECT CASE WHEN \"(s)\" IS NOT NULL THEN ARRAY(SELECT \"(s)\"[\"(i)\"] FROM \
                  generate_series(1, cardinality(\"(s)\")) AS \"(g)\"(\"(i)\") GROUP BY \"(s)\"[\"(i)\"] ORDER BY min(\"(i)\")) END \
@@ -118,6 +162,9 @@ impl Printer<'_> {
         }
         let (a, b) = (self.assigned_complex(a, complex)?, self.assigned_complex(b, complex)?);
         Ok(match complex {
+            _ if complex.has_unordered_parts() => {
+                format!("({} {sign} {})", canonical(complex, &a, 0), canonical(complex, &b, 0))
+            }
             Complex::Collection(Kind::Set, _) => {
                 let not = if sign == "<>" { "NOT " } else { "" };
                 format!("({not}(({a}) @> ({b}) AND ({a}) <@ ({b})))")
@@ -156,7 +203,11 @@ impl Printer<'_> {
         let value = self.assigned(value, Some(*element))?;
         let collection = self.partial_or(collection, None)?;
         let not = if not { "NOT " } else { "" };
-        Ok(format!("({not}(({value})::{} = ANY (({collection})::{storage})))", element.storage()))
+        if let Some(part) = element.complex().filter(|_| complex.has_unordered_parts()) {
+            let (value, collection) = (canonical(part, &value, 0), canonical(complex, &collection, 0));
+            return Ok(format!("({not}(({value})::{} = ANY (({collection})::{storage})))", part.stored()));
+        }
+        Ok(format!("({not}(({value})::{} = ANY (({collection})::{storage})))", storage_of_part(*element)))
     }
 
     pub fn cardinality(&mut self, collection: &Expr) -> Parse<String> {
@@ -214,6 +265,7 @@ impl Printer<'_> {
         let mut made = Vec::new();
         let name = complex.stored();
         match complex {
+            Complex::Named(name, _) => return Err(Failure::new(-9628, 0, name.clone())),
             Complex::Row(fields) => {
                 let mut out = Vec::new();
                 for (field, ty) in fields {

@@ -44,6 +44,9 @@ impl Parser<'_> {
         if self.accept("sequence") {
             return self.create_sequence();
         }
+        if self.is_word("row") && self.is_word_at(1, "type") {
+            return self.create_row_type();
+        }
         if self.accept("database") {
             let if_not_exists = self.if_not_exists()?;
             let name = self.database_name()?;
@@ -75,6 +78,21 @@ impl Parser<'_> {
         }
     }
 
+    /// `CREATE ROW TYPE name (field type, …)`
+    fn create_row_type(&mut self) -> Parse<Statement> {
+        self.next();
+        self.next();
+        let if_not_exists = self.if_not_exists()?;
+        let name = self.name()?;
+        self.expect_sign("(")?;
+        let fields = self.fields()?;
+        self.expect_sign(")")?;
+        if self.is_word("under") {
+            return self.refuse("a row type UNDER another one");
+        }
+        Ok(Statement::CreateRowType { name, if_not_exists, fields })
+    }
+
     pub(super) fn if_not_exists(&mut self) -> Parse<bool> {
         if !self.accept("if") {
             return Ok(false);
@@ -87,8 +105,22 @@ impl Parser<'_> {
     fn create_table(&mut self, temporary: bool) -> Parse<Statement> {
         let if_not_exists = self.if_not_exists()?;
         let table = self.name()?;
-        if self.is_word("of") {
-            return self.refuse("CREATE TABLE of a type");
+        if self.accept("of") {
+            self.expect("type")?;
+            let row_type = self.name()?;
+            if temporary {
+                return self.refuse("CREATE TEMP TABLE of a type");
+            }
+            let mut constraints = Vec::new();
+            if self.accept_sign("(") {
+                constraints = self.list(|p| p.table_constraint()?.ok_or_else(|| p.unexpected()))?;
+                self.expect_sign(")")?;
+            }
+            if self.is_word("under") {
+                return self.refuse("CREATE TABLE … UNDER");
+            }
+            self.storage_options()?;
+            return Ok(Statement::CreateTableOf { table, row_type, if_not_exists, constraints });
         }
         let named = self.is_sign("(") && matches!(self.peek_at(1), Token::Word(_) | Token::Quoted(_));
         let only_names = named && matches!(self.peek_at(2), Token::Sign("," | ")"));
@@ -326,6 +358,17 @@ impl Parser<'_> {
         }
         if self.is_word("function") || self.is_word("procedure") || self.is_word("routine") || self.is_word("trigger") {
             return self.drop_routine();
+        }
+        if self.is_word("row") && self.is_word_at(1, "type") {
+            self.next();
+            self.next();
+            let if_exists = self.accept("if");
+            if if_exists {
+                self.expect("exists")?;
+            }
+            let name = self.name()?;
+            self.expect("restrict")?;
+            return Ok(Statement::DropRowType { name, if_exists });
         }
         let kind = match ["table", "view", "index", "sequence"].into_iter().find(|k| self.is_word(k)) {
             Some(kind) => kind,

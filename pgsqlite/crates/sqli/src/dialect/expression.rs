@@ -13,6 +13,9 @@ use pgsqlite_types::work;
 /// What UNITS takes.
 const UNITS: [&str; 7] = ["year", "month", "day", "hour", "minute", "second", "fraction"];
 
+/// Parts of a column's name at most.
+const MOST_FIELDS: usize = 16;
+
 impl Parser<'_> {
     pub(super) fn expression(&mut self) -> Parse<Expr> {
         self.nested(|p| p.or())
@@ -206,7 +209,8 @@ impl Parser<'_> {
 
     fn column(&mut self) -> Parse<Expr> {
         let mut path = vec![self.identifier()?];
-        while path.len() < 3 && self.accept_sign(".") {
+        // [owner.][table.]column, and fields of a row in a row behind that
+        while path.len() < MOST_FIELDS && self.accept_sign(".") {
             work::visit();
             path.push(self.identifier()?);
         }
@@ -545,6 +549,22 @@ impl Parser<'_> {
         }
     }
 
+    /// The fields of a row type. Errors: two of one name.
+    pub(super) fn fields(&mut self) -> Parse<Vec<(String, Type)>> {
+        let place = self.place();
+        let fields = self.list(|p| {
+            let field = (p.identifier()?, p.nested(|p| p.part_type())?);
+            match p.is_word("not") {
+                true => p.refuse("NOT NULL of a field"),
+                false => Ok(field),
+            }
+        })?;
+        match fields.iter().enumerate().any(|(i, (name, _))| fields[..i].iter().any(|(n, _)| n == name)) {
+            true => Err(Failure::syntax(place)),
+            false => Ok(fields),
+        }
+    }
+
     /// A type. SERIAL's start is not taken.
     pub(super) fn data_type(&mut self) -> Parse<Type> {
         let place = self.place();
@@ -616,7 +636,6 @@ impl Parser<'_> {
                 self.expect_sign("(")?;
                 let element = self.nested(|p| p.part_type())?;
                 match element {
-                    Type::Complex(Complex::Collection(..)) => return self.refuse("a collection of collections"),
                     Type::DateTime(q) if q.is_partial() => return self.refuse("a collection of partial DATETIMEs"),
                     _ => {}
                 }
@@ -627,17 +646,17 @@ impl Parser<'_> {
             }
             "row" => {
                 self.expect_sign("(")?;
-                let fields = self.list(|p| Ok((p.identifier()?, p.nested(|p| p.part_type())?)))?;
+                let fields = self.fields()?;
                 self.expect_sign(")")?;
-                if fields.iter().enumerate().any(|(i, (name, _))| fields[..i].iter().any(|(n, _)| n == name)) {
-                    return Err(bad());
-                }
                 Type::Complex(kept(Complex::Row(fields))?)
             }
             "collection" | "bson" | "json" => {
                 return Err(Failure::refused(format!("the type {}", word.to_uppercase())).at(place));
             }
-            _ => return Err(Failure::new(-9628, 0, word).at(place)),
+            _ => match self.types.and_then(|catalog| Complex::named(catalog, &word)) {
+                Some(row) => Type::Complex(row),
+                None => return Err(Failure::new(-9628, 0, word).at(place)),
+            },
         })
     }
 }

@@ -19,7 +19,7 @@ impl Printer<'_> {
         let first = arguments.first();
         match name {
             name if OF_MOMENTS.contains(&name) => Some(self.moment_type(first?)),
-            "trunc"
+            "trunc" | "round"
                 if arguments.len() == 2 && matches!(arguments[1], Expr::Text(_)) && !self.is_number(&arguments[0]) =>
             {
                 Some(self.moment_type(first?))
@@ -119,17 +119,34 @@ impl Printer<'_> {
                      FROM (SELECT ({text})::text AS t, ({separator})::text AS s, {n} AS n) AS \"(parts)\")"
                 )
             }
-            ("trunc", [of, Expr::Text(unit)]) if !self.is_number(of) => {
+            ("replace", [text, old]) => format!("replace({}, {}, '')", self.characters(text)?, self.characters(old)?),
+            ("trunc" | "round", [of, Expr::Text(unit)]) if !self.is_number(of) => {
                 let field = match unit.to_ascii_uppercase().as_str() {
                     "YEAR" | "YYYY" | "YY" => "year",
                     "MONTH" | "MM" => "month",
                     "DD" => "day",
                     "HH" => "hour",
                     "MI" => "minute",
-                    other => return Err(Failure::refused(format!("TRUNC of a moment to {other}"))),
+                    other => {
+                        let name = name.to_uppercase();
+                        return Err(Failure::refused(format!("{name} of a moment to {other}")));
+                    }
                 };
-                let ty = self.moment_type(of);
-                format!("date_trunc('{field}', {})::{}", self.moment(of)?, ty.storage())
+                let (ty, moment) = (self.moment_type(of), self.moment(of)?);
+                // from which part on the next one is nearer
+                let next = match field {
+                    _ if name == "trunc" => "FALSE",
+                    "year" => "extract(month FROM m) >= 7",
+                    "month" => "extract(day FROM m) >= 16",
+                    "day" => "extract(hour FROM m) >= 12",
+                    "hour" => "extract(minute FROM m) >= 30",
+                    _ => "extract(second FROM m) >= 30",
+                };
+                format!(
+                    "(SELECT (date_trunc('{field}', m) + CASE WHEN {next} THEN interval '1 {field}' ELSE interval '0' END)::{} \
+                     FROM (SELECT ({moment})::timestamp AS m) AS \"(moment)\")",
+                    ty.storage()
+                )
             }
             ("root", [n]) => format!("sqrt({})", self.expr(n)?),
             ("root", [n, k]) => format!("power({}, 1.0 / ({}))", self.expr(n)?, self.expr(k)?),

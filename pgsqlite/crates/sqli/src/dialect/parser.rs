@@ -5,6 +5,7 @@ use super::ast::*;
 use super::lexer::{tokens, Lexeme, Token};
 use super::Parse;
 use crate::errors::Failure;
+use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::work;
 
 /// Deeper nesting is refused, so that no text can use up the stack.
@@ -21,11 +22,18 @@ pub struct Parser<'a> {
     pub(super) in_routine: bool,
     /// a RETURN … WITH RESUME was seen
     pub(super) resumes: bool,
+    /// where types of the user are looked for
+    pub(super) types: Option<&'a Catalog>,
 }
 
 /// A parsed statement and how many `?` it has.
 pub fn parse(text: &str, delimident: bool) -> Parse<(Statement, usize)> {
-    let mut parser = Parser::new(text, tokens(text, delimident)?);
+    parse_with(text, delimident, None)
+}
+
+/// The same, where types of the user may be named.
+pub fn parse_with(text: &str, delimident: bool, types: Option<&Catalog>) -> Parse<(Statement, usize)> {
+    let mut parser = Parser { types, ..Parser::new(text, tokens(text, delimident)?) };
     let statement = parser.statement()?;
     while parser.accept_sign(";") {}
     match parser.peek() {
@@ -46,7 +54,7 @@ pub fn data_type(name: &str) -> Parse<crate::values::types::Type> {
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str, tokens: Vec<Lexeme>) -> Parser<'a> {
-        Parser { text, tokens, at: 0, parameters: 0, depth: 0, in_routine: false, resumes: false }
+        Parser { text, tokens, at: 0, parameters: 0, depth: 0, in_routine: false, resumes: false, types: None }
     }
 
     // --- tokens ----------------------------------------------------------------------------------------------------------

@@ -176,7 +176,7 @@ fn number_of(action: &Action) -> i16 {
 /// Parses and translates one statement.
 pub fn translate(text: &str, environment: &Environment) -> Parse<Translation> {
     pgsqlite_sql::parse::with_stack(|| {
-        let (statement, parameters) = parser::parse(text, environment.delimident)?;
+        let (statement, parameters) = parser::parse_with(text, environment.delimident, Some(&environment.catalog))?;
         let mut printer = Printer {
             environment,
             client_parameters: parameters,
@@ -346,7 +346,7 @@ impl Printer<'_> {
     }
 
     /// What a system table is read from; None: it is none (a table of the user hides it).
-    pub fn system_table(&self, name: &Name) -> Option<(Vec<String>, String)> {
+    pub fn system_table(&self, name: &Name) -> Option<(Vec<QueryColumn>, String)> {
         if name.owner.as_ref().is_some_and(|o| o != SCHEMA) {
             return None;
         }
@@ -746,6 +746,7 @@ impl Printer<'_> {
         }
         match path {
             [name] => Ok(ident(name)),
+            [_, _, _, .., name] => Err(Failure::new(-217, 0, name.clone())),
             [.., table, name] => Ok(format!("{}.{}", ident(table), ident(name))),
             [] => Err(Failure::internal("a column without a name")),
         }

@@ -283,13 +283,12 @@ impl Printer<'_> {
                     return Ok(());
                 }
                 let relation = self.relation(name);
-                let columns = match &relation {
-                    Some(relation) => {
-                        let columns = columns_of(&self.environment.catalog, relation);
-                        Some(columns.into_iter().map(|c| c.name.clone()).collect())
-                    }
-                    None => self.system_table(name).map(|(columns, _)| columns),
+                let Some(found) = &relation else {
+                    out.push(Self::scope_of_query(alias, self.system_table(name).map(|(columns, _)| columns)));
+                    return Ok(());
                 };
+                let columns = columns_of(&self.environment.catalog, found);
+                let columns = Some(columns.into_iter().map(|c| c.name.clone()).collect());
                 out.push(Scope { alias, relation, columns, query: None });
             }
             Source::Query { query, alias, columns } => {

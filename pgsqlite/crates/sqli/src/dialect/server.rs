@@ -1,9 +1,11 @@
 //! `sysmaster`: what Informix tells of the server itself, as far as it means something here.
 
+use super::derived::QueryColumn;
 use super::print::{literal, Environment};
+use crate::values::types::Type;
 
 /// The columns of a table of `sysmaster` and the query that gives its rows; None: there is no such table.
-pub(super) fn table(name: &str, environment: &Environment) -> Option<(Vec<String>, String)> {
+pub(super) fn table(name: &str, environment: &Environment) -> Option<(Vec<QueryColumn>, String)> {
     let databases = || {
         let mut names: Vec<&str> = environment.databases.iter().map(String::as_str).filter(|n| !n.is_empty()).collect();
         names.push("sysmaster");
@@ -55,5 +57,10 @@ pub(super) fn table(name: &str, environment: &Environment) -> Option<(Vec<String
         ),
         _ => return None,
     };
-    Some((columns.iter().map(|c| c.to_string()).collect(), sql))
+    let of = |column: &str| match column {
+        "owner" | "dbs_collate" => Some(Type::Char(32)),
+        "dummy" => Some(Type::Char(1)),
+        _ => None,
+    };
+    Some((columns.iter().map(|c| (Some(c.to_string()), of(c))).collect(), sql))
 }

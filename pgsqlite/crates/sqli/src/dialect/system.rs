@@ -1,6 +1,7 @@
 //! Informix's system catalog: each table is a list of rows made from the catalog when a statement that names it is translated.
 //! (The session translates a statement again when the catalog has changed.)
 
+use super::derived::QueryColumn;
 use super::order::columns_of;
 use super::print::{literal, Environment};
 use crate::values::complex::Complex;
@@ -71,7 +72,7 @@ pub(super) struct Table {
 }
 
 /// The columns of a system table and the query that gives its rows; None: there is no such table.
-pub fn table(name: &str, environment: &Environment) -> Option<(Vec<String>, String)> {
+pub fn table(name: &str, environment: &Environment) -> Option<(Vec<QueryColumn>, String)> {
     let table = make(name, environment)?;
     let names: Vec<String> = table.columns.iter().map(|(n, _)| n.clone()).collect();
     let list: Vec<String> = table.columns.iter().map(|(n, t)| format!("v.\"{n}\"::{t} AS \"{n}\"")).collect();
@@ -82,7 +83,9 @@ pub fn table(name: &str, environment: &Environment) -> Option<(Vec<String>, Stri
     let rows: Vec<String> = rows.iter().map(|r| format!("({})", r.join(", "))).collect();
     let quoted: Vec<String> = names.iter().map(|n| format!("\"{n}\"")).collect();
     let sql = format!("SELECT {} FROM (VALUES {}) AS v({}){none}", list.join(", "), rows.join(", "), quoted.join(", "));
-    Some((names, sql))
+    // what is a CHAR has to be known: blanks behind it do not count
+    let types = table.columns.iter().map(|(_, t)| super::simple_type(t));
+    Some((names.into_iter().map(Some).zip(types).collect(), sql))
 }
 
 pub(super) fn columns(list: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
@@ -206,8 +209,9 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
                 row
             })
             .chain(complex_types(catalog).map(|(id, complex)| {
-                let mode = if matches!(complex, Complex::Row(_)) { "'R'" } else { "'C'" };
-                let mut row = vec![id.to_string(), "' '".into(), mode.into(), "'informix'".into(), "NULL".into()];
+                let mode = if complex.fields().is_some() { "'R'" } else { "'C'" };
+                let name = if let Complex::Named(name, _) = complex { literal(name) } else { "NULL".into() };
+                let mut row = vec![id.to_string(), "' '".into(), mode.into(), "'informix'".into(), name];
                 row.extend([complex.code().to_string(), "0".into(), "0".into(), "0".into()]);
                 row.extend(["'F'".into(), "'T'".into(), "4".into(), "0".into()]);
                 row
@@ -218,7 +222,7 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
         "sysxtddesc" => Table {
             columns: columns(&[("extended_id", "int"), ("seqno", "smallint"), ("description", "char(256)")]),
             rows: complex_types(catalog)
-                .map(|(id, complex)| vec![id.to_string(), "1".into(), literal(&complex.name())])
+                .map(|(id, complex)| vec![id.to_string(), "1".into(), literal(&complex.written())])
                 .collect(),
         },
         // the types that each of them is made of
@@ -236,13 +240,17 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
             ]),
             rows: complex_types(catalog)
                 .flat_map(|(id, complex)| {
-                    // without the type itself: clients would look into it for ever
-                    complex.nodes().into_iter().enumerate().skip(1).map(move |(i, node)| {
+                    // Without the type itself: clients would look into it for ever. Of a row type that has a name they begin behind it.
+                    let first = if matches!(complex, Complex::Named(..)) { 0 } else { 1 };
+                    complex.nodes().into_iter().enumerate().skip(first).map(move |(i, node)| {
                         let field = node.ty.field(String::new(), false);
-                        let number = field.complex.and_then(|c| c.oid(catalog)).map(|oid| oid as i32);
+                        let number = match i {
+                            0 => Some(0),
+                            _ => field.complex.and_then(|c| c.oid(catalog)).map(|oid| oid as i32),
+                        };
                         let name = if node.name.is_empty() { "NULL".into() } else { literal(&node.name) };
-                        let mut row = vec![id.to_string(), i.to_string(), node.level.to_string()];
-                        row.extend([(node.parent - 1).to_string(), name, node.field.to_string()]);
+                        let mut row = vec![id.to_string(), (i + 1 - first).to_string(), node.level.to_string()];
+                        row.extend([node.parent.saturating_sub(first).to_string(), name, node.field.to_string()]);
                         let length = field.encoded_length as i16;
                         row.extend([node.ty.code().to_string(), length.to_string()]);
                         row.push(number.unwrap_or(field.extended_id).to_string());
@@ -743,7 +751,7 @@ fn syscolumns(catalog: &Catalog) -> Table {
             let ty = Type::of_column(catalog, c).unwrap_or(Type::LVarChar(crate::values::types::LVARCHAR));
             let field = ty.field(String::new(), false);
             let extended_id = field.complex.and_then(|c| c.oid(catalog)).map_or(field.extended_id, |oid| oid as i32);
-            let code = ty.code() as i32 | if c.not_null { NOT_NULL } else { 0 };
+            let code = ty.code() as i32 | ty.flags() as i32 | if c.not_null { NOT_NULL } else { 0 };
             let mut row = vec![literal(&c.name)];
             row.extend([r.oid as i64, i as i64 + 1, code as i64].map(|n| n.to_string()));
             // the column is a short: lengths above are negative in it

@@ -4,6 +4,7 @@ use super::ast::*;
 use super::print::{ident, idents, literal, Printer, Scope};
 use super::Parse;
 use crate::errors::Failure;
+use crate::values::complex::Complex;
 use crate::values::types::{Type, SCHEMA};
 use pgsqlite_types::work;
 
@@ -30,6 +31,53 @@ impl Printer<'_> {
                 };
                 before.push(format!("CREATE {what}{if_not_exists} {name} ({})", parts.join(", ")));
                 (if *temporary { 45 } else { 14 }, before)
+            }
+            Statement::CreateTableOf { table, row_type, if_not_exists, constraints } => {
+                let Some(complex) = Complex::named(&self.environment.catalog, &row_type.name) else {
+                    return Err(Failure::new(-9628, 0, row_type.name.clone()));
+                };
+                let mut parts = Vec::new();
+                for constraint in constraints {
+                    work::visit();
+                    parts.push(self.constraint(constraint, &[])?);
+                }
+                let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+                let if_not_exists = if *if_not_exists { " IF NOT EXISTS" } else { "" };
+                let name = self.new_name(table)?;
+                (14, vec![format!("CREATE TABLE{if_not_exists} {name} OF {}{parts}", complex.stored())])
+            }
+            Statement::CreateRowType { name, if_not_exists, fields } => {
+                let catalog = &self.environment.catalog;
+                let there = catalog.schema_oid("public").and_then(|s| catalog.type_in(s, &name.name)).is_some();
+                if there && *if_not_exists {
+                    return Ok((0, vec![]));
+                }
+                let (mut before, mut out) = (Vec::new(), Vec::new());
+                for (field, ty) in fields {
+                    work::visit();
+                    out.push(format!("{} {}", ident(field), self.type_name(*ty, &mut before)?));
+                }
+                before.push(format!("CREATE TYPE public.{} AS ({})", ident(&name.name), out.join(", ")));
+                (0, before)
+            }
+            Statement::DropRowType { name, if_exists } => {
+                match Complex::named(&self.environment.catalog, &name.name) {
+                    Some(complex) => {
+                        // the domains and types that were made for columns of it are of no use without it
+                        let users = complex.users(&self.environment.catalog);
+                        let mut drops: Vec<String> = users
+                            .iter()
+                            .map(|user| {
+                                let kind = if user.fields().is_some() { "TYPE" } else { "DOMAIN" };
+                                format!("DROP {kind} {} RESTRICT", user.stored())
+                            })
+                            .collect();
+                        drops.push(format!("DROP TYPE {} RESTRICT", complex.stored()));
+                        (0, drops)
+                    }
+                    None if *if_exists => (0, vec![]),
+                    None => return Err(Failure::new(-9628, 0, name.name.clone())),
+                }
             }
             Statement::CreateIndex { name, unique, table, columns, if_not_exists } => {
                 let keys: Vec<String> = columns
@@ -219,6 +267,9 @@ impl Printer<'_> {
     /// What stores the type. Its domain is made if it is not there yet.
     pub(super) fn type_name(&self, ty: Type, before: &mut Vec<String>) -> Parse<String> {
         let Some(domain) = ty.domain() else { return Ok(ty.storage()) };
+        if let Type::Complex(complex @ Complex::Named(..)) = ty {
+            return Ok(complex.stored());
+        }
         let catalog = &self.environment.catalog;
         let schema = catalog.schema_oid(SCHEMA);
         if schema.is_none() {

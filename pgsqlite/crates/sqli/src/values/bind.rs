@@ -2,7 +2,7 @@
 
 use super::base100::{is_null, Base100};
 use super::codeset::CodeSet;
-use super::complex::{self, Kind};
+use super::complex::{self, Complex, Kind};
 use super::complex_bytes;
 use super::dates::DateForm;
 use super::money::MoneyForm;
@@ -68,7 +68,7 @@ pub fn text(
             interval(q, bytes, kept)?.into_bytes()
         }
         Value::Blob { .. } => return Err(Failure::internal("a blob is bound with its content")),
-        Value::Opaque { type_name, bytes } if is_complex(type_name) => match target {
+        Value::Opaque { type_name, bytes } if is_complex(type_name) || is_named(type_name, target) => match target {
             Some(ty @ Type::Complex(complex)) => {
                 return Ok(complex_bytes::bound(bytes, complex, codeset)?.text(ty).map(String::into_bytes));
             }
@@ -132,6 +132,11 @@ pub fn of_text(text: String, target: Option<Type>) -> Result<String, Failure> {
         Some(ty) if ty.is_integer() => text.trim().to_string(),
         _ => text,
     })
+}
+
+/// Whether the type is the row type of that name.
+fn is_named(type_name: &[u8], target: Option<Type>) -> bool {
+    matches!(target, Some(Type::Complex(Complex::Named(name, _))) if name.as_bytes() == type_name)
 }
 
 /// Whether a bound value's type is a collection or a row, as `list (  int  not null) `.

@@ -2,7 +2,7 @@
 //!
 //! A collection is stored as an array, a ROW as a composite type, so that PostgreSQL's clients see them as such. As with other
 //! types, what the storage does not say is in a name of the schema `informix`: a collection's domain (`set(integer not null)`), a
-//! row's composite type (`row(a integer, b varchar(10))`). A domain's CHECK keeps elements from being NULL and, for a SET, from
+//! row's composite type (`row(a integer, b varchar(10))`; a row type that has a name is one of the schema `public`). A domain's CHECK keeps elements from being NULL and, for a SET, from
 //! being there twice, whoever writes them. Their bytes are in [`super::complex_bytes`].
 
 use super::bind;
@@ -42,6 +42,8 @@ pub enum Complex {
     Collection(Kind, Type),
     /// names and types of the fields
     Row(Vec<(String, Type)>),
+    /// a row type with a name of its own (CREATE ROW TYPE): a composite type of the schema `public`
+    Named(String, Vec<(String, Type)>),
 }
 
 /// One of the types that a type is made of, as Informix numbers them.
@@ -73,7 +75,7 @@ struct Kept {
 pub fn kept(complex: Complex) -> Result<&'static Complex, Failure> {
     static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
     let mut all = KEPT.lock().map_err(|_| Failure::internal("the types of collections are lost"))?;
-    let name = complex.name();
+    let name = complex.written();
     // different types may be written alike, if the name of a field is odd enough
     if let Some(found) = all.types.get(&name).and_then(|alike| alike.iter().find(|c| ***c == complex)) {
         return Ok(found);
@@ -94,17 +96,42 @@ impl Complex {
             Complex::Collection(kind, element) => {
                 format!("{}({} not null)", kind.word().to_lowercase(), element.name())
             }
-            Complex::Row(fields) => {
-                let fields: Vec<String> = fields.iter().map(|(name, ty)| format!("{name} {}", ty.name())).collect();
-                format!("row({})", fields.join(", "))
-            }
+            Complex::Row(_) => self.written(),
+            Complex::Named(name, _) => name.clone(),
         }
+    }
+
+    /// What it is made of, as Informix writes it: also of a row type that has a name.
+    pub fn written(&self) -> String {
+        match self.fields() {
+            Some(fields) => {
+                let fields: Vec<String> = fields.iter().map(|(name, ty)| format!("{name} {}", ty.name())).collect();
+                let name = if let Complex::Named(name, _) = self { name.as_str() } else { "row" };
+                format!("{name}({})", fields.join(", "))
+            }
+            None => self.name(),
+        }
+    }
+
+    /// Of a row: its fields.
+    pub fn fields(&self) -> Option<&[(String, Type)]> {
+        match self {
+            Complex::Collection(..) => None,
+            Complex::Row(fields) | Complex::Named(_, fields) => Some(fields),
+        }
+    }
+
+    /// Whether it has a SET or MULTISET in itself, so that equal values are not stored alike.
+    pub fn has_unordered_parts(&self) -> bool {
+        self.parts().iter().filter_map(|ty| ty.complex()).any(|part| {
+            matches!(part, Complex::Collection(Kind::Set | Kind::MultiSet, _)) || part.has_unordered_parts()
+        })
     }
 
     /// The name of its domain or composite type. A long one is cut, and told from others by a number.
     pub fn stored_name(&self) -> String {
         let name = self.name();
-        if name.len() <= LONGEST_NAME {
+        if matches!(self, Complex::Named(..)) || name.len() <= LONGEST_NAME {
             return name;
         }
         // FNV-1a
@@ -118,33 +145,69 @@ impl Complex {
         match self {
             Complex::Collection(_, Type::Complex(element)) => format!("{}[]", element.stored()),
             Complex::Collection(_, element) => format!("{}[]", element.storage()),
-            Complex::Row(_) => self.stored(),
+            Complex::Row(_) | Complex::Named(..) => self.stored(),
         }
     }
 
     /// The domain or composite type, as a statement names it.
     pub fn stored(&self) -> String {
-        format!("{SCHEMA}.{}", pgsqlite_sql::names::quoted(&self.stored_name()))
+        format!("{}.{}", self.schema(), pgsqlite_sql::names::quoted(&self.stored_name()))
+    }
+
+    /// The schema that has it.
+    fn schema(&self) -> &'static str {
+        match self {
+            Complex::Named(..) => "public",
+            _ => SCHEMA,
+        }
     }
 
     /// Its number in the catalog.
     pub fn oid(&self, catalog: &Catalog) -> Option<Oid> {
-        catalog.type_in(catalog.schema_oid(SCHEMA)?, &self.stored_name())
+        catalog.type_in(catalog.schema_oid(self.schema())?, &self.stored_name())
     }
 
-    /// Whether the composite types that its values need are there.
+    /// Whether the types that its values need are there.
     pub fn is_stored(&self, catalog: &Catalog) -> bool {
         match self {
-            Complex::Row(_) => self.oid(catalog).is_some(),
-            Complex::Collection(_, Type::Complex(element)) => element.is_stored(catalog),
+            Complex::Row(_) | Complex::Named(..) => self.oid(catalog).is_some(),
+            Complex::Collection(_, Type::Complex(element)) => element.oid(catalog).is_some(),
             Complex::Collection(..) => true,
         }
     }
 
+    /// The row type of that name.
+    pub fn named(catalog: &Catalog, name: &str) -> Option<&'static Complex> {
+        Complex::of_stored(catalog, catalog.type_in(catalog.schema_oid("public")?, name)?)
+    }
+
+    /// The types of the schema `informix` that are made of it, each before those that it is made of.
+    pub fn users(&'static self, catalog: &Catalog) -> Vec<&'static Complex> {
+        let uses = |complex: &&'static Complex| {
+            let named = matches!(complex, Complex::Named(..));
+            !named && complex.nodes().iter().skip(1).any(|node| node.ty == Type::Complex(self))
+        };
+        let mut found: Vec<_> =
+            catalog.types.keys().filter_map(|oid| Complex::of_stored(catalog, *oid)).filter(uses).collect();
+        found.sort_by_key(|complex| std::cmp::Reverse(complex.nodes().len()));
+        found
+    }
+
     /// The type that a domain or a composite type of the schema `informix` stands for; None: it is another one.
     pub fn of_stored(catalog: &Catalog, type_oid: Oid) -> Option<&'static Complex> {
-        let stored = catalog.types.get(&type_oid).filter(|t| catalog.schema_name(t.schema) == SCHEMA)?;
+        let stored = catalog.types.get(&type_oid)?;
+        let schema = catalog.schema_name(stored.schema);
+        let of_fields = |fields: &[(String, Oid, i32)]| -> Option<Vec<(String, Type)>> {
+            fields
+                .iter()
+                .map(|(name, ty, typmod)| Some((name.clone(), Type::of_stored(catalog, *ty, *typmod)?)))
+                .collect()
+        };
         let complex = match &stored.kind {
+            UserTypeKind::Composite { fields } if schema == "public" => {
+                Complex::Named(stored.name.clone(), of_fields(fields)?)
+            }
+            _ if schema != SCHEMA => return None,
             UserTypeKind::Domain { .. } => {
                 let (word, rest) = stored.name.split_once('(')?;
                 let kind = Kind::of_word(word)?;
@@ -155,12 +218,7 @@ impl Complex {
                 };
                 Complex::Collection(kind, element)
             }
-            UserTypeKind::Composite { fields } if stored.name.starts_with("row(") => {
-                let field = |(name, ty, typmod): &(String, Oid, i32)| {
-                    Some((name.clone(), Type::of_stored(catalog, *ty, *typmod)?))
-                };
-                Complex::Row(fields.iter().map(field).collect::<Option<_>>()?)
-            }
+            UserTypeKind::Composite { fields } if stored.name.starts_with("row(") => Complex::Row(of_fields(fields)?),
             _ => return None,
         };
         // the name says the type, or it is not one of these
@@ -177,7 +235,7 @@ impl Complex {
             let level = out[parent].level + 1;
             let parts: Vec<(String, usize, Type)> = match complex {
                 Complex::Collection(_, element) => vec![(String::new(), 0, *element)],
-                Complex::Row(fields) => {
+                Complex::Row(fields) | Complex::Named(_, fields) => {
                     fields.iter().enumerate().map(|(i, (name, ty))| (name.clone(), i + 1, *ty)).collect()
                 }
             };
@@ -195,7 +253,7 @@ impl Complex {
     pub fn parts(&self) -> Vec<Type> {
         match self {
             Complex::Collection(_, element) => vec![*element],
-            Complex::Row(fields) => fields.iter().map(|(_, ty)| *ty).collect(),
+            Complex::Row(fields) | Complex::Named(_, fields) => fields.iter().map(|(_, ty)| *ty).collect(),
         }
     }
 }
@@ -231,7 +289,7 @@ impl Item {
                 let items: Vec<String> = items.iter().map(|i| quoted(i, *element, "NULL")).collect();
                 format!("{{{}}}", items.join(","))
             }
-            Complex::Row(fields) => {
+            Complex::Row(fields) | Complex::Named(_, fields) => {
                 let items: Vec<String> = items.iter().zip(fields).map(|(i, (_, ty))| quoted(i, *ty, "")).collect();
                 format!("({})", items.join(","))
             }
@@ -245,7 +303,7 @@ impl Item {
             Complex::Collection(..) if items.contains(&Item::Null) => {
                 Err(Failure::text(format!("an element of a {} is NULL", complex.name())))
             }
-            Complex::Row(fields) if fields.len() != items.len() => {
+            Complex::Row(fields) | Complex::Named(_, fields) if fields.len() != items.len() => {
                 Err(Failure::text(format!("a row of {} fields is no {}", items.len(), complex.name())))
             }
             Complex::Collection(Kind::Set, _) => {
@@ -310,7 +368,7 @@ impl<'a> Literal<'a> {
         }
         let (open, close) = match complex {
             Complex::Collection(..) if Kind::of_word(word).is_some() => ('{', '}'),
-            Complex::Row(_) if word.eq_ignore_ascii_case("row") => ('(', ')'),
+            Complex::Row(_) | Complex::Named(..) if word.eq_ignore_ascii_case("row") => ('(', ')'),
             _ => return Err(bad(complex)),
         };
         if !self.accept(open) {

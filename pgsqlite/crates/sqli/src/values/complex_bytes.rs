@@ -41,7 +41,7 @@ fn kind_code(complex: &Complex) -> i16 {
         Complex::Collection(Kind::Set, _) => type_code::SET,
         Complex::Collection(Kind::MultiSet, _) => type_code::MULTISET,
         Complex::Collection(Kind::List, _) => type_code::LIST,
-        Complex::Row(_) => type_code::ROW,
+        Complex::Row(_) | Complex::Named(..) => type_code::ROW,
     }
 }
 
@@ -142,7 +142,7 @@ impl Reader<'_> {
     /// The elements or fields of a collection or row.
     fn items(&mut self, node: &Node, values: &[u8], target: &'static Complex) -> Result<Item, Failure> {
         let is_row = node.type_code == type_code::ROW;
-        if !node.is_complex() || is_row != matches!(target, Complex::Row(_)) {
+        if !node.is_complex() || is_row != target.fields().is_some() {
             return Err(Failure::new(-9634, 0, target.name()));
         }
         let types: Vec<&Node> = node.children.iter().map(|i| &self.nodes[*i]).collect();
@@ -266,11 +266,11 @@ fn parts(complex: &Complex, bytes: &[u8]) -> Result<Vec<(Oid, Option<Vec<u8>>)>,
                     return Err(Stop::Malformed("an array of several dimensions".into()));
                 }
             }
-            Complex::Row(_) => count = c.length("the number of fields")?,
+            Complex::Row(_) | Complex::Named(..) => count = c.length("the number of fields")?,
         }
         let mut out = Vec::new();
         for _ in 0..count {
-            if matches!(complex, Complex::Row(_)) {
+            if complex.fields().is_some() {
                 ty = c.int()? as Oid;
             }
             out.push((
@@ -288,7 +288,9 @@ fn parts(complex: &Complex, bytes: &[u8]) -> Result<Vec<(Oid, Option<Vec<u8>>)>,
         Stop::Incomplete => Failure::internal("a short array or row"),
     })?;
     match complex {
-        Complex::Row(fields) if fields.len() != found.len() => Err(Failure::internal("a row of other fields")),
+        Complex::Row(fields) | Complex::Named(_, fields) if fields.len() != found.len() => {
+            Err(Failure::internal("a row of other fields"))
+        }
         _ => Ok(found),
     }
 }
@@ -296,7 +298,7 @@ fn parts(complex: &Complex, bytes: &[u8]) -> Result<Vec<(Oid, Option<Vec<u8>>)>,
 fn part(complex: &Complex, i: usize) -> Type {
     match complex {
         Complex::Collection(_, element) => *element,
-        Complex::Row(fields) => fields[i].1,
+        Complex::Row(fields) | Complex::Named(_, fields) => fields[i].1,
     }
 }
 
@@ -394,7 +396,7 @@ fn write(complex: &Complex, bytes: &[u8], codeset: CodeSet, out: &mut Vec<u8>) -
         let described = Node { parent: 0, type_code: ty.code(), length: 0, children: vec![] };
         described.is_fixed()
     };
-    let is_row = matches!(complex, Complex::Row(_));
+    let is_row = complex.fields().is_some();
     if places.is_empty() || !is_row && complex.parts().into_iter().all(fixed) {
         return Ok(());
     }
@@ -418,7 +420,7 @@ pub fn literal(complex: &Complex, bytes: &[u8]) -> Result<String, Failure> {
     let items = items.join(",");
     Ok(match complex {
         Complex::Collection(kind, _) => format!("{}{{{items}}}", kind.word()),
-        Complex::Row(_) => format!("ROW({items})"),
+        Complex::Row(_) | Complex::Named(..) => format!("ROW({items})"),
     })
 }
 

@@ -140,9 +140,11 @@ impl Type {
 
     /// The type of a row's field, or of a domain's values.
     pub fn of_stored(catalog: &Catalog, type_oid: Oid, typmod: i32) -> Option<Type> {
-        if let Some(found) = catalog.types.get(&type_oid).filter(|t| catalog.schema_name(t.schema) == SCHEMA) {
+        if let Some(found) = catalog.types.get(&type_oid) {
             let complex = || Complex::of_stored(catalog, type_oid).map(Type::Complex);
-            if let Some(ty) = complex().or_else(|| Type::of_domain(&found.name)) {
+            let domain =
+                || if catalog.schema_name(found.schema) == SCHEMA { Type::of_domain(&found.name) } else { None };
+            if let Some(ty) = complex().or_else(domain) {
                 return Some(ty);
             }
         }
@@ -320,6 +322,15 @@ impl Type {
         }
     }
 
+    /// What DESCRIBE and `syscolumns.coltype` say beside the code.
+    pub fn flags(self) -> u16 {
+        const NAMED_ROW: u16 = 0x1000;
+        match self {
+            Type::Complex(Complex::Named(..)) => NAMED_ROW,
+            _ => 0,
+        }
+    }
+
     /// What DESCRIBE and `syscolumns.collength` say of its size.
     pub fn encoded_length(self) -> i32 {
         match self {
@@ -363,13 +374,14 @@ impl Type {
             Type::Blob => (10, "blob".into()),
             Type::Clob => (11, "clob".into()),
             // its number is the catalog's to say
+            Type::Complex(Complex::Named(name, _)) => (0, name.as_str().into()),
             // (a row's is written so)
             Type::Complex(Complex::Row(_)) => (0, self.name().replacen("row(", "ROW(", 1).into()),
             Type::Complex(complex) => (0, complex.name().into()),
             _ => (0, "".into()),
         };
         const NOT_NULL: u16 = 0x100;
-        let type_code = self.code() as u16 | if not_null { NOT_NULL } else { 0 };
+        let type_code = self.code() as u16 | self.flags() | if not_null { NOT_NULL } else { 0 };
         let complex = self.complex();
         let (encoded_length, width) = (self.encoded_length(), self.width());
         Field { name, type_code, extended_id, complex, type_name, encoded_length, width }

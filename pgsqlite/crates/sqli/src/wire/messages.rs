@@ -66,6 +66,8 @@ pub enum WantedKeys {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     Command(Vec<u8>),
+    /// xa_open: without it no other message of XA follows
+    OpenResourceManager,
     Prepare {
         parameters: usize,
         text: Vec<u8>,
@@ -231,6 +233,13 @@ fn message(c: &mut Cursor) -> Read<Message> {
             Message::OpenDatabase { name, exclusive: c.short()? & 1 != 0 }
         }
         code::DBCLOSE => Message::CloseDatabase,
+        code::XA_OPEN => {
+            // of which resource manager, and how
+            c.char()?;
+            c.int()?;
+            c.int()?;
+            Message::OpenResourceManager
+        }
         code::VERSION => Message::Version,
         code::DATABASE_LIST => Message::DatabaseList,
         code::AUTO_KEYS => Message::AutoKeys(wanted_keys(c)?),

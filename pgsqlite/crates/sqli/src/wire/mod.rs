@@ -47,6 +47,7 @@ pub mod code {
     pub const COST: i16 = 55;
     pub const EXIT: i16 = 56;
     pub const INFO: i16 = 81;
+    pub const XA_OPEN: i16 = 82;
     pub const INSERT_DONE: i16 = 94;
     pub const LODATA: i16 = 97;
     pub const FILE: i16 = 98;

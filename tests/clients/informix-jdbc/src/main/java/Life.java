@@ -316,6 +316,26 @@ public class Life {
 
   static List<Object> fields(Object... o) { return Arrays.asList(o); }
 
+  static void namedRows(Connection c) throws Exception {
+    run(c, "create row type place (street varchar(9), zip integer)", "create row type person (name varchar(9), home place)", "create table people (id integer, p person, w place)",
+        "insert into people values (1, row('Ann', row('High', 7)::place)::person, null)");
+    try (PreparedStatement p = c.prepareStatement("insert into people values (2, null, ?)")) { p.setObject(1, new Row("place", "x", 5)); same(p.executeUpdate(), 1); }
+    try (Statement s = c.createStatement(); ResultSet r = s.executeQuery("select p, w, p.home.zip from people order by id")) {
+      same(r.next(), true); same(plain(r.getObject(1)), fields("Ann", fields("High", 7))); same(r.getObject(2), null); same(r.getInt(3), 7);
+      same(r.next(), true); same(r.getObject(1), null); same(plain(r.getObject(2)), fields("x        ", 5));
+      ResultSetMetaData m = r.getMetaData(); same(m.getColumnType(1), Types.STRUCT); same(m.getColumnTypeName(1), "person");
+    }
+    run(c, "drop table people", "drop row type person restrict", "drop row type place restrict");
+  }
+
+  // nothing keeps a prepared transaction: XA is refused when it is opened
+  static void distributedTransactions() throws Exception {
+    com.informix.jdbcx.IfxXADataSource source = new com.informix.jdbcx.IfxXADataSource();
+    source.setIfxIFXHOST("127.0.0.1"); source.setPortNumber(Integer.parseInt(System.getenv("SQLI_PORT"))); source.setUser("informix"); source.setPassword("in4mix"); source.setDatabaseName("main"); source.setServerName("x");
+    try { source.getXAConnection(); throw new AssertionError("XA was opened"); }
+    catch (SQLException e) { same(e.getErrorCode(), -746); same(e.getMessage().startsWith("XA "), true); }
+  }
+
   static void collections(Connection c) throws Exception {
     String ab = "row(a integer, b varchar(10))", nested = "row(l list(integer not null), k row(x integer), m varchar(10))";
     String many = "row(l lvarchar, b boolean, t date, s smallint, i int8, g bigint, f float, sf smallfloat, e integer)";
@@ -337,6 +357,7 @@ public class Life {
       {many, new Row(many, "lv", true, java.sql.Date.valueOf("2026-01-02"), (short) 3, 1L << 40, 1L << 41, 1.5, 2.5f, 9), fields("lv", true, java.sql.Date.valueOf("2026-01-02"), (short) 3, 1L << 40, 1L << 41, 1.5, 2.5f, 9)},
       {many, new Row(many, null, null, null, null, null, null, null, null, 9), fields(null, null, null, null, null, null, null, null, 9)},
       {"list(" + ab + " not null)", new ArrayList<>(List.of(new Row(ab, 1, "x"), new Row(ab, 2, "yy"), new Row(ab, 3, "z"))), fields(fields(1, "x         "), fields(2, "yy        "), fields(3, "z         "))},
+      {"list(set(integer not null) not null)", "list{set{2,1,2},set{}}", fields(fields(1, 2), fields())}, {"multiset(list(varchar(5) not null) not null)", "multiset{list{'b','a'},list{}}", fields(fields("b", "a"), fields())},
       {"list(row(a integer, l set(integer not null)) not null)", "list{row(1,set{2,1,2}),row(2,null),row(3,set{})}", fields(fields(1, fields(1, 2)), fields(2, null), fields(3, fields()))},
     };
     for (Object[] k : cases) {
@@ -477,6 +498,7 @@ public class Life {
     DatabaseMetaData m = c.getMetaData();
     same(m.getDatabaseProductName(), "IBM Informix Dynamic Server");
     same(names(m.getTables(null, null, "%e%", new String[] {"TABLE"}), "TABLE_NAME").contains("item"), true);
+    same(names(m.getTables(c.getCatalog(), c.getSchema(), "item", new String[] {"TABLE"}), "TABLE_NAME"), List.of("item"));
     same(names(m.getColumns(null, null, "item", "%"), "COLUMN_NAME"), List.of("id", "name", "price", "made"));
     same(names(m.getColumns(null, null, "item", "%"), "TYPE_NAME"), List.of("serial", "varchar", "decimal", "datetime year to second"));
     same(names(m.getColumns(null, null, "item", "%"), "NULLABLE"), List.of("0", "0", "1", "1"));
@@ -559,6 +581,7 @@ public class Life {
       part("generated keys", () -> generatedKeys(c));
       part("BLOB and CLOB", () -> smartLargeObjects());
       part("collections and rows", () -> collections(c));
+      part("named row types", () -> namedRows(c));
       part("sequences", () -> sequences(c));
       part("scroll and holdable cursors", () -> cursors(c));
       part("transactions and savepoints", () -> transactions(c));
@@ -569,6 +592,7 @@ public class Life {
     }
     part("BYTE and TEXT", () -> largeObjects());
     part("pools", () -> pooling());
+    part("distributed transactions", () -> distributedTransactions());
     part("code sets", () -> codesets());
     // what the parts share, so that a second life begins as the first
     try (Connection c = connect()) { run(c, "drop table child", "drop table parent", "drop table item", "drop table texts"); same(names(c.getMetaData().getTables(null, null, "%", new String[] {"TABLE"}), "TABLE_NAME"), List.of()); }
