@@ -20,10 +20,10 @@ import time
 import traceback
 
 from suite import baseline, report, results
-from suite.groups import PROFILES, Context, Step, bulk, codec, concurrency, drivers, lifecycle, operations, products, tpcb
+from suite.groups import PROFILES, Context, Step, bulk, codec, concurrency, drivers, lifecycle, operations, products, reports, tpcb
 from suite.targets import KINDS, Targets
 
-LAYER_TWO = (operations, concurrency, tpcb, drivers, bulk, lifecycle)
+LAYER_TWO = (operations, concurrency, tpcb, drivers, bulk, reports, lifecycle)
 LAYERS = {"run": LAYER_TWO, "codec": (codec,), "all": (codec, *LAYER_TWO)}
 
 
@@ -40,8 +40,9 @@ def steps_of(command: str, profile, only: list[str]) -> list[Step]:
     if not only:
         return steps
     chosen = [s for s in steps if any(o in f"{s.group}: {s.title}" for o in only)]
-    # pgbench's tables are made by its first step
-    return [s for s in steps if s in chosen or (s.title == "pgbench -i" and any(c.group == "tpcb" for c in chosen))]
+    # the tables of these groups are made by their first step
+    first = {"tpcb": "pgbench -i", "reports": "load, "}
+    return [s for s in steps if s in chosen or any(s.group == c.group and s.title.startswith(first.get(c.group, "\0")) for c in chosen)]
 
 
 def measure(context: Context, steps: list[Step]) -> bool:

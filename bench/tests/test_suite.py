@@ -18,7 +18,7 @@ import unittest
 BENCH = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(BENCH))
 from suite import baseline, load, results  # noqa: E402
-from suite.groups import PROFILES, bulk, codec, concurrency, drivers, lifecycle, operations, products, tpcb  # noqa: E402
+from suite.groups import PROFILES, bulk, codec, concurrency, drivers, lifecycle, operations, products, reports, tpcb  # noqa: E402
 from suite.targets import Pgsqlite, Sqlite, Target  # noqa: E402
 
 
@@ -112,12 +112,12 @@ class Baseline(unittest.TestCase):
 class Steps(unittest.TestCase):
     def test_every_figure_has_a_title_of_its_own(self) -> None:
         for profile in PROFILES.values():
-            modules = (operations, concurrency, tpcb, drivers, bulk, lifecycle, codec, products)
+            modules = (operations, concurrency, tpcb, drivers, bulk, reports, lifecycle, codec, products)
             titles = [(s.group, s.title) for m in modules for s in m.steps(profile)]
             self.assertEqual(len(titles), len(set(titles)))
 
     def test_a_quick_run_is_meant_to_take_less_than_eight_minutes(self) -> None:
-        modules = (operations, concurrency, tpcb, drivers, bulk, lifecycle, codec)
+        modules = (operations, concurrency, tpcb, drivers, bulk, reports, lifecycle, codec)
         self.assertLess(sum(s.seconds for m in modules for s in m.steps(PROFILES["quick"])), 480)
 
 
@@ -246,7 +246,7 @@ class CommandLine(unittest.TestCase):
     def test_a_tiny_run_leaves_a_result_and_a_report(self) -> None:
         before = set(results.FOLDER.glob("bench-2*"))
         command = [sys.executable, str(BENCH / "run.py"), "run", "--profile", "tiny", "--targets", "pgsqlite,sqlite"]
-        done = subprocess.run([*command, "--only", "operations,open loop,COPY,psycopg,memory"], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([*command, "--only", "operations,open loop,COPY,psycopg,memory,Q14,S1.1"], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
         self.assertIn("left: operations: insert, simple", done.stderr)
         made = sorted(set(results.FOLDER.glob("bench-2*")) - before)
@@ -254,7 +254,7 @@ class CommandLine(unittest.TestCase):
         try:
             run = results.read(made[1])
             groups = {m["group"] for m in run["measurements"]}
-            self.assertEqual(groups, {"operations", "open loop", "bulk", "drivers", "life"})
+            self.assertEqual(groups, {"operations", "open loop", "bulk", "reports", "drivers", "life"})
             self.assertTrue(all(m["count"] for m in run["measurements"]))
             # the same look at the page as the made-up run gets
             if shutil.which("chromium") or os.environ.get("CHROMIUM"):
