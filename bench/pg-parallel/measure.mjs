@@ -14,9 +14,10 @@ export function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** `operations` calls, `concurrency` at a time. */
-export async function load(operations, concurrency, operation) {
+/** `operations` calls, `concurrency` at a time. `kindOf` names a call's kind; each kind has a p99 of its own. */
+export async function load(operations, concurrency, operation, kindOf = () => 'call') {
   const times = []
+  const byKind = new Map()
   const errors = new Map()
   let next = 0
   const cpu = process.cpuUsage()
@@ -27,7 +28,11 @@ export async function load(operations, concurrency, operation) {
         const start = performance.now()
         try {
           await operation(n)
-          times.push(performance.now() - start)
+          const took = performance.now() - start
+          times.push(took)
+          const kind = kindOf(n)
+          if (!byKind.has(kind)) byKind.set(kind, [])
+          byKind.get(kind).push(took)
         } catch (error) {
           const kind = error.code ?? error.message
           errors.set(kind, (errors.get(kind) ?? 0) + 1)
@@ -45,9 +50,53 @@ export async function load(operations, concurrency, operation) {
     p50: percentile(times, 0.5),
     p95: percentile(times, 0.95),
     p99: percentile(times, 0.99),
+    ...Object.fromEntries([...byKind].map(([kind, list]) => [`${kind}P99`, percentile(list.sort((a, b) => a - b), 0.99)])),
     errors: operations - times.length,
     kinds: Object.fromEntries(errors),
   }
+}
+
+/**
+ * `operations` calls, begun at a fixed rate whether or not earlier ones have ended, as the requests of a service come. A call's time counts
+ * from when it was due, also where the event loop came late to it. `kindOf` names a call's kind; each kind has percentiles of its own.
+ */
+export async function paced(operations, perSecond, kindOf, operation) {
+  const times = new Map()
+  let errors = 0
+  const began = performance.now()
+  const calls = []
+  for (let n = 0; n < operations; n++) {
+    const due = began + (n * 1000) / perSecond
+    do await new Promise(setImmediate)
+    while (performance.now() < due)
+    calls.push(
+      operation(n).then(
+        () => {
+          const kind = kindOf(n)
+          if (!times.has(kind)) times.set(kind, [])
+          times.get(kind).push(performance.now() - due)
+        },
+        () => {
+          errors++
+        },
+      ),
+    )
+  }
+  await Promise.all(calls)
+  const result = { opsPerSecond: (operations - errors) / ((performance.now() - began) / 1000), errors }
+  const all = []
+  for (const [kind, list] of times) {
+    all.push(...list)
+    result[`${kind}P99`] = percentile(
+      list.sort((a, b) => a - b),
+      0.99,
+    )
+  }
+  result.p99 = percentile(
+    all.sort((a, b) => a - b),
+    0.99,
+  )
+  return result
 }
 
 /** Operations for so many milliseconds. */

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { addExisting, addPiscina, addSlonik, burn, contenders } from './contenders.mjs'
-import { load, loadFor, median, sleep } from './measure.mjs'
+import { load, loadFor, median, paced, sleep } from './measure.mjs'
 
 const root = new URL('../../', import.meta.url)
 const started = process.cwd()
@@ -18,6 +18,7 @@ const args = process.argv.slice(2)
 const option = (name, fallback) => (args.includes(name) ? args[args.indexOf(name) + 1] : fallback)
 const ROUNDS = Number(option('--rounds', '7'))
 const TASK_MS = Number(option('--task-ms', '50'))
+const RATE = Number(option('--rate', '1000'))
 const only = option('--only', undefined)?.split(',')
 const targets = option('--target', 'postgres,pgsqlite').split(',')
 const ROWS = 10_000
@@ -103,6 +104,36 @@ async function selects(target, name) {
   }
 }
 
+/** 80 % SELECT, 15 % UPDATE, 5 % CPU work of 5 ms. */
+const mixture = (it) => async (n) => {
+  if (n % 20 === 0) return it.task ? it.task(5) : burn(5)
+  return n % 20 < 4 ? it.update((n % ROWS) + 1) : it.select((n % ROWS) + 1)
+}
+const kindOf = (n) => (n % 20 === 0 ? 'task' : 'query')
+
+/** The same calls at a rate that all contenders can keep up with. */
+async function pacedMixed(target) {
+  const server = await startServer(options(100), target)
+  const url = await prepare(server)
+  const rounds = Object.fromEntries(Object.keys(contenders).map((key) => [key, []]))
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const key of order(round)) {
+      const it = contenders[key](url, poolMax(25), 2)
+      await it.warm(2).catch(() => {})
+      await sleep(100)
+      const result = await paced(2_000, RATE, kindOf, mixture(it))
+      await it.close()
+      if (round > 0) rounds[key].push(result)
+    }
+  }
+  await server.remove()
+  for (const key of Object.keys(rounds)) {
+    const result = { target, scenario: 'paced', ...figures(rounds, key, ['opsPerSecond', 'queryP99', 'taskP99', 'p99']) }
+    results.push(result)
+    row(target, 'paced', key, fixed(result.opsPerSecond), `p99 of queries ${fixed(result.queryP99)} ms`, `of tasks ${fixed(result.taskP99)} ms`, `of all ${fixed(result.p99)} ms`, result.errors)
+  }
+}
+
 async function mixed(target) {
   const server = await startServer(options(100), target)
   const url = await prepare(server)
@@ -114,10 +145,7 @@ async function mixed(target) {
       await sleep(100)
       const delay = monitorEventLoopDelay({ resolution: 1 })
       delay.enable()
-      const result = await load(2_000, 25, (n) => {
-        if (n % 20 === 0) return it.task ? it.task(5) : Promise.resolve(burn(5))
-        return n % 20 < 4 ? it.update((n % ROWS) + 1) : it.select((n % ROWS) + 1)
-      })
+      const result = await load(2_000, 25, mixture(it), kindOf)
       delay.disable()
       result.loopP99 = delay.percentile(99) / 1e6 - 1
       await it.close()
@@ -126,9 +154,9 @@ async function mixed(target) {
   }
   await server.remove()
   for (const key of Object.keys(rounds)) {
-    const result = { target, scenario: 'mixed', ...figures(rounds, key, ['opsPerSecond', 'cpuMicroseconds', 'p50', 'p95', 'p99', 'loopP99']) }
+    const result = { target, scenario: 'mixed', ...figures(rounds, key, ['opsPerSecond', 'cpuMicroseconds', 'p50', 'p95', 'p99', 'queryP99', 'taskP99', 'loopP99']) }
     results.push(result)
-    row(target, 'mixed', `${key}, event-loop p99 ${fixed(result.loopP99)} ms`, fixed(result.opsPerSecond), percent(result.ofPool), fixed(result.cpuMicroseconds), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
+    row(target, 'mixed', `${key}, event-loop p99 ${fixed(result.loopP99)} ms, p99 of queries ${fixed(result.queryP99)} ms, of tasks ${fixed(result.taskP99)} ms`, fixed(result.opsPerSecond), percent(result.ofPool), fixed(result.cpuMicroseconds), fixed(result.p50), fixed(result.p95), fixed(result.p99), result.errors)
   }
 }
 
@@ -281,6 +309,7 @@ try {
   for (const target of targets) {
     for (const name of Object.keys(SCENARIOS)) if (wanted(name)) await selects(target, name)
     if (wanted('mixed')) await mixed(target)
+    if (wanted('paced')) await pacedMixed(target)
     if (wanted('cpu')) await cpu(target)
     if (wanted('resilience')) await resilience(target)
     if (wanted('cold')) await cold(target)

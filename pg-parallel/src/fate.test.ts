@@ -1,24 +1,54 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onFake } from '../test/support/core'
-import { fateOf, type TransactionIdentity } from './fate'
+import { fateOf, type Teller, type TransactionIdentity } from './fate'
 
-const row = (fields: Record<string, string>, epoch = '1'): { rows: Record<string, string>[] } => ({
-  rows: [{ ...fields, started: epoch, recovered: '2' }],
+const row = (fields: Record<string, string>, started = '1', recovered = '2'): { rows: Record<string, string>[] } => ({
+  rows: [{ ...fields, started, recovered, given: '5' }],
 })
 const CAN = row({ can: 't', id: '', fate: '' })
-const IDENTITY: TransactionIdentity = { id: '700', epoch: '1 2', question: 'SELECT fate' }
+const TELLER: Teller = {
+  can: 'SELECT can',
+  identity: 'SELECT identity',
+  fate: 'SELECT fate',
+  wentOn: 'SELECT went on',
+  proofs: ({ id, witness }, fate) => [id, fate === 'committed' ? id : witness],
+}
+const IDENTITY: TransactionIdentity = {
+  id: '700',
+  epoch: { started: '1', recovered: '2' },
+  given: '5',
+  witness: '600',
+  teller: TELLER,
+}
 
 test('the server’s word is taken in the epoch of the transaction, and in no other', async () => {
   for (const [answer, expected] of [
     [row({ fate: 'committed' }), 'committed'],
     [row({ fate: 'aborted' }), 'aborted'],
-    [row({ fate: 'committed' }, '3'), 'unknown'],
+    [row({ fate: 'committed' }, '1', '3'), 'unknown'],
+    [row({ fate: 'committed' }, '3', '3'), 'unknown'],
     [row({ fate: 'strange' }), 'unknown'],
+    [row({ fate: 'strange' }, '3'), 'unknown'],
+    [{ rows: [{ fate: 'committed', started: '', recovered: '2' }] }, 'unknown'],
     [{ rows: [] }, 'unknown'],
     [{ error: '22023' }, 'unknown'],
   ] as const) {
-    const { core } = await onFake(() => answer)
+    const { core } = await onFake((text) => (text === TELLER.fate ? answer : row({ can: 't' })))
+    assert.equal(await fateOf(core, IDENTITY, undefined), expected)
+  }
+})
+
+test('the word of a server that was started since is taken where ids went on', async () => {
+  for (const [fate, proof, expected] of [
+    ['committed', row({ can: 't' }), 'committed'],
+    ['aborted', row({ can: 't' }), 'aborted'],
+    ['committed', row({ can: 'f' }), 'unknown'],
+    ['aborted', row({ can: 'f' }), 'unknown'],
+    ['committed', { rows: [] }, 'unknown'],
+    ['committed', { error: '42501' }, 'unknown'],
+  ] as const) {
+    const { core } = await onFake((text) => (text === TELLER.fate ? row({ fate }, '3') : proof))
     assert.equal(await fateOf(core, IDENTITY, undefined), expected)
   }
 })
@@ -43,7 +73,7 @@ test('a transaction in progress is asked for again, and a lost connection is no 
 
 test('an identity is heard where the server gives one', async () => {
   for (const [answer, expected] of [
-    [row({ id: '700' }), { id: '700', epoch: '1 2' }],
+    [row({ id: '700' }), { id: '700', epoch: { started: '1', recovered: '2' }, given: '5', witness: null }],
     [{ error: '25P02' }, undefined],
     [{ rows: [{ id: '700', started: '', recovered: '' }] }, undefined],
   ] as const) {
@@ -53,11 +83,27 @@ test('an identity is heard where the server gives one', async () => {
     assert.equal(await core.fates.identity(connection), undefined, 'nobody has asked whether it can')
     core.fates.ask(connection)
     await connection.quiesce(1_000)
-    const { question, ...identity } = (await core.fates.identity(connection)) ?? { question: undefined }
+    const { teller, ...identity } = (await core.fates.identity(connection)) ?? { teller: undefined }
     assert.deepEqual(identity, expected ?? {})
-    assert.equal(question?.includes('pg_xact_status'), expected === undefined ? undefined : true)
+    assert.equal(teller?.fate.includes('pg_xact_status'), expected === undefined ? undefined : true)
     core.pool.release(connection)
   }
+})
+
+test('what has committed is the witness of what comes', async () => {
+  const { core, fake } = await onFake((text) => (text.includes('AS can') ? CAN : row({ id: '700' })))
+  fake.parameters['server_version'] = '15.3'
+  const connection = await core.lease(undefined, 1)
+  core.fates.ask(connection)
+  await connection.quiesce(1_000)
+  const first = await core.fates.identity(connection)
+  core.fates.committed(first)
+  core.fates.committed(undefined)
+  core.fates.committed({ ...IDENTITY, id: null })
+  assert.equal((await core.fates.identity(connection))?.witness, '700')
+  const { teller } = first ?? {}
+  assert.deepEqual(teller?.proofs(IDENTITY, 'aborted'), ['5', '600'])
+  core.pool.release(connection)
 })
 
 test('pgsqlite is asked in its own way, where PostgreSQL’s fails', async () => {
@@ -70,7 +116,11 @@ test('pgsqlite is asked in its own way, where PostgreSQL’s fails', async () =>
   core.fates.ask(connection)
   await connection.quiesce(1_000)
   assert.equal(core.fates.can(connection), true)
-  assert.match((await core.fates.identity(connection))?.question ?? '', /pgsqlite/)
+  const teller = (await core.fates.identity(connection))?.teller
+  assert(teller)
+  assert.match(teller.fate, /pgsqlite/)
+  assert.deepEqual(teller.proofs(IDENTITY, 'aborted'), ['700', '600'])
+  assert.deepEqual(teller.proofs(IDENTITY, 'committed'), ['700', '700'])
   assert.equal(fake.texts.length, 3)
   core.pool.release(connection)
 })

@@ -2,12 +2,20 @@
  * What became of a transaction whose COMMIT was not answered: the server says so by the transaction's id.
  *
  * The id is asked for together with the first statement that writes, in the same round trip. It is good only as long as
- * the server that gave it lives: after a crash, or on a standby that was promoted, the same id may be somebody else's.
- * So the id comes with the server's epoch, which is the time of the postmaster's start and the time of the last reset of
- * the statistics, which a recovery after a crash resets; an answer from another epoch is none. Asked by functions that
- * everybody may call, so that no statement here can fail within the caller's transaction; PostgreSQL 15 or newer, where
- * they cost nothing. pgsqlite's record of its transactions survives a crash, so the start time alone is its epoch: it
- * tells one server from another. See "Transaction ID and Snapshot Information Functions" in PostgreSQL's manual.
+ * nobody else can get it: after a crash, or on a standby that was promoted, the same id may be another transaction's. So
+ * the id comes with the server's epoch, which is the time of the postmaster's start and the time of the last reset of the
+ * statistics, which a recovery after a crash resets. An answer of another start counts where it is proved that ids went on
+ * from where they were:
+ *
+ * - PostgreSQL was shut down in the usual way (the statistics are the same) and started from a checkpoint that is later
+ *   than the id. A copy of the files from before the id starts from an earlier one.
+ * - pgsqlite records ids in the database's file together with what the transaction wrote, and an id is below the start of
+ *   a process that cannot have given it. That one has not committed is believed only of a file that knows the last
+ *   transaction that this instance has seen committed: another file, or an older copy, does not.
+ *
+ * Asked by functions that everybody may call, so that no statement here can fail within the caller's transaction;
+ * PostgreSQL 15 or newer, where they cost nothing. See "Transaction ID and Snapshot Information Functions" in PostgreSQL's
+ * manual.
  */
 import type { Core } from './core'
 import { ErrorUtils, PgParallelError } from './errors'
@@ -16,13 +24,23 @@ import { RetryUtils } from './policy/retry'
 import type { Connection } from './pool/connection'
 import type { Result } from './wire/result'
 
+/** The server's life that an id belongs to. */
+interface Epoch {
+  readonly started: string
+  readonly recovered: string
+}
+
 /** A transaction, and the server's epoch that its id belongs to. */
 export interface TransactionIdentity {
   /** Null while it has written nothing. */
   readonly id: string | null
-  readonly epoch: string
+  readonly epoch: Epoch
+  /** The server's clock when it gave the id; PostgreSQL only. */
+  readonly given: string | null
+  /** The last transaction that this instance had seen committed by then. */
+  readonly witness: string | null
   /** How the server is asked for its fate. */
-  readonly question: string
+  readonly teller: Teller
 }
 
 /** `unknown`: the server cannot say, or not in time. */
@@ -30,19 +48,34 @@ export type Fate = 'committed' | 'aborted' | 'unknown'
 
 const POSTGRES_EPOCH =
   'EXTRACT(epoch FROM pg_catalog.pg_postmaster_start_time())::text AS started, ' +
-  'EXTRACT(epoch FROM pg_catalog.pg_stat_get_bgwriter_stat_reset_time())::text AS recovered'
+  'EXTRACT(epoch FROM pg_catalog.pg_stat_get_bgwriter_stat_reset_time())::text AS recovered, ' +
+  'EXTRACT(epoch FROM pg_catalog.clock_timestamp())::text AS given'
 
 const PGSQLITE_EPOCH =
   "CASE WHEN pg_catalog.version() LIKE '%(pgsqlite %' " +
   'THEN EXTRACT(epoch FROM pg_catalog.pg_postmaster_start_time())::text END AS started, ' +
-  "'pgsqlite' AS recovered"
+  "'pgsqlite' AS recovered, NULL::text AS given"
+
+// A checkpoint's time has no fractions of a second: one of the second of the start may be later than the start.
+const POSTGRES_WENT_ON =
+  'SELECT checkpoint_time >= pg_catalog.to_timestamp($1::text::float8) ' +
+  "AND checkpoint_time < pg_catalog.date_trunc('second', pg_catalog.pg_postmaster_start_time()) " +
+  "AND COALESCE(pg_catalog.pg_xact_status($2::xid8), 'committed') = 'committed' AS can " +
+  'FROM pg_catalog.pg_control_checkpoint()'
+
+const PGSQLITE_WENT_ON =
+  'SELECT $1::text::numeric < pg_catalog.floor(EXTRACT(epoch FROM pg_catalog.pg_postmaster_start_time()) * 1000) ' +
+  "AND pg_catalog.pg_xact_status($2::xid8) = 'committed' AS can"
 
 /** How a kind of server is asked. */
-interface Teller {
+export interface Teller {
   /** Does it work here? Fails where it does not: only within a transaction that would matter. */
   readonly can: string
   readonly identity: string
   readonly fate: string
+  /** Asks a server that was started since whether ids went on; with {@link Teller.proofs}. */
+  readonly wentOn: string
+  proofs(identity: TransactionIdentity, fate: Fate): (string | null)[]
 }
 
 const FUNCTIONS = [
@@ -52,7 +85,7 @@ const FUNCTIONS = [
   'pg_stat_get_bgwriter_stat_reset_time()',
 ]
 
-const teller = (functions: readonly string[], epoch: string): Teller => ({
+const teller = (functions: readonly string[], epoch: string, wentOn: string, proofs: Teller['proofs']): Teller => ({
   can:
     'SELECT ' +
     functions
@@ -61,19 +94,30 @@ const teller = (functions: readonly string[], epoch: string): Teller => ({
     ` AS can, pg_catalog.pg_current_xact_id_if_assigned()::text AS id, pg_catalog.pg_xact_status('3'::xid8) AS fate, ${epoch}`,
   identity: `SELECT pg_catalog.pg_current_xact_id_if_assigned()::text AS id, ${epoch}`,
   fate: `SELECT pg_catalog.pg_xact_status($1::xid8) AS fate, ${epoch}`,
+  wentOn,
+  proofs,
 })
 
-const TELLERS = [teller(FUNCTIONS, POSTGRES_EPOCH), teller(FUNCTIONS.slice(0, 3), PGSQLITE_EPOCH)]
+const TELLERS = [
+  teller(FUNCTIONS, POSTGRES_EPOCH, POSTGRES_WENT_ON, ({ given, witness }) => [given, witness]),
+  // A file that has recorded the transaction itself needs no other witness.
+  teller(FUNCTIONS.slice(0, 3), PGSQLITE_EPOCH, PGSQLITE_WENT_ON, ({ id, witness }, fate) => [
+    id,
+    fate === 'committed' ? id : witness,
+  ]),
+]
 const LEAST_VERSION = 15
 
 type TextRow = Record<string, string | null>
 
-const epochOf = (row: TextRow): string | undefined =>
-  row['started'] && row['recovered'] ? `${row['started']} ${row['recovered']}` : undefined
+function epochOf({ started, recovered }: TextRow): Epoch | undefined {
+  return started && recovered ? { started, recovered } : undefined
+}
 
 /** Which servers can tell, by address and version; kept per instance. */
 export class FateTellers {
   readonly #known = new Map<string, Teller | undefined>()
+  #witness: string | null = null
 
   /** Can this connection's server tell? */
   can(connection: Connection): boolean {
@@ -107,9 +151,15 @@ export class FateTellers {
       connection.submit({ text: teller.identity, prepare: false }, undefined, (error, result) => {
         const row = error ? undefined : ((result as Result).rows as TextRow[])[0]
         const epoch = row && epochOf(row)
-        resolve(epoch === undefined ? undefined : { id: row?.['id'] ?? null, epoch, question: teller.fate })
+        const { id = null, given = null } = row ?? {}
+        resolve(epoch && { id, epoch, given, witness: this.#witness, teller })
       })
     })
+  }
+
+  /** The server has said itself that this one has committed: the next ones have it for their witness. */
+  committed(identity: TransactionIdentity | undefined): void {
+    this.#witness = identity?.id ?? this.#witness
   }
 }
 
@@ -122,13 +172,12 @@ function keyOf({ session, address }: Connection): string | undefined {
 
 /** What became of it. Waits while the server is still at it, as far as the instance's pauses and the deadline allow. */
 export async function fateOf(core: Core, identity: TransactionIdentity, deadline: Deadline | undefined): Promise<Fate> {
-  const { id, epoch, question } = identity
-  if (id === null) return 'aborted' // nothing was written
+  if (identity.id === null) return 'aborted' // nothing was written
   const { retry } = core.settings
   const backoff = RetryUtils.backoff(retry)
   for (let tries = 1; ; tries++) {
     try {
-      const told = await ask(core, { id, epoch, question }, deadline)
+      const told = await ask(core, identity, deadline)
       if (told) return told
     } catch (error) {
       if (!(error instanceof PgParallelError) || !error.class.transient) return 'unknown'
@@ -145,27 +194,37 @@ export async function fateOf(core: Core, identity: TransactionIdentity, deadline
 /** Undefined while the transaction is in progress. */
 async function ask(
   core: Core,
-  { id, epoch, question }: TransactionIdentity & { id: string },
+  identity: TransactionIdentity,
   deadline: Deadline | undefined,
 ): Promise<Fate | undefined> {
+  const { id, epoch, teller } = identity
   const connection = await core.lease(deadline, 1).catch((error: unknown) => {
     throw ErrorUtils.wrap((error as { error?: unknown }).error ?? error)
   })
   try {
-    const row = await new Promise<TextRow | undefined>((resolve, reject) => {
-      connection.submit({ text: question, prepare: false }, [id], (error, result) => {
-        if (error) reject(ErrorUtils.wrap(error))
-        else resolve(((result as Result).rows as TextRow[])[0])
-      })
-    })
-    if (!row || epochOf(row) !== epoch) return 'unknown'
-    const { fate } = row
+    const row = await one(connection, teller.fate, [id])
+    const now = row && epochOf(row)
+    if (now?.recovered !== epoch.recovered) return 'unknown'
+    const { fate } = row as TextRow
     if (fate === 'in progress') return undefined
-    return fate === 'committed' || fate === 'aborted' ? fate : 'unknown'
+    if (fate !== 'committed' && fate !== 'aborted') return 'unknown'
+    if (now.started === epoch.started) return fate
+    const proof = await one(connection, teller.wentOn, teller.proofs(identity, fate))
+    return (proof as { can?: unknown } | undefined)?.can === true ? fate : 'unknown'
   } catch (error) {
     if (ErrorUtils.isConnectionDead(error)) connection.fail(error as Error)
     throw error
   } finally {
     core.pool.release(connection)
   }
+}
+
+/** The only row of an answer. */
+function one(connection: Connection, text: string, values: (string | null)[]): Promise<TextRow | undefined> {
+  return new Promise((resolve, reject) => {
+    connection.submit({ text, prepare: false }, values, (error, result) => {
+      if (error) reject(ErrorUtils.wrap(error))
+      else resolve(((result as Result).rows as TextRow[])[0])
+    })
+  })
 }

@@ -441,6 +441,7 @@ async function attempt<T>(
         cause: tx.lastError,
       })
     }
+    fates?.committed(tx.identity)
     return { result }
   } catch (error) {
     await tx.end()

@@ -22,8 +22,15 @@ const MUTATIONS = [
   {
     name: 'an answer from another epoch of the server counts',
     file: 'fate.js',
-    from: 'if (!row || epochOf(row) !== epoch)',
-    to: 'if (!row)',
+    from: 'if (now?.recovered !== epoch.recovered)',
+    to: 'if (!now)',
+    tests: ['unit fate'],
+  },
+  {
+    name: 'an answer after a restart counts without a proof',
+    file: 'fate.js',
+    from: 'if (now.started === epoch.started)',
+    to: 'if (true)',
     tests: ['unit fate'],
   },
   {
@@ -119,8 +126,8 @@ const MUTATIONS = [
   },
   {
     name: 'the slot of a thread that died with a connection is lost',
-    file: 'workers/pool.js',
-    from: 'this.#core.pool.withdraw(thread.waiter);\n        this.#returnSlots(thread);',
+    file: 'workers/slots.js',
+    from: 'this.#core.pool.withdraw(thread.waiter);\n        this.giveBack(thread);',
     to: 'this.#core.pool.withdraw(thread.waiter);',
     tests: ['unit workers/pool', 'postgres workers'],
   },

@@ -3,7 +3,8 @@
  * without being copied, and are put back in their places on the other side.
  */
 import { deserialize, serialize } from 'node:v8'
-import { buffersOf, plainRows, untouchedRows, type PackedRows } from '../wire/packed'
+import { buffersOf, lazyRows, plainRows, untouchedRows, type PackedRows } from '../wire/packed'
+import { Shape, type TypeSource } from '../wire/shape'
 
 /** Packed rows, and the keys that lead to their place in the value; none where they are the value. */
 export interface PackedPlace {
@@ -106,3 +107,12 @@ export const movedWith = (parcel: Parcel): ArrayBuffer[] =>
   'data' in parcel
     ? [...new Set([parcel.data.buffer as ArrayBuffer, ...(parcel.packed ?? []).flatMap(({ rows }) => buffersOf(rows))])]
     : []
+
+/** Makes an array of packed rows. */
+export type RowReader = (rows: PackedRows) => unknown[]
+
+/** Makes rows by these parsers, when they are looked at. */
+export const readerBy =
+  (source: TypeSource | undefined, rename: ((name: string) => string) | undefined): RowReader =>
+  (packed) =>
+    lazyRows(packed, Shape.of(packed.fields, source, packed.asArray, rename).withFormats(packed.formats))

@@ -5,7 +5,7 @@ import { closed, stops } from '../../test/support/stops'
 import { Core } from '../core'
 import { resolveSettings, type PgParallelOptions } from '../options'
 import { Deadline } from '../policy/deadline'
-import { threadOptions, WorkerPool } from './pool'
+import { WorkerPool } from './pool'
 import type { Job } from './protocol'
 
 function setup(options: PgParallelOptions = {}): { core: Core; workers: WorkerPool } {
@@ -73,15 +73,6 @@ test('threads start and end with events, and destroy rejects what is left', asyn
   await workers.destroy(closed)
   await left
   assert.deepEqual(told, ['started', 'started', 'ended', 'ended'])
-})
-
-test('what cannot be sent to a thread is named; the password is never among it', () => {
-  assert.deepEqual(threadOptions({ host: 'a', password: 'secret', log: () => {}, max: undefined }), {
-    kept: { host: 'a', password: '' },
-    missing: [],
-  })
-  const { kept, missing } = threadOptions({ host: 'a', onConnect: () => {} })
-  assert.deepEqual([kept, missing.map(({ name }) => name)], [{ host: 'a' }, ['onConnect']])
 })
 
 test('a worker needs options that can be sent, a task does not', async () => {

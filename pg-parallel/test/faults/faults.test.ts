@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { once as once_ } from 'node:events'
 import { after, test } from 'node:test'
-import { ErrorUtils, type PgParallel, type PgParallelOptions, type Transaction } from '../../src/index'
+import {
+  ErrorUtils,
+  type PgParallel,
+  type PgParallelError,
+  type PgParallelOptions,
+  type Transaction,
+} from '../../src/index'
 import { direct, eventually, failure, freshTable, open, server, sleep } from '../support/run'
 import { futureServer, startServer, TARGET } from '../support/servers'
 import { FaultProxy } from './proxy'
@@ -443,6 +449,111 @@ test('a server restart looks like a slow answer', async () => {
   assert.equal(new Set(written).size, written.length, 'a row was written twice')
   for (let a = 0; a < writes; a++) if (!unknown.has(a)) assert(written.includes(a), `row ${a} is lost`)
 })
+
+/** A transaction whose COMMIT gets no answer, because the server ends with it and comes again: what the call came to, and its runs. */
+async function commitLost(
+  db: PgParallel,
+  proxy: FaultProxy,
+  fault: 'cut-before' | 'cut-answer',
+  between: () => Promise<void>,
+): Promise<{ error: PgParallelError | undefined; runs: number }> {
+  let commits = 0
+  proxy.onStatement = (text) => {
+    if (!/^COMMIT/.test(text) || ++commits !== 1) return 'pass'
+    // The server is asked when it has come again, and not before.
+    proxy.refuse = true
+    return fault
+  }
+  let runs = 0
+  const call = db.transaction(async (tx) => {
+    runs++
+    await tx.query('INSERT INTO t VALUES (1)')
+  })
+  const settled = call.then(
+    () => undefined,
+    (error: unknown) => ErrorUtils.wrap(error),
+  )
+  await eventually('COMMIT is on its way', () => commits === 1)
+  // (the server has done it, or has seen that its client is gone)
+  await sleep(100)
+  await between()
+  proxy.refuse = false
+  return { error: await settled, runs }
+}
+
+test(
+  'a COMMIT without an answer is resolved by a server that was restarted meanwhile',
+  { timeout: 120_000 },
+  async () => {
+    const own = await startServer()
+    const proxy = await FaultProxy.to(own)
+    proxies.push(proxy)
+    await direct('CREATE TABLE t (a int)', [], own.url)
+    const count = async (): Promise<number> => (await direct('SELECT a FROM t', [], own.url)).length
+    const db = open({ connectionString: proxy.url, retry: { maxAttempts: 200, maxDelayMs: 50 }, circuitBreaker: false })
+    await db.transaction((tx) => tx.query('INSERT INTO t VALUES (0)'))
+    const restart = async (how: 'fast' | 'kill'): Promise<void> => {
+      // PostgreSQL's checkpoints have no fractions of a second.
+      if (TARGET === 'postgres') await sleep(1_100)
+      await own.stop(how)
+      if (TARGET === 'postgres') await sleep(1_100)
+      await own.start()
+    }
+    let there = 1
+    for (const how of ['fast', 'kill'] as const) {
+      for (const fault of ['cut-answer', 'cut-before'] as const) {
+        const { error, runs } = await commitLost(db, proxy, fault, () => restart(how))
+        if (TARGET === 'postgres' && how === 'kill') {
+          // After a crash an id may be another transaction's.
+          assert.equal(error?.mayHaveExecuted, true)
+          if (fault === 'cut-answer') there++
+        } else {
+          assert.equal(error, undefined)
+          assert.equal(runs, fault === 'cut-answer' ? 1 : 2, `${how}, ${fault}`)
+          there++
+        }
+        assert.equal(await count(), there, `${how}, ${fault}`)
+      }
+    }
+  },
+)
+
+test(
+  'an older copy of the database, or another one, does not say that nothing was committed',
+  { timeout: 120_000 },
+  async () => {
+    const own = await startServer()
+    const proxy = await FaultProxy.to(own)
+    proxies.push(proxy)
+    await direct('CREATE TABLE t (a int)', [], own.url)
+    const db = open({ connectionString: proxy.url, retry: { maxAttempts: 200, maxDelayMs: 50 }, circuitBreaker: false })
+    const ready = (): Promise<unknown> => db.transaction((tx) => tx.query('INSERT INTO t VALUES (0)'))
+    await own.stop('fast')
+    own.copy()
+    if (TARGET === 'postgres') await sleep(1_100)
+    await own.start()
+    await ready()
+    const { error, runs } = await commitLost(db, proxy, 'cut-answer', async () => {
+      await own.stop('fast')
+      own.restore()
+      if (TARGET === 'postgres') await sleep(1_100)
+      await own.start()
+    })
+    assert.equal(error?.mayHaveExecuted, true)
+    assert.equal(runs, 1)
+    // Without any transaction before it, nobody knows whose file it is.
+    const fresh = open({
+      connectionString: proxy.url,
+      retry: { maxAttempts: 200, maxDelayMs: 50 },
+      circuitBreaker: false,
+    })
+    const first = await commitLost(fresh, proxy, 'cut-before', async () => {
+      await own.stop('kill')
+      await own.start()
+    })
+    assert.equal(first.error?.mayHaveExecuted, true)
+  },
+)
 
 test('10,000 inserts under faults: no row twice, none lost that was confirmed', async () => {
   const { proxy, db } = await proxied({

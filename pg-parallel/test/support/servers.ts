@@ -29,6 +29,10 @@ export interface TestServer {
   stop(how?: 'fast' | 'kill'): Promise<void>
   /** A promotion to primary; for a server started with `standbyOf`. */
   promote(): Promise<void>
+  /** Copies its data while it is stopped, for {@link TestServer.restore}. */
+  copy(): void
+  /** Puts the copy in the place of its data, while it is stopped. */
+  restore(): void
   /** Stops it and removes its data. */
   remove(): Promise<void>
 }
@@ -70,7 +74,7 @@ export function freePort(): Promise<number> {
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
 
 /** Waits until the server answers a query. */
-async function answering(url: string, alive: () => boolean): Promise<void> {
+export async function answering(url: string, alive: () => boolean): Promise<void> {
   for (let tries = 0; tries < 400; tries++) {
     if (!alive()) throw new Error('the server ended while it started')
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 })
@@ -88,7 +92,7 @@ async function answering(url: string, alive: () => boolean): Promise<void> {
   throw new Error(`no answer from ${url}`)
 }
 
-const ids = (): { uid: number; gid: number } | undefined => {
+export const ids = (): { uid: number; gid: number } | undefined => {
   if (process.getuid?.() !== 0) return undefined
   // PostgreSQL refuses to run as root.
   const line = readFileSync('/etc/passwd', 'utf8')
@@ -105,7 +109,7 @@ function postgresBin(): string {
   throw new Error('PostgreSQL 15 is needed for the tests: install your distribution’s postgresql-15')
 }
 
-function own(path: string): void {
+export function own(path: string): void {
   const who = ids()
   if (who) chownSync(path, who.uid, who.gid)
 }
@@ -133,7 +137,7 @@ export function makeTemplate(): string {
   return path
 }
 
-function exited(child: ChildProcess): Promise<void> {
+export function exited(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
   return new Promise((done) =>
     child.once('exit', () => {
@@ -188,6 +192,17 @@ abstract class LocalServer implements TestServer {
     return Promise.reject(new Error('not a standby'))
   }
 
+  /** Files of its folder that are its data. */
+  protected abstract readonly data: string
+
+  copy(): void {
+    execFileSync('sh', ['-c', `rm -rf copy && mkdir copy && cp -a ${this.data} copy`], { cwd: this.socketDir })
+  }
+
+  restore(): void {
+    execFileSync('sh', ['-c', `rm -rf ${this.data} && cp -a copy/* .`], { cwd: this.socketDir })
+  }
+
   async remove(): Promise<void> {
     running.delete(this)
     await this.stop('kill')
@@ -199,6 +214,7 @@ abstract class LocalServer implements TestServer {
 class Postgres extends LocalServer {
   readonly target = 'postgres'
   readonly url: string
+  protected readonly data = 'data'
 
   constructor(port: number, options: ServerOptions) {
     super(port, options)
@@ -283,6 +299,7 @@ class Postgres extends LocalServer {
 class Pgsqlite extends LocalServer {
   readonly target = 'pgsqlite'
   readonly url: string
+  protected readonly data = 'test.db*'
 
   constructor(port: number, options: ServerOptions) {
     super(port, options)
