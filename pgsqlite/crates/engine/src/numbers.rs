@@ -1,9 +1,17 @@
 //! Numbers that transactions and catalogs share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 /// The last number that a transaction or an epoch got.
 static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// When this process began, in microseconds since 2000-01-01 UTC. No number that it gives is below the millisecond of it, so
+/// that a client can tell from a number below it that a process before this one gave it, and that nobody gets it again.
+pub(crate) fn start_time() -> i64 {
+    static START: OnceLock<i64> = OnceLock::new();
+    *START.get_or_init(crate::clock::now)
+}
 
 fn number_after(last: u64) -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
@@ -17,6 +25,8 @@ fn number_after(last: u64) -> u64 {
 /// No two catalogs share an epoch: plans are found by it, also those of a catalog that a rollback threw away, and of one
 /// with a session's temporary tables.
 pub(crate) fn next_number() -> u64 {
+    // (set before the first number, so that none is below it)
+    start_time();
     let mut last = LAST_NUMBER.load(Ordering::Relaxed);
     loop {
         let next = number_after(last);
@@ -42,4 +52,18 @@ pub(crate) fn coming_number() -> u64 {
 /// The numbers to come are above this one.
 pub(crate) fn pass(number: u64) {
     LAST_NUMBER.fetch_max(number, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The start is known before the first number is given, whoever asks for it first, and whenever.
+    #[test]
+    fn no_number_is_below_the_start() {
+        let first = next_number();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let start = (start_time() + 946_684_800_000_000) as u64 / 1000;
+        assert!(first >= start, "{first} was given before {start}");
+    }
 }

@@ -455,7 +455,6 @@ impl ServerFunctions for SessionServer {
         Some(self.engine.upgrade()?.config.statistics.clone())
     }
     fn start_time(&self) -> i64 {
-        static START: OnceLock<i64> = OnceLock::new();
-        *START.get_or_init(crate::clock::now)
+        crate::numbers::start_time()
     }
 }
