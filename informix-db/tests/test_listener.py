@@ -773,7 +773,6 @@ def test_a_changed_table_is_seen(conn):
         ("select nosuch(1) from systables", -674),
         ("unload to 'f' select * from systables", -746),
         ("load from 'f' insert into systables", -746),
-        ("create table t (a list(set(integer not null) not null))", -746),
         ("create table t (a set(blob not null))", -746),
         ("create table t (a set(integer))", -201),
         ("create table t (a row(b integer, b integer))", -201),
