@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# PostgreSQL 15's regression tests, from the distribution's source package, into build/regress (sql/ and data/).
+# PostgreSQL 15's regression tests, from the distribution's source package, into build/regress (sql/ and data/), and its isolation
+# specifications, into build/isolation (specs/).
 #
 # usage: tests/scoreboard/corpus.sh
 # Nothing of it is committed. apt gets a configuration of its own under build/, made from the machine's package
@@ -7,7 +8,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 to=$PWD/build/regress
-[ -e "$to/done" ] && exit 0
+isolation=$PWD/build/isolation
+[ -e "$to/done" ] && [ -e "$isolation/specs" ] && exit 0
 command -v apt-get >/dev/null || { echo "apt-get is needed: the corpus is in Debian's and Ubuntu's source package postgresql-15" >&2; exit 1; }
 rm -rf "$to" && mkdir -p "$to/apt/lists/partial" "$to/apt/cache/archives/partial" "$to/apt/parts"
 # Both formats of package sources: one-line lists and deb822 files.
@@ -28,5 +30,7 @@ done
 archive=$(find "$to/apt" -maxdepth 1 -name 'postgresql-15_*.orig.tar.*' ! -name '*.asc' | head -1)
 [ -n "$archive" ] || { echo "no source package of PostgreSQL 15 could be fetched" >&2; exit 1; }
 tar -xf "$archive" -C "$to" --strip-components=4 --wildcards 'postgresql-*/src/test/regress/sql/*' 'postgresql-*/src/test/regress/data/*' 'postgresql-*/src/test/regress/parallel_schedule'
+mkdir -p "$isolation"
+tar -xf "$archive" -C "$isolation" --strip-components=4 --wildcards 'postgresql-*/src/test/isolation/specs/*'
 rm -rf "$to/apt"
 touch "$to/done"
