@@ -20,7 +20,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard
+.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation
 
 help:
 	@sed -n 's/^# //p' Makefile | head -8
@@ -57,7 +57,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did. A part that takes longer than PART_LIMIT seconds has failed. What each
 # took is listed at the end, and is in build/parts.txt from the moment that it ends.
 PARTS := test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-bombs test-dump test-differential \
-  test-crash test-faults test-clients test-reports test-scoreboard test-bench subprojects
+  test-crash test-faults test-clients test-reports test-scoreboard test-isolation test-bench subprojects
 PART_LIMIT ?= 1500
 test:
 	@failed=0; passed=0
@@ -108,6 +108,7 @@ test-session: debug
 	python3 tests/session/informix.py --conversations 80
 	python3 tests/session/whole.py --groups 250 --faults 8
 	python3 tests/session/histories.py
+	python3 tests/session/rows.py
 	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --conversations 80 && tools/oracle.sh python3 tests/session/nesting.py --oracle --seed 500 --transactions 25 && tools/oracle.sh python3 tests/session/histories.py --oracle; \
 	  else echo "test-session: not beside PostgreSQL 15, for want of it (Debian, Ubuntu: apt-get install postgresql-15)"; fi
 
@@ -156,12 +157,25 @@ test-bombs: debug
 	@python3 tests/bombs/run.py
 	python3 tests/bombs/informix.py
 
+# PostgreSQL's isolation specifications of which every permutation gives its transcript; all of them in test-slow.
+test-isolation: debug
+	@if ! [ -x /usr/lib/postgresql/15/bin/postgres ] && [ "$$(id -u)" != 0 ]; then
+	  echo "test-isolation: skipped, for want of PostgreSQL 15 (Debian, Ubuntu: apt-get install postgresql-15)"
+	elif [ -e build/isolation/specs ] || command -v apt-get >/dev/null; then
+	  tests/scoreboard/corpus.sh
+	  tools/oracle.sh python3 tests/isolation/run.py --check --whole
+	else
+	  echo "test-isolation: skipped, for want of apt-get, which brings the specifications"
+	fi
+
 test-slow: debug
 	@python3 tests/crash/run.py --rounds 20 --writers 8
 	python3 tests/files/live.py --seconds 300
 	python3 tests/session/run.py --seed 100000 --messages 1500000
 	python3 tests/session/run.py --seed 200000 --messages 300000 --chaos
 	python3 tests/session/nesting.py --seed 100000 --seconds 900
+	python3 tests/session/rows.py --seed 100000 --transactions 100000
+	tools/oracle.sh python3 tests/isolation/run.py --check
 	python3 tests/session/informix.py --seed 100000 --seconds 300
 	python3 tests/session/histories.py --seed 100000 --transactions 100000
 	python3 tests/sql/mutate.py --seed $$(date +%Y%m%d) --statements 100000 --seconds 900

@@ -230,28 +230,32 @@ def test_what_systables_lists_can_be_read(conn):
 def test_locks_of_open_transactions_are_not_waited_for(listener, conn):
     """NOT WAIT is Informix's default: what an open transaction has locked is -244/-107 at once."""
     conn.cursor().execute("create table locked (n integer)")
+    conn.cursor().execute("insert into locked values (0)")
+    conn.commit()
     with (
         informix_db.connect("127.0.0.1", listener, **CREDENTIALS) as holder,
         informix_db.connect("127.0.0.1", listener, **CREDENTIALS, autocommit=True) as fresh,
     ):
-        holder.cursor().execute("insert into locked values (1)")
+        holder.cursor().execute("update locked set n = 1 where n = 0")
         for connection, sql in ((fresh, None), (conn, "set lock mode to wait 1"), (conn, "set lock mode to not wait")):
             if sql:
                 connection.cursor().execute(sql)
             began = time.monotonic()
-            error = refused(connection, "insert into locked values (2)")
+            error = refused(connection, "update locked set n = 2 where n = 0")
             waited = time.monotonic() - began
             assert (error.sqlcode, error.isamcode) == (-244, -154 if sql and sql.endswith("1") else -107)
             assert isinstance(error, OperationalError)
             assert waited >= 1 if sql and sql.endswith("1") else waited < 1
+        # another row is nobody's
+        fresh.cursor().execute("insert into locked values (4)")
         # one that waits gets its turn
         fresh.cursor().execute("set lock mode to wait")
         later = threading.Timer(0.3, holder.rollback)
         later.start()
-        fresh.cursor().execute("insert into locked values (3)")
+        fresh.cursor().execute("update locked set n = 3 where n = 0")
         later.join()
     conn.cursor().execute("insert into locked values (2)")
-    assert one(conn, "select count(*) from locked") == 2
+    assert one(conn, "select count(*) from locked") == 3
     conn.cursor().execute("drop table locked")
 
 

@@ -107,6 +107,9 @@ struct Flags {
     /// 0: never [default: 300]
     #[arg(long, env = "PGSQLITE_WRITER_TIMEOUT", value_name = "SECONDS")]
     writer_timeout: Option<u64>,
+    /// Put the transaction of each silent client aside at once, also while nobody else wants to write: for tests
+    #[arg(long, env = "PGSQLITE_PUT_ASIDE", hide = true, value_parser = clap::builder::BoolishValueParser::new())]
+    put_aside: bool,
     /// MiB that a database's log may have while a transaction that reads keeps it from beginning anew: then the transaction ends with
     /// 72000, 0: never [default: 8192]
     #[arg(long, env = "PGSQLITE_LOG_LIMIT", value_name = "MIB")]
@@ -263,6 +266,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
             0 => None,
             seconds => Some(Duration::from_secs(seconds)),
         },
+        puts_aside: flags.put_aside,
         log_limit: match flags.log_limit.or(file.log_limit).unwrap_or(8192) {
             0 => None,
             mib => Some(mib.checked_mul(1 << 20).context("log_limit is too large")?),

@@ -50,7 +50,7 @@ def an_informix_client_that_is_gone_waits_and_computes_no_more(room: Room) -> No
     holder, look = numbered(room, 2)
     lines(holder, "CREATE TABLE t (a int); INSERT INTO t SELECT generate_series(1, 3000)")
     lines(holder, "BEGIN; UPDATE t SET a = a + 1 WHERE a = 1")
-    for text in ("UPDATE t SET a = 5 WHERE a = 2", "SELECT count(*) FROM t x, t y, t z WHERE x.a + y.a + z.a = 1"):
+    for text in ("UPDATE t SET a = 5 WHERE a = 1", "SELECT count(*) FROM t x, t y, t z WHERE x.a + y.a + z.a = 1"):
         process = client("SET LOCK MODE TO WAIT", text)
         try:
             room.until(look, "EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = 'sqli' AND state = 'active' AND query NOT LIKE '%BEGIN%')", f"{text} runs")
@@ -66,9 +66,10 @@ def an_informix_client_that_is_gone_waits_and_computes_no_more(room: Room) -> No
 def a_silent_informix_writer_is_ended_while_others_wait(room: Room) -> None:
     waiter, look = numbered(room, 2)
     lines(look, "CREATE TABLE t (a int)")
-    process = client("BEGIN WORK", "INSERT INTO t VALUES (1)")
+    # (DDL keeps the writer slot)
+    process = client("BEGIN WORK", "INSERT INTO t VALUES (1)", "CREATE TABLE u (a INT)")
     try:
-        expect([process.stdout.readline() for _ in range(2)], ["done\n"] * 2, "the writer")
+        expect([process.stdout.readline() for _ in range(3)], ["done\n"] * 3, "the writer")
         room.until(look, "EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = 'sqli' AND state = 'idle in transaction')", "it is idle")
         expect(Later(waiter, "INSERT INTO t VALUES (2)").result(), ["INSERT 0 1"], "the waiter")
         expect(lines(look, "SELECT a FROM t")[0], "2", "the silent writer's row is gone")

@@ -200,10 +200,10 @@ def a_full_pool_of_waiters_is_a_cycle(room: Room) -> None:
 @situation()
 def a_client_that_is_gone_waits_no_more(room: Room) -> None:
     holder, look, *gone = numbered(room, 6)
-    lines(holder, "CREATE TABLE t (a int)")
+    lines(holder, "CREATE TABLE t (a int PRIMARY KEY)")
     lines(holder, "SELECT pg_advisory_lock(5)")
     lines(holder, "BEGIN; INSERT INTO t VALUES (1)")
-    texts = ["SELECT pg_advisory_lock(5)", "INSERT INTO t VALUES (2)", "SELECT pg_sleep(1000)", "DO $$ BEGIN PERFORM pg_sleep(1000); END $$"]
+    texts = ["SELECT pg_advisory_lock(5)", "INSERT INTO t VALUES (1)", "SELECT pg_sleep(1000)", "DO $$ BEGIN PERFORM pg_sleep(1000); END $$"]
     for session, text in zip(gone, texts):
         session.send(b"Q", text.encode() + b"\0")
     room.until(look, "(SELECT count(*) = 4 FROM pg_stat_activity WHERE wait_event IS NOT NULL AND state = 'active')", "all four wait")
@@ -217,13 +217,13 @@ def a_client_that_is_gone_waits_no_more(room: Room) -> None:
 @situation()
 def a_long_wait_is_logged_with_both_statements(room: Room) -> None:
     holder, waiter = numbered(room, 2)
-    lines(holder, "CREATE TABLE t (a int)")
+    lines(holder, "CREATE TABLE t (a int PRIMARY KEY)")
     lines(holder, "BEGIN")
     lines(holder, "INSERT INTO t VALUES (111)")
-    waiting = Later(waiter, "INSERT INTO t VALUES (222)")
+    waiting = Later(waiter, "INSERT INTO t VALUES (111), (222)")
     deadline = time.monotonic() + SOON
     wanted = [f"process {waiter.pid} still waits", f"process {holder.pid} of user postgres holds it, idle in transaction for",
-              "waiting statement: INSERT INTO t VALUES (222)", "holder's statement: INSERT INTO t VALUES (111)"]
+              "waiting statement: INSERT INTO t VALUES (111), (222)", "holder's statement: INSERT INTO t VALUES (111)"]
     while True:
         log = room.running.log_text().replace("\\n", "\n")
         missing = [w for w in wanted if w not in log]
@@ -238,7 +238,8 @@ def a_long_wait_is_logged_with_both_statements(room: Room) -> None:
 
 @situation("--idle-writer-timeout", "1")
 def a_silent_writer_is_ended_while_others_wait(room: Room) -> None:
-    for text in ("BEGIN; INSERT INTO t VALUES (1)", "BEGIN; COPY t FROM STDIN", None):
+    # DDL and COPY keep the writer slot
+    for text in ("BEGIN; INSERT INTO t VALUES (1); CREATE TABLE u ()", "BEGIN; COPY t FROM STDIN", None):
         holder, waiter, look = numbered(room, 3)
         lines(look, "CREATE TABLE IF NOT EXISTS t (a int)")
         if text is None:
@@ -261,7 +262,7 @@ def a_silent_writer_is_ended_while_others_wait(room: Room) -> None:
         expect((told["S"], told["C"]), ("FATAL", "25P03"), "the holder is told")
     # without anybody who waits nothing happens
     holder, look = numbered(room, 2)
-    lines(holder, "BEGIN; INSERT INTO t VALUES (4)")
+    lines(holder, "BEGIN; INSERT INTO t VALUES (4); CREATE TABLE u ()")
     time.sleep(1.5)
     expect(lines(holder, "COMMIT"), ["COMMIT"], "nobody waited")
 

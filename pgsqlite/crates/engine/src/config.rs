@@ -31,6 +31,8 @@ pub struct EngineConfig {
     /// A session of a role that is no superuser ends after others have waited for so long for its transaction that has the writer slot.
     /// None: never.
     pub writer_timeout: Option<Duration>,
+    /// A transaction whose client is silent is put aside at once, whether or not another wants to write: for tests.
+    pub puts_aside: bool,
     /// A transaction that reads while the log grows to so many bytes ends (`--log-limit`). None: none does.
     pub log_limit: Option<u64>,
     /// None: the server serves this one file, databases cannot be made.
@@ -58,6 +60,7 @@ impl EngineConfig {
             pool_timeout: Duration::from_secs(30),
             idle_writer_timeout: None,
             writer_timeout: None,
+            puts_aside: false,
             log_limit: None,
             databases: None,
             founder: None,

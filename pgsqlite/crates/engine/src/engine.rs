@@ -70,6 +70,9 @@ pub struct Engine {
     pub(crate) plans: crate::plans::PlanCache,
     pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence_state::State>>,
     pub(crate) locks: crate::locks::table::LockTable,
+    pub(crate) rows: crate::locks::rows::RowLocks,
+    /// what is known of the tables whose changes were put aside, by their names, in the catalog with this epoch
+    pub(crate) tables: Mutex<(u64, HashMap<Box<str>, Arc<crate::changes::table::Table>>)>,
     pub(crate) waits: Waits,
     pub(crate) channels: crate::notify::Channels,
     pub(crate) long_log: LongLog,
@@ -154,6 +157,8 @@ impl Engine {
             plans: Default::default(),
             sequences: Mutex::default(),
             locks: Default::default(),
+            rows: Default::default(),
+            tables: Mutex::default(),
             waits: Default::default(),
             channels: Default::default(),
             long_log: Default::default(),

@@ -10,6 +10,7 @@
 
 mod apart;
 mod bounded;
+mod changes;
 mod clock;
 pub mod config;
 pub mod connection;

@@ -48,6 +48,8 @@ pub struct Config {
     pub idle_writer_timeout: Option<Duration>,
     /// a session of a role that is no superuser ends after others have waited so long to write for its transaction; None: never
     pub writer_timeout: Option<Duration>,
+    /// the transaction of each silent client is put aside at once: for tests
+    pub puts_aside: bool,
     /// how many bytes a database's log may have while a transaction keeps it from beginning anew; None: any number
     pub log_limit: Option<u64>,
     /// the file to which each error 0A000 and XX000 is appended as a line of JSON; None: none

@@ -90,11 +90,14 @@ impl Conversation {
     /// nothing has come for a moment, or something else happened.
     pub async fn wait(&mut self) -> Result<bool, End> {
         self.client.stream.be_urgent(self.session.keeps_others_waiting());
+        self.session.rest_block();
         let came = tokio::select! {
             biased;
-            event = self.session.wait_event() => event.map(|()| false).map_err(End::Fatal)?,
-            filled = self.client.fill() => filled?,
+            event = self.session.wait_event() => event.map(|()| false).map_err(End::Fatal),
+            filled = self.client.fill() => filled,
         };
+        self.session.rouse();
+        let came = came?;
         self.notifications();
         self.flush().await?;
         Ok(came)

@@ -90,12 +90,12 @@ pub struct QueryPlan {
     pub constant: bool,
     /// SELECT … FOR UPDATE/SHARE: take the writer slot before running
     pub locks_rows: bool,
+    /// what ON CONFLICT may leave as it is without changing anything
+    pub passes_over: PassesOver,
     /// it fires triggers: the engine carries it out row by row, and the steps only refuse to be run
     pub triggered: Option<Box<Triggered>>,
     /// it calls functions of the user that may change data: it needs the writer slot, unless the transaction is read-only
     pub calls_writers: bool,
-    /// … NOWAIT: do not wait for the slot; the table that 55P03 names
-    pub nowait: Option<String>,
     /// WHERE CURRENT OF: the cursor, and the tables (OIDs) whose rows the statement may change
     pub current_of: Option<(String, Vec<Oid>)>,
     /// its one step does the same as these two statements, which cost less
@@ -103,6 +103,17 @@ pub struct QueryPlan {
     /// rules have made several statements of it, which are carried out instead; there are no steps then
     pub rewritten: Option<Box<RewrittenPlan>>,
     pub shape: Shape,
+}
+
+/// Rows that ON CONFLICT finds and does not change: SQLite says nothing of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum PassesOver {
+    #[default]
+    None,
+    /// DO NOTHING: the row that has the key is left as it is
+    Rows,
+    /// DO UPDATE … WHERE: whether the row is left depends on its values
+    Values,
 }
 
 /// What a statement does with the rows that its FROM and WHERE give: SQLite's plan says nothing of it, EXPLAIN does.

@@ -498,11 +498,26 @@ pub struct Select {
     pub distinct: Distinct,
 }
 
-/// FOR UPDATE / SHARE …
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Locking {
-    pub skip_locked: bool,
-    pub nowait: bool,
+/// What is done about a row that another transaction has locked; the one that waits least is the greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LockPolicy {
+    Wait,
+    /// SKIP LOCKED
+    Skip,
+    /// NOWAIT
+    Refuse,
+}
+
+/// Rows that FOR UPDATE and the like lock.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowLock {
+    /// the OID of the row's table
+    pub table: Expr,
+    /// its number; NULL: there is no row, but one that an outer join has added
+    pub number: Expr,
+    /// 1: KEY SHARE, 2: SHARE, 3: NO KEY UPDATE, 4: UPDATE
+    pub mode: u8,
+    pub policy: LockPolicy,
 }
 
 /// An entry whose rows FOR UPDATE and the like lock.
@@ -527,7 +542,9 @@ pub struct Query {
     pub limit: Option<Box<Expr>>,
     pub offset: Option<Box<Expr>>,
     pub with_ties: bool,
-    pub locking: Option<Locking>,
+    /// it has FOR UPDATE or one of its kin
+    pub locks_rows: bool,
+    pub row_locks: Vec<RowLock>,
     /// what FOR UPDATE and the like lock, in trees that are printed
     pub row_marks: Vec<RowMark>,
 }
@@ -544,7 +561,8 @@ impl Query {
             limit: None,
             offset: None,
             with_ties: false,
-            locking: None,
+            locks_rows: false,
+            row_locks: vec![],
             row_marks: vec![],
         }
     }

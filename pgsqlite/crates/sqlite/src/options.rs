@@ -14,6 +14,8 @@ pub const DEFINED: &[(&str, &str)] = &[
     ("SQLITE_ENABLE_FTS3_PARENTHESIS", ""),
     ("SQLITE_ENABLE_FTS5", ""),
     ("SQLITE_ENABLE_LOAD_EXTENSION", "1"),
+    // a transaction that changes rows is recorded, and can be put aside while others write
+    ("SQLITE_ENABLE_PREUPDATE_HOOK", ""),
     ("SQLITE_ENABLE_RTREE", ""),
     // a transaction that has changed nothing but temporary tables exchanges its snapshot of the database between statements
     ("SQLITE_ENABLE_SNAPSHOT", ""),

@@ -4,6 +4,7 @@ use crate::routine::HasRoutines;
 pub(crate) mod patience;
 
 use crate::bounded::Bounded;
+use crate::changes::recorder::Recorder;
 use crate::error;
 use crate::files::Room;
 pub use crate::sqlite_statement::{Counted, RawStatement, Step};
@@ -233,6 +234,12 @@ impl Connection {
         self.cell.changes_before.set(unsafe { ffi::sqlite3_total_changes64(self.handle()) });
     }
 
+    /// How many rows its transaction has changed since [`Connection::begins_to_write`].
+    pub(crate) fn changes_of_transaction(&self) -> i64 {
+        // SAFETY: a live connection.
+        unsafe { ffi::sqlite3_total_changes64(self.handle()) - self.cell.changes_before.get() }
+    }
+
     /// Takes the snapshot of a transaction that has read nothing yet: it sees what is committed now.
     pub fn take_snapshot(&self) -> Result<()> {
         self.conn
@@ -452,6 +459,17 @@ impl Connection {
         self.cell.routines().written.lock()
     }
 
+    /// Records what the transaction changes from now on, or no more.
+    pub(crate) fn record_changes(&self, on: bool) {
+        // SAFETY: the connection is live, and its cell holds the recorder as long as it is.
+        unsafe { crate::changes::recorder::listen(self.handle(), &self.cell.routines().recorder, on) }
+    }
+
+    /// What the transaction has changed.
+    pub(crate) fn recorder(&self) -> parking_lot::MutexGuard<'_, Recorder> {
+        self.cell.routines().recorder.lock()
+    }
+
     /// The last error as PostgreSQL would tell it.
     pub fn error(&self) -> PgError {
         if let Some(error) = self.cell.take_error() {
@@ -511,6 +529,7 @@ impl Idle {
     /// Takes a connection back: its place is free for others. It is closed if enough are idle already.
     pub fn put(&self, mut connection: Connection) {
         connection.end_record();
+        connection.record_changes(false);
         connection.clear_scratch();
         let lease = connection.lease.take();
         let mut idle = self.0.lock();

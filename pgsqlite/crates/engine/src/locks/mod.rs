@@ -1,11 +1,13 @@
 //! Locks in memory, and who waits for whom.
 //!
 //! * [`table`]: what sessions hold and queue for: advisory locks and relations. A further kind of object is a further [`Target`].
+//! * [`rows`]: the rows and keys that transactions hold.
 //! * [`graph`]: the sessions that wait (for a lock of the table, for the writer slot, for a pooled connection), and the cycles among them.
 //!
 //! The locks belong to the database and are gone with the server, as PostgreSQL's are. A session is known by a number of its own.
 
 pub(crate) mod graph;
+pub(crate) mod rows;
 pub(crate) mod table;
 
 use crate::udf::session_cell::AdvisoryKey;
@@ -16,6 +18,8 @@ use pgsqlite_types::Oid;
 pub(crate) enum Target {
     Advisory(AdvisoryKey),
     Relation(Oid),
+    /// the end of a session's transaction, which holds rows
+    Transaction(u64),
 }
 
 /// A mode of locking (manual: "Table-Level Locks"), weakest first. The discriminants are the numbers of PostgreSQL's modes.

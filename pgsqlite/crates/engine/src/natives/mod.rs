@@ -15,8 +15,8 @@ use crate::udf::shim::{NewState, Scalar, Traits};
 use crate::udf::{
     aggregates, arrays, binary, bits, collation, encodings, extensions, formatting, frames, geometry, hashes, hstore,
     intarray, inverted, json, json_build, json_paths, large_objects, money, networks, numbers, ordered_sets, pattern,
-    ranges, record_images, records, row_numbers, rows, shim, strings, support, text_search, times, transactions,
-    transitions, trigrams, SessionCell,
+    ranges, record_images, records, row_locks, row_numbers, rows, shim, strings, support, text_search, times,
+    transactions, transitions, trigrams, SessionCell,
 };
 use pgsqlite_sql::builtins::catalog::proc_by_oid;
 use pgsqlite_sql::builtins::imp::{imp, named, native_name, Imp};
@@ -152,6 +152,7 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
     let own = support::FUNCTIONS
         .iter()
         .chain(rows::FUNCTIONS)
+        .chain(row_locks::FUNCTIONS)
         .chain(row_numbers::FUNCTIONS)
         .chain(records::FUNCTIONS)
         .chain(inverted::FUNCTIONS)

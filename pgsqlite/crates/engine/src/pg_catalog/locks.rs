@@ -3,9 +3,10 @@
 //! * `advisory`: as PostgreSQL shows them
 //! * `virtualxid`: each running transaction holds its own
 //! * `relation`: what LOCK TABLE names, and what the data modifications of a transaction block change
-//! * `transactionid`: who has a transaction's number, or the database's writer slot, holds it; who waits for the slot waits for its holder
+//! * `transactionid`: who has a transaction's number, the database's writer slot, or locks on rows, holds it; who waits for the slot or for a row
+//!   waits for its holder
 //!
-//! Who reads a relation or changes its definition keeps nobody from it in this way, and rows are not locked one by one: there are no such rows.
+//! Who reads a relation or changes its definition keeps nobody from it in this way.
 
 use super::cluster::{known_databases, KnownDatabase};
 use super::{int, text, Rows};
@@ -43,10 +44,19 @@ impl Holder {
         self.activity.wait() == Wait::Writer
     }
 
+    /// Whether the session waits for the end of the other's transaction.
+    fn waits_for(&self, other: &Holder) -> bool {
+        match self.activity.wait() {
+            Wait::Writer => other.keeps_from_slot(self),
+            Wait::Transaction => self.locks.waits_for.contains(&other.locks.session),
+            _ => false,
+        }
+    }
+
     /// Whether the session keeps the other from the writer slot.
     fn keeps_from_slot(&self, other: &Holder) -> bool {
         let (own, other) = (&self.activity, &other.activity);
-        own.writes() && own.number != other.number && own.database == other.database
+        self.locks.slot && own.number != other.number && own.database == other.database
     }
 }
 
@@ -119,8 +129,8 @@ fn push_holder(rows: &mut Rows, holder: &Holder, all: &[Holder], databases: &[Kn
     if let Some(number) = holder.locks.transaction {
         push("transactionid", true, "ExclusiveLock", false, &[("transactionid", Datum::Int(number as u32 as i64))]);
     }
-    if holder.waits_for_slot() {
-        let keeper = all.iter().find(|h| h.keeps_from_slot(holder));
+    if matches!(activity.wait(), Wait::Writer | Wait::Transaction) {
+        let keeper = all.iter().find(|h| holder.waits_for(h));
         let number = keeper.and_then(|h| h.locks.transaction).map_or(Datum::Null, |n| Datum::Int(n as u32 as i64));
         let since = text(Timestamp(activity.waits_since()).to_storage());
         push("transactionid", false, "ShareLock", false, &[("transactionid", number), ("waitstart", since)]);

@@ -114,12 +114,18 @@ pub struct Runtime {
     pub(crate) pending: RefCell<VecDeque<Rc<after::Pending>>>,
     /// the same as it was at each savepoint
     waited: RefCell<Vec<VecDeque<Rc<after::Pending>>>>,
+    /// the same as it was before a statement that may be undone
+    kept: RefCell<VecDeque<Rc<after::Pending>>>,
+    /// what the statements of functions have passed over since the outer statement began
+    pub(crate) passed_over: Cell<pgsqlite_sql::plan::PassesOver>,
     /// what SET CONSTRAINTS has said
     pub(crate) modes: RefCell<crate::constraint_modes::Modes>,
     /// statements of foreign keys: by constraint, table and kind
     keys: RefCell<HashMap<(Oid, Oid, char), Rc<statement::Planned>>>,
     /// rows that the connection has written of the tables that are watched
     pub(crate) written: Arc<Mutex<Written>>,
+    /// what the transaction changes, if that is recorded
+    pub(crate) recorder: Arc<Mutex<crate::changes::recorder::Recorder>>,
     /// the cursors that functions have opened
     pub(crate) cursors: RefCell<cursors::Cursors>,
     /// a body's cursors have asked for that: to be forgotten when the transaction ends
@@ -259,6 +265,17 @@ impl Runtime {
         let mut waited = self.waited.borrow_mut();
         waited.truncate(number + 1);
         *self.pending.borrow_mut() = waited.get(number).cloned().unwrap_or_default();
+    }
+
+    /// A statement begins that may be undone.
+    pub fn keep_pending(&self) {
+        self.kept.borrow_mut().clone_from(&self.pending.borrow());
+        self.passed_over.set(Default::default());
+    }
+
+    /// It is undone.
+    pub fn go_back_to_kept(&self) {
+        self.pending.borrow_mut().clone_from(&self.kept.borrow());
     }
 
     pub(crate) fn enter(&self, body: Rc<str>, at: Option<(u32, &'static str)>) -> Entered<'_> {

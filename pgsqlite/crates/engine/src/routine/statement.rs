@@ -176,6 +176,8 @@ impl Planned {
         if self.plan.query.current_of.is_some() {
             return Err(PgError::not_supported("WHERE CURRENT OF a cursor that this function has not opened"));
         }
+        let passed = &host.routines().passed_over;
+        passed.set(passed.get().max(self.plan.query.passes_over));
         self.run_here(host, parameters, rows)
     }
 
@@ -272,11 +274,15 @@ impl Planned {
                 }
                 _ => {
                     let told = self.told_deletes(host);
+                    let reported = host.routines().recorder.lock().reported();
                     while step_once(host, &mut statement)? == Step::Row {}
                     // SAFETY: a live connection.
                     let changed = unsafe { ffi::sqlite3_changes64(host.db) } as u64;
                     if told.is_some_and(|told| host.routines().written.lock().deleted() - told < changed) {
                         host.routines().written.lock().note_all_deleted();
+                    }
+                    if step.sql.starts_with("DELETE FROM ") {
+                        host.routines().recorder.lock().expect(reported, changed);
                     }
                     if step.counts {
                         done.rows += changed;

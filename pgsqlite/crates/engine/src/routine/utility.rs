@@ -160,6 +160,7 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
         host.cell.notice(notice);
     }
     if let NodeEnum::TruncateStmt(_) = node {
+        host.routines().recorder.lock().log.obstacle.get_or_insert("it has cleared a table");
         host.routines().written.lock().note_all_deleted();
     }
     if let Some(mut new) = outcome.catalog {

@@ -25,7 +25,7 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
         if !matches!(self.copying, Some(Copying::Out(_))) {
-            self.begin_statement().await?;
+            self.begin_whole().await?;
             self.refresh_catalog()?;
             if c.is_program {
                 let direction = if c.is_from { "from" } else { "to" };

@@ -66,13 +66,35 @@ fn clip(text: &[u8]) -> String {
     format!("{}...", &text[..end])
 }
 impl Session {
+    /// The tables whose rows and keys a COPY may meet, by their names in SQLite; None: any.
+    fn tables_of_copy(&self, r: &ast::RangeVar) -> Result<Option<Vec<Arc<str>>>> {
+        let relation = self.copy_relation(r)?;
+        if relation.kind != RelationKind::Table || !relation.triggers.is_empty() || relation.is_partitioned() {
+            return Ok(None);
+        }
+        let catalog = self.catalog();
+        let parents = relation.constraints.iter().filter_map(|c| match &c.kind {
+            ConstraintKind::ForeignKey { references, .. } => catalog.relation(*references),
+            _ => None,
+        });
+        let names = parents.map(|p| Arc::from(&*p.sqlite_name)).chain([Arc::from(&*relation.sqlite_name)]);
+        Ok(Some(names.collect()))
+    }
+
     pub(super) async fn begin_copy_from(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
         let r = c.relation.as_ref().ok_or_else(|| PgError::internal("COPY FROM without a table"))?;
         self.copy_relation(r)?;
         let everything = !self.copy_relation(r)?.triggers.is_empty();
         let private = self.fills_temporary_alone(&*self.copy_relation(r)?) && self.begin_temporary()?;
         if !private {
-            self.begin_write_of("COPY FROM", &raw.text, crate::locks::Mode::RowExclusive, everything).await?;
+            loop {
+                self.begin_write_of("COPY FROM", &raw.text, crate::locks::Mode::RowExclusive, everything).await?;
+                // (its rows come once: nothing can be begun anew)
+                let tables = self.tables_of_copy(r)?;
+                if !self.let_holder_end(tables.as_deref()).await? {
+                    break;
+                }
+            }
         }
         // what waited for the writer slot may have changed the table: it is looked up now
         self.begin_statement().await?;

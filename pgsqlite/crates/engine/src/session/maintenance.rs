@@ -223,7 +223,13 @@ impl Session {
 
     /// Rewrites the file without its free pages. No transaction is open.
     async fn vacuum(&mut self, verbose: bool) -> Result<()> {
-        self.take_slot().await?;
+        loop {
+            self.take_slot().await?;
+            // (SQLite may number rows anew)
+            if !self.let_holder_end(None).await? {
+                break;
+            }
+        }
         let pages = |session: &Session| -> Result<i64> {
             let connection = session.connection()?;
             connection.rusqlite().query_row("PRAGMA main.page_count", [], |r| r.get(0)).map_err(|_| connection.error())

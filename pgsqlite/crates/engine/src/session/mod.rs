@@ -56,6 +56,7 @@ mod private;
 mod readers;
 mod rebinding;
 mod relation_locks;
+mod resting;
 mod routines;
 mod script;
 mod seen;
@@ -145,6 +146,10 @@ pub struct Session {
     merged: Mutex<Option<(u64, Arc<Catalog>)>>,
     last_view: Mutex<Option<Arc<View>>>,
     transaction: Transaction,
+    /// where the transaction is while the client is silent
+    place: Arc<resting::Place>,
+    /// the running statement must not touch what others hold
+    heeding: Option<resting::Heeding>,
     statements: ByName<Statement>,
     /// boxed: Execute takes its portal out of here, and puts it back
     portals: ByName<Box<Portal>>,
@@ -230,6 +235,8 @@ impl Session {
             merged: Mutex::default(),
             last_view: Mutex::default(),
             transaction: Transaction::default(),
+            place: Default::default(),
+            heeding: None,
             statements: ByName::default(),
             portals: ByName::default(),
             copying: None,
@@ -643,7 +650,8 @@ impl Session {
 
     /// 25P03 or 25P04 if the client's silence, or the whole transaction, has kept others from the writer slot for too long.
     fn check_silence(&self, silence: &crate::statistics::activity::Silence<'_>) -> Result<()> {
-        if !self.cancel.ends_silence(silence.number) || self.transaction.slot.is_none() {
+        let keeps_slot = self.engine.writer.holder().is_some_and(|holder| holder.session == self.server.number());
+        if !self.cancel.ends_silence(silence.number) || !keeps_slot {
             return Ok(());
         }
         if self.cancel.is_long_writer() {
@@ -682,6 +690,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.rouse();
         self.observe_end();
         self.server.close();
         self.abandon_copy();

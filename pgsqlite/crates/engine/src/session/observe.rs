@@ -67,7 +67,7 @@ impl Session {
             TransactionStatus::InTransaction => State::IdleInTransaction,
             TransactionStatus::Failed => State::IdleInFailedTransaction,
         };
-        self.activity.set_writes(self.transaction.slot.is_some());
+        self.activity.set_writes(self.transaction.slot.is_some() || self.transaction.aside.is_some());
         let hidden = !self.gucs.often.tracks_activities;
         let (before, lasted) = self.activity.change(now, |live| {
             live.hidden = hidden;

@@ -227,19 +227,35 @@ impl Session {
         }
     }
 
+    /// Executes a portal, or goes on with it.
     pub(super) async fn run_portal(
         &mut self,
         portal: &mut Portal,
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
-        let Some(mut prepared) = portal.prepared.clone() else { return Ok(Execution::Empty) };
+        loop {
+            if let Some(execution) = self.run_portal_once(portal, max_rows, sink).await? {
+                return Ok(execution);
+            }
+        }
+    }
+
+    /// None: it has to be executed anew, and nothing has happened yet.
+    async fn run_portal_once(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Option<Execution>> {
+        let Some(mut prepared) = portal.prepared.clone() else { return Ok(Some(Execution::Empty)) };
         self.check_not_failed(&prepared.statement.node)?;
         if let State::Done(tag) = &portal.state {
             // executed again after it ended: nothing more comes
-            return Ok(Execution::Complete(tag_of_rerun(tag)));
+            return Ok(Some(Execution::Complete(tag_of_rerun(tag))));
         }
-        let began_without = self.transaction.slot.is_none() && !self.transaction.sqlite;
+        let began_without =
+            self.transaction.slot.is_none() && !self.transaction.sqlite && self.transaction.aside.is_none();
         if matches!((&prepared.body, &portal.state), (Body::Plan(_), State::New)) {
             if let Err(e) = self.begin_plan(portal, &mut prepared, max_rows > 0).await {
                 // a lock that cannot be had is met when rows are read
@@ -269,18 +285,38 @@ impl Session {
                 if let Execution::Complete(tag) = &execution {
                     portal.state = State::Done(tag.clone());
                 }
-                Ok(execution)
+                Ok(Some(execution))
             }
             Body::Plan(plan) => {
                 let query = &plan.query;
                 if let Some((cursor, tables)) = &query.current_of {
                     self.show_current(cursor, tables)?;
                 }
-                let mark = self.may_wait_apart(portal, query).then(|| sink.mark()).flatten();
+                let fresh = portal.is_new();
+                let locked_before = if query.locks_rows { self.engine.rows.mark() } else { 0 };
+                let told = sink.mark();
+                let mark = self.may_wait_apart(portal, query).then_some(told).flatten();
                 if mark.is_some() {
                     self.begin_apart();
                 }
-                let result = self.run_on_sqlite(portal, &prepared, query, max_rows, sink);
+                if fresh && (query.writes || query.locks_rows || query.calls_writers) {
+                    self.heed()?;
+                }
+                self.note_statement();
+                let mut result = self.run_on_sqlite(portal, &prepared, query, max_rows, sink);
+                if let Ok(Execution::Complete(_)) = &result {
+                    result = self.check_touched().and(result);
+                    if query.locks_rows && result.is_ok() {
+                        result = self.check_locked_since(locked_before).and(result);
+                    }
+                }
+                if let Some(other) = self.in_the_way(query, &result)? {
+                    self.stop_reading(portal, State::Exhausted);
+                    self.step_aside(other).await?;
+                    told.into_iter().for_each(|mark| sink.take_back(mark));
+                    portal.begin_anew();
+                    return Ok(None);
+                }
                 if query.current_of.is_some() {
                     if let Some(connection) = &self.connection {
                         connection.cell.rows.current.take();
@@ -288,14 +324,14 @@ impl Session {
                 }
                 if matches!(portal.state, State::Stale) {
                     portal.state = State::New;
-                    return Box::pin(self.run_portal(portal, max_rows, sink)).await;
+                    return Ok(None);
                 }
                 if let Some(mark) = mark {
                     if self.wait_apart().await? {
                         // nothing has happened yet
                         sink.take_back(mark);
                         portal.begin_anew();
-                        return Box::pin(self.run_portal(portal, max_rows, sink)).await;
+                        return Ok(None);
                     }
                 }
                 let result = match (&query.triggered, &query.rewritten) {
@@ -314,11 +350,14 @@ impl Session {
                 let result = self.statement_result(result);
                 if let Ok(Execution::Complete(tag)) = &result {
                     portal.state = State::Done(tag.clone());
-                    if began_without && tag.ends_with(" 0") {
+                }
+                if began_without && result.is_ok() {
+                    let unused = matches!(&result, Ok(Execution::Complete(tag)) if tag.ends_with(" 0"));
+                    if unused || query.locks_rows && !query.writes {
                         self.give_back_unused_slot(query)?;
                     }
                 }
-                result
+                result.map(Some)
             }
         }
     }
@@ -331,6 +370,8 @@ impl Session {
             !query.calls_writers && query.triggered.is_none() && query.rewritten.is_none() && query.steps.len() == 1;
         if in_plain_block && does_no_more && !self.portals.values().any(|p| p.reads_session_connection()) {
             self.give_slot_back()?;
+        } else if self.transaction.repeatable && query.locks_rows && does_no_more {
+            self.leave_slot()?;
         }
         Ok(())
     }
@@ -447,15 +488,6 @@ impl Session {
     ) -> Result<()> {
         self.begin_statement().await?;
         self.transaction.queried = true;
-        let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
-        if let Some(table) = plan.query.nowait.as_ref() {
-            if !self.try_slot()? {
-                return Err(PgError::new(
-                    SqlState::LOCK_NOT_AVAILABLE,
-                    format!("could not obtain lock on row in relation \"{table}\""),
-                ));
-            }
-        }
         let had_slot = self.transaction.slot.is_some();
         loop {
             let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
@@ -467,10 +499,16 @@ impl Session {
             if self.changes_temporary_alone(&plan.query) && self.begin_temporary()? {
                 // others may write meanwhile
             } else if self.needs_slot(&plan.query) {
+                if self.transaction.repeatable && plan.query.locks_rows && !plan.query.writes {
+                    // it reads its snapshot, and writes nothing
+                    self.begin_read()?;
+                }
                 self.begin_write(command(plan.query.tag), plan.query.shares && !partial).await?;
                 if self.is_locked_meanwhile(&plan.query, had_slot)? {
                     continue;
                 }
+            } else if self.reads_what_is_aside(&plan.query) {
+                self.begin_slot(false).await?;
             } else {
                 self.begin_read()?;
             }
@@ -531,6 +569,11 @@ impl Session {
         Ok(Some(connection))
     }
 
+    /// Whether a portal reads from the session's connection, with rows to come.
+    pub(super) fn has_open_query(&self) -> bool {
+        self.portals.values().any(|p| p.reads_session_connection())
+    }
+
     /// Before something else happens in the session: portals that read from its connection read the rest of their rows now.
     pub(super) fn settle_portals(&mut self) {
         if !self.portals.values().any(|p| p.reads_session_connection()) {
@@ -570,7 +613,13 @@ impl Session {
     pub(super) async fn begin_and_open(&mut self, portal: &mut Portal, prepared: &mut Arc<Prepared>) -> Result<()> {
         loop {
             self.begin_plan(portal, prepared, true).await?;
-            self.on_sqlite(portal, Begins::Apart, |session, portal| session.open(portal))?;
+            let opened = self.on_sqlite(portal, Begins::Apart, |session, portal| session.open(portal));
+            if let Some(other) = self.server.met() {
+                portal.begin_anew();
+                self.step_aside(other).await?;
+                continue;
+            }
+            opened?;
             if !matches!(portal.state, State::Stale) {
                 return Ok(());
             }
@@ -586,7 +635,11 @@ impl Session {
         let several = plan.query.steps.len() > 1;
         // READ COMMITTED keeps no snapshot on the session's connection: what cannot be read apart is read now
         let now = portal.own.is_none()
-            && (several || !self.transaction.sqlite || plan.query.writes || plan.query.calls_writers);
+            && (several
+                || !self.transaction.sqlite
+                || plan.query.writes
+                || plan.query.calls_writers
+                || plan.query.locks_rows);
         if matches!(portal.state, State::New) {
             if several {
                 self.connection()?.exec("SAVEPOINT pg_statement")?;
@@ -686,6 +739,12 @@ impl Session {
             if let Some(done) = self.start_from(first, portal, plan, epoch, sink)? {
                 return Ok(done);
             }
+            if self.heeding.is_some() || plan.locks_rows {
+                // no row is told before all rows are known to be free, and no more are locked than now
+                self.read_ahead(portal);
+                portal.take_error()?;
+                self.check_touched()?;
+            }
         }
         self.give_rows(portal, plan.tag, max_rows, sink)
     }
@@ -700,6 +759,7 @@ impl Session {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
+        self.check_touched()?;
         let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.clone()) else {
             return Ok(Execution::Complete(tag(plan.tag, count)));
         };
@@ -835,10 +895,14 @@ impl Session {
                 return Ok(None);
             }
             let told = connection.written().deleted();
+            let reported = connection.recorder().reported();
             let result = run_to_end(connection, &mut statement, &step.output);
             let changed = connection.changes();
             if plan.tag == Tag::Delete && connection.written().deleted() - told < changed {
                 connection.written().note_all_deleted();
+            }
+            if step.sql.starts_with("DELETE FROM ") {
+                connection.recorder().expect(reported, changed);
             }
             connection.release(&step.sql, statement);
             result?;

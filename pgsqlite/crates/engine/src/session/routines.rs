@@ -33,7 +33,7 @@ impl Session {
         } else {
             Access::Read
         };
-        self.activity.set_writes(self.transaction.slot.is_some());
+        self.activity.set_writes(self.transaction.slot.is_some() || self.transaction.aside.is_some());
         self.tell_cursor_names();
         connection.cell.routines().access.set(access);
         let mut modes = connection.cell.routines().modes.borrow_mut();
@@ -153,7 +153,12 @@ impl Session {
         self.transaction.started = Some(crate::clock::now());
         self.begin_statement().await?;
         if writes && !self.is_read_only() {
-            self.begin_write("CALL", false).await?;
+            loop {
+                self.begin_write("CALL", false).await?;
+                if !self.let_holder_end(None).await? {
+                    break;
+                }
+            }
         } else {
             self.begin_read()?;
         }
@@ -165,8 +170,15 @@ impl Session {
     /// Before a body runs: the slot if it may write.
     async fn begin_routine(&mut self, command: &str, writes: bool) -> Result<()> {
         if writes && !self.is_read_only() {
-            self.begin_write_of(command, "", crate::locks::Mode::RowExclusive, true).await
+            loop {
+                self.begin_write_of(command, "", crate::locks::Mode::RowExclusive, true).await?;
+                // (what it changes is not known before, and it cannot be begun anew)
+                if !self.let_holder_end(None).await? {
+                    return Ok(());
+                }
+            }
         } else {
+            self.begin_whole().await?;
             self.begin_read()
         }
     }

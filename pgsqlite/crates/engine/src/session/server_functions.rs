@@ -4,6 +4,7 @@ use super::waiting::{Apart, Limits, Step, Wanted};
 use super::{CancelHandle, ClientWatch, Host, HostHandle, SessionOptions};
 use crate::engine::Engine;
 use crate::large_object::Descriptors;
+use crate::locks::rows::{Row, RowMode};
 use crate::locks::{Mode, Request, Target};
 use crate::notify::{Mailbox, Pending};
 use crate::statistics::activity::{Activity, Wait};
@@ -81,6 +82,8 @@ pub struct SessionServer {
     pub(super) apart: Mutex<Apart>,
     /// the transaction may have locks in the database's table
     locked: AtomicBool,
+    /// the session that holds a row which the running statement has met; 0: none
+    met: AtomicU64,
     /// no wait is for a transaction whose client is silent
     gives_up_on_silence: AtomicBool,
     transaction_number: Mutex<OwnNumber>,
@@ -125,6 +128,7 @@ impl SessionServer {
             client: Mutex::default(),
             apart: Mutex::default(),
             locked: AtomicBool::new(false),
+            met: AtomicU64::new(0),
             gives_up_on_silence: AtomicBool::new(false),
             transaction_number: Mutex::default(),
             relations: Mutex::default(),
@@ -162,9 +166,16 @@ impl SessionServer {
         let transaction = self.transaction_number.lock().get(writes);
         let mut relations: Vec<(Oid, i32, Option<i64>)> =
             self.relations.lock().iter().map(|&(relation, mode)| (relation, mode, None)).collect();
-        let mut holder =
-            LockHolder { session: self.number, transaction, relations: vec![], advisory: vec![], waits_for: vec![] };
+        let mut holder = LockHolder {
+            session: self.number,
+            transaction,
+            relations: vec![],
+            advisory: vec![],
+            waits_for: vec![],
+            slot: false,
+        };
         if let Some(engine) = self.engine.upgrade() {
+            holder.slot = engine.writer.holder().is_some_and(|h| h.session == self.number);
             for shown in engine.locks.of(self.number) {
                 match shown.target {
                     Target::Advisory(key) => {
@@ -177,6 +188,8 @@ impl SessionServer {
                             relations.push(lock);
                         }
                     }
+                    // (pg_locks shows the transaction's number itself)
+                    Target::Transaction(_) => {}
                 }
                 if shown.waits_since.is_some() {
                     holder.waits_for = engine.blockers_of(self.number);
@@ -228,11 +241,11 @@ impl SessionServer {
 
     /// The locks that the transaction has now.
     pub(super) fn locks_now(&self) -> LockMark {
-        let table = match self.locked.load(Ordering::Relaxed) {
-            true => self.engine.upgrade().map_or(0, |engine| engine.locks.mark()),
-            false => 0,
+        let (table, rows) = match self.locked.load(Ordering::Relaxed) {
+            true => self.engine.upgrade().map_or((0, 0), |engine| (engine.locks.mark(), engine.rows.mark())),
+            false => (0, 0),
         };
-        LockMark { noted: self.relations.lock().len(), table, read: self.reads.lock().mark() }
+        LockMark { noted: self.relations.lock().len(), table, read: self.reads.lock().mark(), rows }
     }
 
     /// What was done since this mark was made is undone: its locks are given back.
@@ -242,7 +255,9 @@ impl SessionServer {
         self.reads.lock().cut(mark.read);
         if self.locked.load(Ordering::Relaxed) {
             if let Some(engine) = self.engine.upgrade() {
+                engine.rows.release_since(self.number, mark.rows);
                 engine.locks.release_since(self.number, mark.table);
+                self.wake_waiters(&engine);
             }
         }
     }
@@ -298,9 +313,21 @@ impl SessionServer {
         self.large_objects.lock().close_all();
         if self.locked.swap(false, Ordering::Relaxed) {
             if let Some(engine) = self.engine.upgrade() {
+                engine.rows.release(self.number);
                 engine.locks.release_all(self.number, true);
             }
         }
+    }
+
+    /// The running statement has met a row or key that another session's transaction holds: the error that ends it.
+    pub(super) fn meet(&self, other: u64) -> PgError {
+        self.met.store(other, Ordering::Relaxed);
+        PgError::internal("a statement that waits for a row is begun anew")
+    }
+
+    /// The session that holds what the statement has met, if it has.
+    pub(super) fn met(&self) -> Option<u64> {
+        Some(self.met.swap(0, Ordering::Relaxed)).filter(|other| *other != 0)
     }
 
     pub(super) fn engine(&self) -> Result<Arc<Engine>> {
@@ -314,6 +341,7 @@ impl SessionServer {
             sessions().lock().remove(&self.pid);
         }
         if let Some(engine) = self.engine.upgrade() {
+            engine.rows.release(self.number);
             engine.locks.release_all(self.number, true);
             engine.locks.release_all(self.number, false);
             engine.channels.leave(self.number);
@@ -327,6 +355,21 @@ impl ServerFunctions for SessionServer {
     }
     fn large_objects(&self) -> &Mutex<Descriptors> {
         &self.large_objects
+    }
+    fn lock_row(&self, table: &str, rowid: i64, mode: i64, wait: bool) -> Result<bool> {
+        let engine = self.engine()?;
+        let mode = RowMode::numbered(mode).ok_or_else(|| PgError::internal("an unknown mode of locking rows"))?;
+        let first = !engine.rows.has(self.number);
+        match engine.rows.try_lock(self.number, Row { table: table.into(), rowid }, mode) {
+            Ok(()) => {
+                if first {
+                    self.hold_transaction(&engine);
+                }
+                Ok(true)
+            }
+            Err(other) if wait => Err(self.meet(other)),
+            Err(_) => Ok(false),
+        }
     }
     fn signal(&self, pid: i32, terminate: bool) -> Result<bool> {
         let target = sessions().lock().get(&pid).map(|known| known.cancel.clone());
@@ -400,7 +443,8 @@ impl ServerFunctions for SessionServer {
         Ok(self.transaction_number.lock().get(assign))
     }
     fn has_writer_slot(&self) -> Result<bool> {
-        Ok(self.engine()?.writer.holder().is_some_and(|holder| holder.session == self.number))
+        let engine = self.engine()?;
+        Ok(engine.rows.has(self.number) || engine.writer.holder().is_some_and(|holder| holder.session == self.number))
     }
     fn transaction_fate(&self, number: u64) -> Result<Option<Fate>> {
         // asked first: what ends meanwhile is found in one of the records

@@ -30,6 +30,8 @@ pub(super) struct Savepoint {
     constraints: crate::constraint_modes::Modes,
     /// how many rows were noted as written
     noted: u64,
+    /// the changes that were recorded
+    pub(super) recorded: crate::changes::log::Mark,
     locks: LockMark,
 }
 
@@ -39,6 +41,12 @@ pub(super) struct Transaction {
     /// SQLite has a transaction open
     pub sqlite: bool,
     pub slot: Option<Slot>,
+    /// it lies in the session's place for others to put aside: the client is silent
+    pub rests: bool,
+    /// its changes are put aside: SQLite has no transaction
+    pub aside: Option<super::resting::Aside>,
+    /// what was recorded before the running statement
+    pub before_statement: Option<crate::changes::log::Mark>,
     /// how many savepoints there were when the slot was taken
     pub slot_depth: usize,
     /// it has joined a transaction that others left open ([`super::shared`]): those wait for its end
@@ -88,6 +96,8 @@ impl Transaction {
     fn has_work(&self) -> bool {
         self.sqlite
             || self.slot.is_some()
+            || self.rests
+            || self.aside.is_some()
             || self.members.is_some()
             || self.catalog.is_some()
             || self.gucs.is_some()
@@ -213,6 +223,7 @@ impl Session {
 
     /// Before a read: a transaction that keeps its snapshot takes it now.
     pub(super) fn begin_read(&mut self) -> Result<()> {
+        debug_assert!(!self.transaction.rests, "the client is silent");
         if !self.transaction.sqlite {
             // an open read would keep its snapshot for this statement, too
             self.settle_portals();
@@ -293,7 +304,9 @@ impl Session {
             };
             self.bound_log(&mut slot).await?;
             self.enter_slot(slot, shares).await?;
-            self.transaction.slot_depth = self.transaction.savepoints.len();
+            if self.transaction.aside.is_none() {
+                self.transaction.slot_depth = self.transaction.savepoints.len();
+            }
             self.connection()?.begins_to_write();
         }
         if !self.transaction.sqlite {
@@ -302,7 +315,17 @@ impl Session {
             self.connection()?.cell.routines().begin();
             // what waited for the slot, or another program, may have changed the schema
             self.engine.refresh(self.connection.as_ref())?;
-            self.reopen_savepoints()?;
+            match self.transaction.aside.take() {
+                Some(aside) => self.put_back(aside)?,
+                None => {
+                    self.reopen_savepoints()?;
+                    if self.transaction.block.is_block() && !self.transaction.repeatable {
+                        let connection = self.connection()?;
+                        drop(connection.recorder().take());
+                        connection.record_changes(true);
+                    }
+                }
+            }
             if !self.transaction.constraints.is_default() {
                 self.defer_in_sqlite()?;
             }
@@ -336,10 +359,12 @@ impl Session {
                     if let Some(members) = self.transaction.members.take() {
                         members.fail(&e);
                     }
-                    self.transaction.sqlite = false;
-                    self.transaction.private = None;
-                    self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
-                    self.transaction.savepoints.clear();
+                    if !self.keeps_changes() {
+                        self.transaction.sqlite = false;
+                        self.transaction.private = None;
+                        self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
+                        self.transaction.savepoints.clear();
+                    }
                 }
             }
             if e.code() == SqlState::QUERY_CANCELED && e.fields().context.is_none() {
@@ -495,20 +520,32 @@ impl Session {
         result
     }
 
-    /// In a block that has written nothing (any more): the slot goes to others, and is taken again for the next write. It stays where
-    /// the block has changed temporary tables, which a rollback in SQLite would take back.
+    /// In a block that need not have the slot: it goes to others, and is taken again for the next write. A block with changes is put aside. The slot stays
+    /// where the block has changed temporary tables, which a rollback in SQLite would take back.
     pub(super) fn give_slot_back(&mut self) -> Result<()> {
         if self.transaction.temporary {
+            return Ok(());
+        }
+        let has_changes = self.connection.as_ref().is_some_and(|c| c.recorder().on && !c.recorder().log.is_empty());
+        if has_changes {
+            // (what cannot be put aside keeps the slot)
+            self.put_aside();
             return Ok(());
         }
         self.transaction.keys = Default::default();
         // SQLite's ROLLBACK ends it
         self.transaction.defers_all = false;
-        self.end_sqlite("ROLLBACK")
+        self.end_sqlite("ROLLBACK")?;
+        if self.engine.rows.has(self.server.number()) {
+            self.engine.rows.put_aside(self.server.number(), Default::default());
+            self.server.wake_waiters(&self.engine);
+        }
+        Ok(())
     }
 
     /// COMMIT or ROLLBACK in SQLite; the slot is given back.
     fn end_sqlite(&mut self, sql: &'static str) -> Result<()> {
+        self.transaction.aside = None;
         if self.transaction.members.is_some() {
             return self.withdraw();
         }
@@ -525,7 +562,7 @@ impl Session {
     }
 
     /// ROLLBACK in SQLite; the slot is given back. A connection that cannot roll back is closed, which does it.
-    fn undo_in_sqlite(&mut self) {
+    pub(super) fn undo_in_sqlite(&mut self) {
         if let Err(e) = self.end_sqlite("ROLLBACK") {
             tracing::warn!("a connection that cannot roll back is closed: {e}");
             // SQLite's lock is given back before the slot
@@ -559,6 +596,10 @@ impl Session {
 
     async fn try_commit(&mut self) -> Result<()> {
         self.server.check_room()?;
+        if self.transaction.aside.is_some() {
+            self.begin_statement().await?;
+            self.begin_slot(false).await?;
+        }
         // (after a statement requests count no more: those that come meanwhile end the transaction, as long as it is not committed)
         if self.waits_for_commit() {
             self.while_requests_count(|session| {
@@ -870,6 +911,11 @@ impl Session {
                     pending: self.server.pending.lock().mark(),
                     constraints: self.transaction.constraints.clone(),
                     noted: self.connection.as_ref().map_or(0, |c| c.written().now()),
+                    recorded: match &self.transaction.aside {
+                        Some(aside) => aside.log.mark(),
+                        None if self.transaction.sqlite => self.connection()?.recorder().log.mark(),
+                        None => Default::default(),
+                    },
                     locks: self.server.locks_now(),
                 };
                 self.transaction.savepoints.push(savepoint);
@@ -918,6 +964,9 @@ impl Session {
                     self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
                     self.connection()?.written().undo(self.transaction.savepoints[i].noted);
                     self.connection()?.cell.routines().rollback_to(i);
+                    self.connection()?.recorder().log.cut(self.transaction.savepoints[i].recorded);
+                } else if let Some(aside) = &mut self.transaction.aside {
+                    aside.log.cut(self.transaction.savepoints[i].recorded);
                 }
                 self.server.large_objects.lock().rollback_to(i);
                 self.transaction.emptied.retain(|(_, depth)| *depth <= i);
@@ -926,6 +975,8 @@ impl Session {
                 let savepoint = &self.transaction.savepoints[i];
                 self.server.pending.lock().roll_back_to(savepoint.pending);
                 self.server.unlock_since(savepoint.locks);
+                self.hold_what_is_left()?;
+                let savepoint = &self.transaction.savepoints[i];
                 let constraints = savepoint.constraints.clone();
                 let (catalog, gucs) = (savepoint.catalog.clone(), savepoint.gucs.clone());
                 let temporary = self.transaction.temporary_before.is_some().then(|| savepoint.temporary.clone());

@@ -89,9 +89,12 @@ impl Session {
         if let NodeEnum::CopyStmt(c) = &raw.node {
             return self.copy_statement(c, raw, sink).await;
         }
-        self.begin_statement().await?;
+        if let NodeEnum::TransactionStmt(t) = &raw.node {
+            self.begin_statement().await?;
+            return Ok(Execution::Complete(self.transaction_statement(t).await?));
+        }
+        self.begin_whole().await?;
         let tag = match &raw.node {
-            NodeEnum::TransactionStmt(t) => self.transaction_statement(t).await?,
             NodeEnum::VariableSetStmt(s) => self.set_statement(s)?,
             NodeEnum::VariableShowStmt(s) => {
                 self.show(s, prepared, sink)?;

@@ -388,6 +388,7 @@ impl Wait {
         match target {
             Target::Advisory(_) => Wait::Advisory,
             Target::Relation(_) => Wait::Relation,
+            Target::Transaction(_) => Wait::Transaction,
         }
     }
 }
@@ -398,6 +399,11 @@ impl Engine {
         let mode = request.mode.name();
         match request.target {
             Target::Relation(oid) => format!("{mode} on relation {oid} of database {DATABASE}"),
+            Target::Transaction(session) => {
+                let holder = self.activity_of(session).and_then(|a| session_of(a.pid));
+                let number = holder.and_then(|server| server.own_transaction_id());
+                format!("{mode} on transaction {}", number.unwrap_or_default() as u32)
+            }
             Target::Advisory(AdvisoryKey::One(key)) => {
                 format!("{mode} on advisory lock [{DATABASE},{},{},1]", (key >> 32) as u32, key as u32)
             }

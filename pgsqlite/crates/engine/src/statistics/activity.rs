@@ -41,6 +41,8 @@ pub enum Wait {
     Pool,
     Advisory,
     Relation,
+    /// the end of a transaction that has locked a row
+    Transaction,
     /// `pg_sleep`
     Sleep,
     /// a lock of another program on the database file
@@ -52,7 +54,7 @@ impl Wait {
     pub fn event(self) -> Option<(&'static str, &'static str)> {
         match self {
             Wait::Nothing => None,
-            Wait::Writer => Some(("Lock", "transactionid")),
+            Wait::Writer | Wait::Transaction => Some(("Lock", "transactionid")),
             Wait::Sync => Some(("IO", "WALSync")),
             Wait::Pool => Some(("Extension", "ConnectionPool")),
             Wait::Advisory => Some(("Lock", "advisory")),
@@ -149,13 +151,13 @@ impl Activity {
     }
 
     pub fn set_wait(&self, wait: Wait) {
-        if wait == Wait::Writer {
+        if matches!(wait, Wait::Writer | Wait::Transaction) {
             self.waits_since.store(crate::clock::now(), Ordering::Relaxed);
         }
         self.wait.store(wait as u8, Ordering::Relaxed);
     }
 
-    /// When the wait for the writer slot began that it is in.
+    /// When the wait for another's transaction began that it is in.
     pub fn waits_since(&self) -> i64 {
         self.waits_since.load(Ordering::Relaxed)
     }
@@ -163,7 +165,7 @@ impl Activity {
     pub fn wait(&self) -> Wait {
         let now = self.wait.load(Ordering::Relaxed);
         use Wait::*;
-        [Writer, Sync, Pool, Advisory, Relation, Sleep, OtherProgram]
+        [Writer, Sync, Pool, Advisory, Relation, Transaction, Sleep, OtherProgram]
             .into_iter()
             .find(|w| *w as u8 == now)
             .unwrap_or(Nothing)

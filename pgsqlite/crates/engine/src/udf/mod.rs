@@ -35,6 +35,7 @@ pub(crate) mod records;
 pub(crate) mod regex_exact;
 pub(crate) mod regex_search;
 pub(crate) mod regex_syntax;
+pub(crate) mod row_locks;
 pub(crate) mod row_numbers;
 pub mod rows;
 pub mod session_cell;

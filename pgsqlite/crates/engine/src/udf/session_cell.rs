@@ -67,6 +67,9 @@ pub trait ServerFunctions {
     /// `pg_advisory_unlock…`: whether the session held it.
     fn advisory_unlock(&self, key: AdvisoryKey, shared: bool) -> Result<bool>;
     fn advisory_unlock_all(&self) -> Result<()>;
+    /// Locks a row of a table (by their name and number in SQLite) until the transaction ends; `mode`: 1 (KEY SHARE) to 4 (UPDATE). False: another
+    /// transaction has it. Errors, if `wait`: the statement is to be begun anew when that transaction has ended.
+    fn lock_row(&self, table: &str, rowid: i64, mode: i64, wait: bool) -> Result<bool>;
     /// The locks that the transaction has now.
     fn locks_now(&self) -> LockMark;
     /// What was done since this mark was made is undone: its locks are given back.
@@ -124,6 +127,8 @@ pub struct LockMark {
     pub table: u64,
     /// how many plans were noted as reading
     pub read: usize,
+    /// the last lock on a row
+    pub rows: u64,
 }
 
 /// The key of an advisory lock: one bigint or two integers, which never meet.
@@ -153,6 +158,8 @@ pub struct LockHolder {
     pub advisory: Vec<AdvisoryLock>,
     /// the sessions that keep it from a lock
     pub waits_for: Vec<u64>,
+    /// it has the database's writer slot
+    pub slot: bool,
 }
 
 /// A row of pg_prepared_statements.

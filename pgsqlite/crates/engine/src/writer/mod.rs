@@ -88,6 +88,12 @@ pub struct Applicant {
     pub keeps_lease: bool,
 }
 
+/// A transaction that has the slot while its client is silent.
+pub trait Resting: Send + Sync {
+    /// Puts the transaction aside. Returns its slot; None: it is at work again, or cannot be put aside.
+    fn put_aside(&self) -> Option<Slot>;
+}
+
 struct Waiting {
     who: Applicant,
     turn: oneshot::Sender<Slot>,
@@ -99,6 +105,8 @@ struct State {
     held: bool,
     /// who has it; session 0: the committer, or nobody
     holder: Applicant,
+    /// its holder's client is silent: the slot can be had for putting the transaction aside
+    resting: Option<Arc<dyn Resting>>,
     /// who waits for it
     queue: VecDeque<Waiting>,
     /// left open by the slot's last holder
@@ -326,35 +334,64 @@ impl Writer {
         self.0.state.lock().check(&self.0.log.progress)
     }
 
-    /// The slot, if nobody has it or waits for it. Errors: 58030 after a sync has failed.
+    /// The slot, if nobody has it or waits for it, or its holder can be put aside. Errors: 58030 after a sync has failed.
     pub fn try_acquire(&self, who: Applicant) -> Result<Option<Slot>> {
-        let mut state = self.0.state.lock();
-        state.check(&self.0.log.progress)?;
-        if state.held {
-            return Ok(None);
-        }
-        state.held = true;
-        state.holder = who;
-        Ok(Some(Slot::new(&self.0, state.open.take())))
+        self.acquire_with(who, |_| ())
     }
 
     /// Waits for the slot, in order of asking. Errors: as [`Writer::try_acquire`].
     pub async fn acquire(&self, who: Applicant) -> Result<Slot> {
-        let turn = {
-            let mut state = self.0.state.lock();
-            state.check(&self.0.log.progress)?;
-            if !state.held {
-                state.held = true;
-                state.holder = who;
-                return Ok(Slot::new(&self.0, state.open.take()));
-            }
-            let (sender, turn) = oneshot::channel();
-            state.queue.push_back(Waiting { who, turn: sender });
-            turn
-        };
+        let (sender, turn) = oneshot::channel();
+        let mut sender = Some(sender);
+        let queued = self.acquire_with(who, |state| {
+            state.queue.extend(sender.take().map(|turn| Waiting { who, turn }));
+        })?;
+        if let Some(slot) = queued {
+            return Ok(slot);
+        }
         let slot = turn.await.map_err(|_| PgError::internal("the queue of the writers is gone"))?;
         self.check()?;
         Ok(slot)
+    }
+
+    /// The slot, if it can be had now; otherwise `wait` is called before the state of the slot can change.
+    fn acquire_with(&self, who: Applicant, wait: impl FnOnce(&mut State)) -> Result<Option<Slot>> {
+        loop {
+            let resting = {
+                let mut state = self.0.state.lock();
+                state.check(&self.0.log.progress)?;
+                if !state.held {
+                    state.held = true;
+                    state.holder = who;
+                    return Ok(Some(Slot::new(&self.0, state.open.take())));
+                }
+                match state.resting.take() {
+                    Some(resting) => resting,
+                    None => {
+                        wait(&mut state);
+                        return Ok(None);
+                    }
+                }
+            };
+            // (its holder may come back at this moment: then it is as if it had never been silent)
+            if let Some(slot) = resting.put_aside() {
+                self.0.state.lock().holder = who;
+                return Ok(Some(slot));
+            }
+        }
+    }
+
+    /// The holder of the slot is silent: the slot can be had from it. False: others wait for it.
+    pub fn lay_down(&self, resting: Arc<dyn Resting>) -> bool {
+        let mut state = self.0.state.lock();
+        let alone = state.queue.iter().all(|w| w.turn.is_closed());
+        state.resting = alone.then_some(resting);
+        alone
+    }
+
+    /// The holder of the slot goes on.
+    pub fn take_up(&self) {
+        self.0.state.lock().resting = None;
     }
 
     /// Who has the slot. None: nobody, or the committer.

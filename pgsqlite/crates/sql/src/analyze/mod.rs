@@ -26,6 +26,7 @@ mod modify;
 mod polymorphic;
 mod recursion;
 mod resolve;
+mod row_locks;
 mod row_security;
 mod rules;
 mod select;

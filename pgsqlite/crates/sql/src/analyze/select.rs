@@ -7,8 +7,8 @@ use crate::builtins::catalog::CastContext;
 use crate::catalog::RelationKind;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
-    CastForm, Distinct, Expr, ExprKind, Locking, Query, QueryBody, RowMark, RteColumn, RteKind, Select, SetOperation,
-    SortKey, Target,
+    CastForm, Distinct, Expr, ExprKind, Query, QueryBody, RowMark, RteColumn, RteKind, Select, SetOperation, SortKey,
+    Target,
 };
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
@@ -61,6 +61,9 @@ impl Analyzer<'_> {
         let mut query = result?;
         query.ctes = level.ctes;
         query.range_table = level.range_table;
+        if !self.storing {
+            self.note_row_locks(&mut query, select)?;
+        }
         self.check_query_columns(&query, &level.column_checks)?;
         self.assign_query_collations(&mut query)?;
         check_entries(&query)?;
@@ -99,30 +102,8 @@ impl Analyzer<'_> {
             let Some(NodeEnum::LockingClause(lock)) = &node.node else {
                 return Err(PgError::internal("locking clause expected"));
             };
-            let strength = match ast::LockClauseStrength::try_from(lock.strength) {
-                Ok(ast::LockClauseStrength::LcsForkeyshare) => "FOR KEY SHARE",
-                Ok(ast::LockClauseStrength::LcsForshare) => "FOR SHARE",
-                Ok(ast::LockClauseStrength::LcsFornokeyupdate) => "FOR NO KEY UPDATE",
-                _ => "FOR UPDATE",
-            };
-            let obstacle = match &query.body {
-                QueryBody::Select(s) if s.distinct != Distinct::No => Some("DISTINCT clause"),
-                QueryBody::Select(s) if !s.group_by.is_empty() => Some("GROUP BY clause"),
-                QueryBody::Select(s) if s.having.is_some() => Some("HAVING clause"),
-                QueryBody::Select(s) if s.grouped => Some("aggregate functions"),
-                QueryBody::Select(s) if s.targets.iter().any(|t| crate::walk::contains_window(&t.expr)) => {
-                    Some("window functions")
-                }
-                QueryBody::Select(_) => None,
-                QueryBody::SetOperation { .. } => Some("UNION/INTERSECT/EXCEPT"),
-                QueryBody::Values(_) => Some("VALUES"),
-            };
-            if let Some(obstacle) = obstacle {
-                return Err(PgError::new(
-                    SqlState::FEATURE_NOT_SUPPORTED,
-                    format!("{strength} is not allowed with {obstacle}"),
-                ));
-            }
+            let (strength, _) = super::row_locks::strength(lock);
+            super::row_locks::check_lockable(&query, strength)?;
             for relation in &lock.locked_rels {
                 let Some(NodeEnum::RangeVar(r)) = &relation.node else { continue };
                 if !self.level().range_table.iter().any(|e| e.alias == r.relname) {
@@ -169,11 +150,7 @@ impl Analyzer<'_> {
                     }
                 }
             }
-            let before = query.locking.unwrap_or(Locking { skip_locked: false, nowait: false });
-            query.locking = Some(Locking {
-                skip_locked: before.skip_locked || lock.wait_policy == ast::LockWaitPolicy::LockWaitSkip as i32,
-                nowait: before.nowait || lock.wait_policy == ast::LockWaitPolicy::LockWaitError as i32,
-            });
+            query.locks_rows = true;
         }
         Ok(query)
     }

@@ -13,7 +13,7 @@
 
 use super::Analyzer;
 use crate::catalog::RelationKind;
-use crate::typed::{Expr, ExprKind, RteColumn, RteKind};
+use crate::typed::{Expr, ExprKind, RangeTableEntry, RteColumn, RteKind};
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
 
 /// The hidden columns of an entry, in their order behind the live ones: name, attnum, type.
@@ -113,26 +113,30 @@ impl Analyzer<'_> {
     /// One of [`HIDDEN`] of an entry.
     fn hidden_column(&mut self, up: usize, rte: usize, which: usize, location: i32) -> Expr {
         let at = self.levels.len() - 1 - up;
-        let entry = &mut self.levels[at].range_table[rte];
-        let table = match &entry.kind {
-            RteKind::Relation(relation) => relation.oid,
-            _ => 0,
-        };
-        let first = match entry.columns.iter().position(|c| c.attnum < 0) {
-            Some(first) => first,
-            None => {
-                let first = entry.columns.len();
-                entry.columns.extend(HIDDEN.map(|(name, attnum, ty)| RteColumn {
-                    name: name.into(),
-                    ty,
-                    typmod: -1,
-                    attnum,
-                    origin: (table, attnum),
-                    collation: 0,
-                }));
-                first
-            }
-        };
-        super::var(up, rte, first + which, &entry.columns[first + which], location)
+        hidden_of(&mut self.levels[at].range_table[rte], up, rte, which, location)
     }
+}
+
+/// One of [`HIDDEN`] of an entry: the one with the place `rte`, `up` levels up.
+pub(super) fn hidden_of(entry: &mut RangeTableEntry, up: usize, rte: usize, which: usize, location: i32) -> Expr {
+    let table = match &entry.kind {
+        RteKind::Relation(relation) => relation.oid,
+        _ => 0,
+    };
+    let first = match entry.columns.iter().position(|c| c.attnum < 0) {
+        Some(first) => first,
+        None => {
+            let first = entry.columns.len();
+            entry.columns.extend(HIDDEN.map(|(name, attnum, ty)| RteColumn {
+                name: name.into(),
+                ty,
+                typmod: -1,
+                attnum,
+                origin: (table, attnum),
+                collation: 0,
+            }));
+            first
+        }
+    };
+    super::var(up, rte, first + which, &entry.columns[first + which], location)
 }

@@ -348,7 +348,7 @@ impl<'a> Printer<'a> {
     }
 
     fn query_level(&mut self, query: &'a Query, outputs: Option<&[String]>) -> Result<()> {
-        if query.locking.is_some() && query.row_marks.is_empty() {
+        if query.locks_rows && query.row_marks.is_empty() {
             return Err(PgError::not_supported("the text of FOR UPDATE in this place"));
         }
         self.with_clause(&query.ctes)?;

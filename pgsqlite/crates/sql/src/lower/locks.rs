@@ -1,47 +1,20 @@
-//! FOR UPDATE, FOR SHARE … anywhere in a statement. A database has one writer at a time: what locks rows takes the writer
-//! slot, which is every row's lock. SKIP LOCKED waits for the slot, since nobody knows which rows its holder will touch:
-//! afterwards none is locked. NOWAIT does not wait.
+//! FOR UPDATE, FOR SHARE … anywhere in a statement: it has the writer slot while it runs, so that nobody changes the rows that it locks.
+//! The native `pg_lock_row` locks each ([`Lowerer::locked_rows`]), above the sort and below LIMIT.
 
-use crate::typed::{CteBody, ExprKind, InsertSource, Modify, ModifyAction, Query, QueryBody, RteKind};
+use super::{support, Lowerer};
+use crate::typed::{CteBody, ExprKind, Query, QueryBody, RteKind};
 use crate::walk;
+use pgsqlite_types::Result;
 
 /// What a statement asks for.
 #[derive(Default)]
 pub(super) struct Locks {
     pub any: bool,
-    /// NOWAIT is among them: a table of that query
-    pub nowait: Option<String>,
 }
 
 pub(super) fn of_query(query: &Query) -> Locks {
     let mut locks = Locks::default();
     locks.query(query);
-    locks
-}
-
-pub(super) fn of_modify(modify: &Modify) -> Locks {
-    let mut locks = Locks::default();
-    for cte in &modify.ctes {
-        if let CteBody::Query(query) = &cte.body {
-            locks.query(query);
-        }
-    }
-    for entry in &modify.range_table {
-        if let RteKind::Subquery { query, .. } = &entry.kind {
-            locks.query(query);
-        }
-    }
-    if let ModifyAction::Insert { source: InsertSource::Query { query, .. }, .. } = &modify.action {
-        locks.query(query);
-    }
-    let mut modify = modify.clone();
-    for expr in crate::walk::modify_exprs_mut(&mut modify) {
-        walk::deep(expr, 0, &mut |_, e| {
-            if let ExprKind::SubLink { query, .. } = &e.kind {
-                locks.from(query);
-            }
-        });
-    }
     locks
 }
 
@@ -71,16 +44,7 @@ impl Locks {
 
     /// The query itself and those in its FROM and WITH, not those in its expressions.
     fn from(&mut self, query: &Query) {
-        if let Some(locking) = query.locking.as_ref().filter(|_| reads_tables(query)) {
-            self.any = true;
-            if locking.nowait && self.nowait.is_none() {
-                let table = query.range_table.iter().find_map(|entry| match &entry.kind {
-                    RteKind::Relation(relation) => Some(relation.name.clone()),
-                    _ => None,
-                });
-                self.nowait = Some(table.unwrap_or_default());
-            }
-        }
+        self.any |= query.locks_rows && reads_tables(query);
         for entry in &query.range_table {
             if let RteKind::Subquery { query, .. } = &entry.kind {
                 self.from(query);
@@ -95,5 +59,29 @@ impl Locks {
             self.from(left);
             self.from(right);
         }
+    }
+}
+
+impl Lowerer<'_> {
+    /// The columns that show which rows a query locks, to be computed with its targets.
+    pub(super) fn columns_of_locks(&mut self, query: &Query) -> Result<Vec<String>> {
+        let mut columns = Vec::new();
+        for (i, lock) in query.row_locks.iter().enumerate() {
+            columns.push(format!("{} AS lt{i}", self.expr(&lock.table)?));
+            columns.push(format!("{} AS ln{i}", self.expr(&lock.number)?));
+        }
+        Ok(columns)
+    }
+
+    /// The rows of a query, sorted, as far as LIMIT asks for them: each is locked before it is given, or left out. `text` has the columns
+    /// of [`Lowerer::columns_of_locks`] beside its `width` own ones. (A query with a LIMIT is computed as it is: SQLite moves
+    /// no condition into it, and keeps its order.)
+    pub(super) fn locked_rows(&mut self, query: &Query, text: &str, width: usize, limit: &str) -> String {
+        let output: Vec<String> = (1..=width).map(|i| format!("c{i}")).collect();
+        let locks = query.row_locks.iter().enumerate();
+        let locked: Vec<String> = locks
+            .map(|(i, lock)| format!("{}(lt{i}, ln{i}, {}, {})", support::LOCK_ROW, lock.mode, lock.policy as u8))
+            .collect();
+        format!("SELECT {} FROM ({text} LIMIT -1) WHERE {}{limit}", output.join(", "), locked.join(" AND "))
     }
 }

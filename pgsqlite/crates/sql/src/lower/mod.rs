@@ -173,6 +173,8 @@ pub mod support {
     pub const NTH: &str = "pg_nth";
     /// (percent, seed, row number, repeatable) → whether TABLESAMPLE takes the row
     pub const SAMPLE: &str = "pg_sample";
+    /// `pg_lock_row(OID of the table, number, mode, policy)`: locks a row ([`crate::typed::RowLock`]); false: it is left out
+    pub const LOCK_ROW: &str = "pg_lock_row";
     /// (JSON array of arrays) → array with a dimension more; 2202E where they differ in shape
     pub const NEST: &str = "pg_array_nest";
     /// (json, definitions, function's name) → JSON array of rows: json_to_record, json_to_recordset
@@ -255,6 +257,7 @@ struct Lowerer<'a> {
     routines: Vec<Oid>,
     /// it calls a function that may wait for something, or take its time
     may_wait: bool,
+    passes_over: crate::plan::PassesOver,
     /// it calls a built-in function that changes data
     builtin_writes: bool,
     /// it calls a built-in function that waits
@@ -285,6 +288,7 @@ impl<'a> Lowerer<'a> {
             in_recursive_term: false,
             routines: vec![],
             may_wait: false,
+            passes_over: Default::default(),
             builtin_writes: false,
             waits: false,
             leaves_traces: false,
@@ -321,7 +325,7 @@ impl<'a> Lowerer<'a> {
             query: QueryPlan {
                 writes: !modifies.is_empty(),
                 locks_rows: locks.any,
-                nowait: locks.nowait,
+                passes_over: self.passes_over,
                 read_back: None,
                 current_of: None,
                 rewritten: None,

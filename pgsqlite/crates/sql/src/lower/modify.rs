@@ -10,7 +10,7 @@ use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::analyze_expression;
 use crate::builtins::imp::{imp, Imp};
 use crate::catalog::{Column, ConstraintKind, KeyPart, Relation, RelationKind};
-use crate::plan::{ByRows, Plan, PlanColumn, QueryPlan, ReadBack, Step, StepOutput, Tag};
+use crate::plan::{ByRows, PassesOver, Plan, PlanColumn, QueryPlan, ReadBack, Step, StepOutput, Tag};
 use crate::typed::{
     CastMethod, ConflictTarget, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict,
     RowCheck, RowCheckOf, RteColumn, RteKind, SecuredChange, Target,
@@ -99,7 +99,7 @@ impl Lowerer<'_> {
                 constant: false,
                 modifies,
                 locks_rows: false,
-                nowait: super::locks::of_modify(&modify).nowait,
+                passes_over: self.passes_over,
                 calls_writers: self.calls_writers() || by_rows,
                 triggered: None,
                 current_of: self.current_of(&modify),
@@ -690,6 +690,12 @@ impl Lowerer<'_> {
             }
             self.scope().entries[0] = saved;
         }
+        let passes_over = match (&conflict.set, &conflict.filter) {
+            (None, _) => PassesOver::Rows,
+            (Some(_), Some(_)) => PassesOver::Values,
+            (Some(_), None) => PassesOver::None,
+        };
+        self.passes_over = self.passes_over.max(passes_over);
         let Some(set) = &conflict.set else {
             text += " DO NOTHING";
             return Ok(match of_nulls {

@@ -265,7 +265,7 @@ impl Lowerer<'_> {
             return self.chosen_rows(&stage, query, limit);
         }
         let late = super::postponed::postponed(&stage.select, &stage.order_by);
-        if !late.is_empty() {
+        if !late.is_empty() && query.row_locks.is_empty() {
             return self.after_sorting(&stage, &late, limit);
         }
         let Stage { select, order_by, .. } = &stage;
@@ -279,10 +279,15 @@ impl Lowerer<'_> {
             // SELECT without columns: a column that the plan does not know of
             targets.push("1 AS c1".into());
         }
+        let width = targets.len();
+        targets.extend(self.columns_of_locks(query)?);
         let distinct = if select.distinct == Distinct::All { "DISTINCT " } else { "" };
         let mut text = format!("SELECT {distinct}{}{}{}", targets.join(", "), stage.from_where(), stage.group_having);
         if !order_by.is_empty() {
             text += &format!(" ORDER BY {}", self.order_keys(order_by, select)?);
+        }
+        if !query.row_locks.is_empty() {
+            return Ok(self.locked_rows(query, &text, width, limit));
         }
         Ok(text + limit)
     }

@@ -51,7 +51,7 @@ pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, p
         constant: false,
         modifies,
         locks_rows: false,
-        nowait: None,
+        passes_over: crate::plan::PassesOver::Values,
         calls_writers: false,
         triggered: None,
         read_back: None,

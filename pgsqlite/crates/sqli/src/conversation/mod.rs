@@ -263,15 +263,18 @@ impl Conversation<'_> {
                     () = self.shared.stopped() => return Err(End::Gone),
                     filled = self.client.fill() => filled?,
                 },
-                Some(session) => tokio::select! {
-                    biased;
-                    event = session.wait_event() => {
-                        event.map_err(|_| End::Gone)?;
-                        // notifications are not for these clients
-                        session.take_notifications();
-                    }
-                    filled = self.client.fill() => filled?,
-                },
+                Some(session) => {
+                    session.rest_block();
+                    let came = tokio::select! {
+                        biased;
+                        event = session.wait_event() => event.map_err(|_| End::Gone),
+                        filled = self.client.fill() => filled,
+                    };
+                    session.rouse();
+                    came?;
+                    // notifications are not for these clients
+                    session.take_notifications();
+                }
             }
         }
     }

@@ -35,6 +35,7 @@ impl Frame<'_> {
         let changed = self.host.routines().changed.borrow().clone();
         let pending = runtime.pending.borrow().clone();
         let noted = runtime.written.lock().now();
+        let recorded = runtime.recorder.lock().log.mark();
         let cursors = runtime.cursors.borrow().mark();
         let server = self.host.cell.state().server.clone();
         let opened = server.as_ref().map_or(0, |s| s.large_objects().lock().mark());
@@ -72,6 +73,7 @@ impl Frame<'_> {
                     self.host.exec(&format!("ROLLBACK TO {name}; RELEASE {name}"))?;
                     *runtime.pending.borrow_mut() = pending;
                     runtime.written.lock().undo(noted);
+                    runtime.recorder.lock().log.cut(recorded);
                     if self.host.catalog().epoch != catalog.epoch {
                         super::super::utility::show_catalog(self.host, catalog);
                         *self.host.routines().changed.borrow_mut() = changed;

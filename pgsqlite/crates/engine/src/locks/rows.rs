@@ -1,0 +1,312 @@
+//! Locks on rows and keys.
+//!
+//! A transaction that is put aside ([`crate::changes`]) holds the rows that it has changed, the keys that it has given and taken, and the
+//! rows that its foreign keys refer to; `SELECT … FOR UPDATE` and its kin hold the rows that they have read. Whoever meets such a lock waits for
+//! the end of its holder's transaction ([`super::Target::Transaction`]) and begins its statement anew.
+//!
+//! Locks are taken by whoever has the database's writer slot, so that none is added while a statement writes. As long as
+//! none is held, one load of an atomic says so.
+
+use crate::changes::table::KeyOfTable;
+use parking_lot::Mutex;
+use std::collections::hash_map::Entry;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+
+/// A mode in which a row is locked (manual: "Row-Level Locks"), weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RowMode {
+    KeyShare,
+    Share,
+    NoKeyUpdate,
+    Update,
+}
+
+impl RowMode {
+    /// Whether two transactions cannot hold the modes on one row (manual: table 13.3).
+    pub fn conflicts(self, other: RowMode) -> bool {
+        use RowMode::*;
+        match self {
+            KeyShare => other == Update,
+            Share => other >= NoKeyUpdate,
+            NoKeyUpdate => other >= Share,
+            Update => true,
+        }
+    }
+
+    /// The mode with a number, 1 to 4, in the order of their strength.
+    pub fn numbered(number: i64) -> Option<RowMode> {
+        use RowMode::*;
+        [KeyShare, Share, NoKeyUpdate, Update].get(usize::try_from(number - 1).ok()?).copied()
+    }
+}
+
+/// A row of a table, by their name and number in SQLite.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Row {
+    pub table: Arc<str>,
+    pub rowid: i64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    session: u64,
+    mode: RowMode,
+    /// the number of the lock, in the order in which locks were taken; 0: it follows from the changes of a transaction that was put aside
+    number: u64,
+}
+
+/// What a transaction holds.
+#[derive(Debug, Default)]
+struct Holder {
+    rows: Vec<Row>,
+    keys: Vec<KeyOfTable>,
+    /// rows or keys of rows are gone for it that others still find
+    removes: bool,
+}
+
+impl Holder {
+    /// Whether it holds anything of these tables (`None`: of any).
+    fn is_in(&self, tables: Option<&[Arc<str>]>) -> bool {
+        let Some(tables) = tables else { return true };
+        self.rows.iter().any(|r| tables.contains(&r.table))
+            || self.keys.iter().any(|k| tables.iter().any(|t| **t == *k.table))
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    rows: HashMap<Row, Vec<Held>>,
+    keys: HashMap<KeyOfTable, u64>,
+    holders: HashMap<u64, Holder>,
+    last: u64,
+}
+
+/// The locks on the rows of a database. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct RowLocks(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    state: Mutex<State>,
+    /// how many transactions hold any
+    holders: AtomicUsize,
+}
+
+/// What a transaction that is put aside holds.
+#[derive(Debug, Default)]
+pub(crate) struct Footprint {
+    pub rows: Vec<(Row, RowMode)>,
+    pub keys: Vec<KeyOfTable>,
+    pub removes: bool,
+}
+
+impl State {
+    fn conflict(&self, session: u64, row: &Row, mode: RowMode) -> Option<u64> {
+        let held = self.rows.get(row)?;
+        held.iter().find(|h| h.session != session && h.mode.conflicts(mode)).map(|h| h.session)
+    }
+
+    fn hold(&mut self, session: u64, row: Row, mode: RowMode, number: u64) {
+        let held = self.rows.entry(row.clone()).or_default();
+        if held.iter().any(|h| h.session == session && h.mode >= mode && (h.number != 0 || number == 0)) {
+            return;
+        }
+        held.push(Held { session, mode, number });
+        self.holders.entry(session).or_default().rows.push(row);
+    }
+
+    /// Takes away the session's locks on rows that are not to be kept.
+    fn release_rows(&mut self, session: u64, kept: impl Fn(&Held) -> bool) {
+        let Some(holder) = self.holders.get_mut(&session) else { return };
+        let rows = &mut self.rows;
+        holder.rows.retain(|row| {
+            let Entry::Occupied(mut entry) = rows.entry(row.clone()) else { return false };
+            entry.get_mut().retain(|h| h.session != session || kept(h));
+            let holds = entry.get().iter().any(|h| h.session == session);
+            if entry.get().is_empty() {
+                entry.remove();
+            }
+            holds
+        });
+    }
+
+    fn release_keys(&mut self, session: u64) {
+        let Some(holder) = self.holders.get_mut(&session) else { return };
+        for key in holder.keys.drain(..) {
+            if self.keys.get(&key) == Some(&session) {
+                self.keys.remove(&key);
+            }
+        }
+        holder.removes = false;
+    }
+
+    /// Forgets a session that holds nothing.
+    fn tidy(&mut self, session: u64) {
+        if self.holders.get(&session).is_some_and(|h| h.rows.is_empty() && h.keys.is_empty() && !h.removes) {
+            self.holders.remove(&session);
+        }
+    }
+}
+
+impl RowLocks {
+    fn change<R>(&self, session: u64, change: impl FnOnce(&mut State) -> R) -> R {
+        let mut state = self.0.state.lock();
+        let result = change(&mut state);
+        state.tidy(session);
+        self.0.holders.store(state.holders.len(), Ordering::SeqCst);
+        result
+    }
+
+    /// Whether any other transaction than the session's holds locks.
+    pub fn has_others(&self, session: u64) -> bool {
+        match self.0.holders.load(Ordering::SeqCst) {
+            0 => false,
+            1 => !self.0.state.lock().holders.contains_key(&session),
+            _ => true,
+        }
+    }
+
+    /// Whether a session's transaction holds locks.
+    pub fn has(&self, session: u64) -> bool {
+        self.0.holders.load(Ordering::SeqCst) > 0 && self.0.state.lock().holders.contains_key(&session)
+    }
+
+    /// Locks a row, if that needs no waiting. Err: the session that is in the way.
+    pub fn try_lock(&self, session: u64, row: Row, mode: RowMode) -> Result<(), u64> {
+        self.change(session, |state| match state.conflict(session, &row, mode) {
+            Some(other) => Err(other),
+            None => {
+                state.last += 1;
+                let number = state.last;
+                state.hold(session, row, mode, number);
+                Ok(())
+            }
+        })
+    }
+
+    /// What a statement of a session that has touched rows and keys is in the way of: the session that it has to wait for.
+    pub fn conflict(&self, session: u64, footprint: &Footprint) -> Option<u64> {
+        let state = self.0.state.lock();
+        let of_rows = footprint.rows.iter().find_map(|(row, mode)| state.conflict(session, row, *mode));
+        of_rows.or_else(|| footprint.keys.iter().find_map(|key| state.keys.get(key).copied().filter(|s| *s != session)))
+    }
+
+    /// Another session for whose transaction rows or keys of these tables (`None`: of any) are gone that are still found.
+    pub fn remover_in(&self, session: u64, tables: Option<&[Arc<str>]>) -> Option<u64> {
+        self.find(session, |holder| holder.removes && holder.is_in(tables))
+    }
+
+    /// Another session that holds locks on rows of these tables (`None`: of any).
+    pub fn holder_in(&self, session: u64, tables: Option<&[Arc<str>]>) -> Option<u64> {
+        self.find(session, |holder| holder.is_in(tables))
+    }
+
+    fn find(&self, session: u64, wanted: impl Fn(&Holder) -> bool) -> Option<u64> {
+        let state = self.0.state.lock();
+        state.holders.iter().find(|(other, holder)| **other != session && wanted(holder)).map(|(other, _)| *other)
+    }
+
+    /// The rows that a session has locked by itself since a mark was made.
+    pub fn taken_since(&self, session: u64, mark: u64) -> Vec<Row> {
+        let state = self.0.state.lock();
+        let Some(holder) = state.holders.get(&session) else { return vec![] };
+        let taken = |row: &&Row| {
+            state.rows.get(row).is_some_and(|held| held.iter().any(|h| h.session == session && h.number > mark))
+        };
+        holder.rows.iter().filter(taken).cloned().collect()
+    }
+
+    /// A transaction is put aside: it holds this, and what it has locked by itself. (What it held when it was put aside before is in it.)
+    pub fn put_aside(&self, session: u64, footprint: Footprint) {
+        self.change(session, |state| {
+            state.release_rows(session, |held| held.number != 0);
+            state.release_keys(session);
+            for (row, mode) in footprint.rows {
+                state.hold(session, row, mode, 0);
+            }
+            for key in &footprint.keys {
+                state.keys.insert(key.clone(), session);
+            }
+            let holder = state.holders.entry(session).or_default();
+            holder.keys = footprint.keys;
+            holder.removes = footprint.removes;
+        });
+    }
+
+    /// The number of the lock that was taken last: what [`RowLocks::release_since`] takes.
+    pub fn mark(&self) -> u64 {
+        self.0.state.lock().last
+    }
+
+    /// ROLLBACK TO: gives back what the session has locked by itself since this mark was made.
+    pub fn release_since(&self, session: u64, mark: u64) {
+        self.change(session, |state| state.release_rows(session, |held| held.number <= mark));
+    }
+
+    /// The transaction has ended. Returns whether it held any.
+    pub fn release(&self, session: u64) -> bool {
+        if self.0.holders.load(Ordering::SeqCst) == 0 {
+            return false;
+        }
+        self.change(session, |state| {
+            let had = state.holders.contains_key(&session);
+            state.release_rows(session, |_| false);
+            state.release_keys(session);
+            state.holders.remove(&session);
+            had
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use RowMode::*;
+
+    fn row(rowid: i64) -> Row {
+        Row { table: "t".into(), rowid }
+    }
+
+    #[test]
+    fn modes_conflict_as_in_the_manual() {
+        let all = [KeyShare, Share, NoKeyUpdate, Update];
+        let conflicts = all.map(|a| all.map(|b| a.conflicts(b)));
+        assert_eq!(
+            conflicts,
+            [
+                [false, false, false, true],
+                [false, false, true, true],
+                [false, true, true, true],
+                [true, true, true, true]
+            ]
+        );
+    }
+
+    #[test]
+    fn locks_are_held_until_they_are_given_back() {
+        let locks = RowLocks::default();
+        assert_eq!(locks.try_lock(1, row(1), KeyShare), Ok(()));
+        assert_eq!(locks.try_lock(2, row(1), NoKeyUpdate), Ok(()));
+        assert_eq!(locks.try_lock(3, row(1), Share), Err(2));
+        let mark = locks.mark();
+        assert_eq!(locks.try_lock(2, row(2), Update), Ok(()));
+        assert_eq!(locks.try_lock(1, row(2), KeyShare), Err(2));
+        locks.release_since(2, mark);
+        assert_eq!(locks.try_lock(1, row(2), KeyShare), Ok(()));
+        let key = KeyOfTable { table: "t".into(), bytes: b"k"[..].into() };
+        let footprint = |rowid| Footprint { rows: vec![(row(rowid), Update)], keys: vec![key.clone()], removes: true };
+        locks.put_aside(2, footprint(3));
+        assert_eq!((locks.conflict(2, &footprint(3)), locks.conflict(1, &footprint(4))), (None, Some(2)));
+        assert_eq!((locks.remover_in(1, None), locks.remover_in(2, None)), (Some(2), None));
+        locks.put_aside(2, Footprint::default());
+        assert_eq!((locks.conflict(1, &footprint(3)), locks.remover_in(1, None)), (None, None));
+        assert_eq!(locks.try_lock(3, row(1), Share), Err(2), "what it has locked by itself stays");
+        assert!(locks.release(2) && !locks.release(2) && locks.has_others(2) && !locks.has(2));
+        assert_eq!(locks.try_lock(3, row(1), Share), Ok(()));
+        assert!(locks.release(1) && locks.release(3) && !locks.has_others(4));
+        let state = locks.0.state.lock();
+        assert!(state.rows.is_empty() && state.keys.is_empty() && state.holders.is_empty());
+    }
+}

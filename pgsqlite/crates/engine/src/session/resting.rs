@@ -1,0 +1,592 @@
+//! Transactions whose clients are silent do not hold up others.
+//!
+//! A block that has written has the writer slot. When its client is silent, the block *rests*: it lays its connection and slot where whoever
+//! needs the slot finds them. Usually nobody does, and the block goes on as if nothing had happened. Whoever wants to write meanwhile *puts it aside*: takes
+//! locks on the rows and keys that it has changed ([`crate::locks::rows`]), rolls it back in SQLite, and has the slot. Before the block's next
+//! statement that writes, or reads a table that it has changed, its changes are put back ([`crate::changes`]).
+//!
+//! What cannot be put back keeps the slot: see [`Session::may_be_put_aside`].
+//!
+//! A statement that meets a row or key of a transaction that was put aside is undone; its own transaction is put aside, too, waits
+//! for the other's end, and runs the statement anew on what is there then ([`Session::heed`], [`Session::step_aside`]).
+
+use super::server_functions::SessionServer;
+use super::Session;
+use crate::changes::log::{ChangeLog, Mark, Operation};
+use crate::changes::replay::{replay, Failure};
+use crate::changes::table::Table;
+use crate::connection::Connection;
+use crate::engine::Engine;
+use crate::locks::rows::{Footprint, Row, RowMode};
+use crate::locks::{Mode, Request, Target};
+use crate::routine::HasRoutines;
+use crate::statistics::activity::Wait;
+use crate::writer::{Resting, Slot};
+use parking_lot::Mutex;
+use pgsqlite_sql::plan::{PassesOver, QueryPlan};
+use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use std::sync::Arc;
+
+/// A transaction that was put aside.
+pub(super) struct Aside {
+    pub log: ChangeLog,
+    /// the log's tables
+    tables: Vec<Arc<Table>>,
+}
+
+/// A transaction whose client is silent.
+struct AtRest {
+    connection: Connection,
+    slot: Slot,
+    server: Arc<SessionServer>,
+    engine: Arc<Engine>,
+}
+
+enum Rest {
+    /// nobody has wanted the slot
+    Untouched(Box<AtRest>),
+    Aside(Aside),
+}
+
+/// Where a session's transaction is while its client is silent.
+#[derive(Default)]
+pub(super) struct Place(Mutex<Option<Rest>>);
+
+impl Resting for Place {
+    fn put_aside(&self) -> Option<Slot> {
+        let mut place = self.0.lock();
+        match place.take() {
+            Some(Rest::Untouched(rest)) => match aside(&rest) {
+                Ok(aside) => {
+                    *place = Some(Rest::Aside(aside));
+                    let AtRest { connection, slot, engine, .. } = *rest;
+                    // one that cannot roll back is closed, which does it
+                    if connection.command("ROLLBACK").is_ok() {
+                        engine.idle.put(connection);
+                    }
+                    Some(slot)
+                }
+                Err(obstacle) => {
+                    tracing::debug!(%obstacle, "a transaction keeps the writer slot");
+                    *place = Some(Rest::Untouched(rest));
+                    None
+                }
+            },
+            other => {
+                *place = other;
+                None
+            }
+        }
+    }
+}
+
+/// Takes the locks of a transaction that is about to be rolled back in SQLite. Errors: why it cannot be put back.
+fn aside(rest: &AtRest) -> Result<Aside> {
+    let AtRest { connection, server, engine, .. } = rest;
+    let tables = engine.tables_of(connection, &connection.recorder().log)?;
+    if let Some(obstacle) = tables.iter().find_map(|t| t.obstacle) {
+        return Err(PgError::internal(obstacle));
+    }
+    let footprint = footprint(connection, &connection.recorder().log, &tables, 0)?;
+    server.lock_relations(tables.iter().map(|t| t.oid).filter(|oid| *oid != 0), Mode::RowExclusive as i32);
+    engine.rows.put_aside(server.number(), footprint);
+    server.hold_transaction(engine);
+    let log = connection.recorder().take();
+    Ok(Aside { log, tables })
+}
+
+/// What the changes of a log touch from number `since` on.
+fn footprint(connection: &Connection, log: &ChangeLog, tables: &[Arc<Table>], since: usize) -> Result<Footprint> {
+    let mut footprint = Footprint::default();
+    let names: Vec<Arc<str>> = tables.iter().map(|t| Arc::from(&*t.name)).collect();
+    for change in &log.changes()[since..] {
+        pgsqlite_types::work::tick(1)?;
+        let table = &tables[change.table];
+        if table.oid == 0 && !change.direct {
+            // (a table that SQLite's triggers keep: whoever changes its rows changes those of the trigger's table)
+            continue;
+        }
+        let touched = table.touched(log, change);
+        let mode = match change.operation {
+            Operation::Update if !touched.changes_key => RowMode::NoKeyUpdate,
+            _ => RowMode::Update,
+        };
+        // (a number that SQLite has chosen for a new row is given away again meanwhile)
+        if change.operation != Operation::Insert || table.numbered_by_column {
+            footprint.rows.push((Row { table: names[change.table].clone(), rowid: change.rowid }, mode));
+        }
+        footprint.removes |= touched.removes;
+        footprint.keys.extend(touched.new_keys);
+        footprint.keys.extend(touched.old_keys);
+        for (parent, query, values) in touched.references {
+            let Some(row) = connection.first_row(&query, &values)? else { continue };
+            if let [Datum::Int(rowid)] = row[..] {
+                footprint.rows.push((Row { table: Arc::from(&*parent), rowid }, RowMode::KeyShare));
+            }
+        }
+    }
+    Ok(footprint)
+}
+
+impl Engine {
+    /// What is known of a log's tables.
+    fn tables_of(&self, connection: &Connection, log: &ChangeLog) -> Result<Vec<Arc<Table>>> {
+        let catalog = self.catalog();
+        let mut known = self.tables.lock();
+        if known.0 != catalog.epoch {
+            *known = (catalog.epoch, Default::default());
+        }
+        let mut of = |name: &str| {
+            if let Some(table) = known.1.get(name) {
+                return Ok(table.clone());
+            }
+            let table = Table::read(connection.rusqlite(), &catalog, name).map_err(|_| connection.error())?;
+            let table = Arc::new(table);
+            known.1.insert(name.into(), table.clone());
+            Ok(table)
+        };
+        log.tables.iter().map(|name| of(name)).collect()
+    }
+}
+
+impl SessionServer {
+    /// The lock that others wait for who meet a row of the transaction.
+    fn transaction_request(&self) -> Request {
+        let target = Target::Transaction(self.number());
+        Request { session: self.number(), target, mode: Mode::Exclusive, transaction: true }
+    }
+
+    /// The transaction holds rows: others may wait for its end.
+    pub(super) fn hold_transaction(&self, engine: &Engine) {
+        self.note_locked();
+        engine.locks.hold(self.transaction_request());
+    }
+
+    /// Rows that the transaction held are free: who waits for it looks again.
+    pub(super) fn wake_waiters(&self, engine: &Engine) {
+        engine.locks.release(self.transaction_request());
+        if engine.rows.has(self.number()) {
+            self.hold_transaction(engine);
+        }
+    }
+}
+
+/// A statement runs that must not touch what transactions hold that were put aside.
+#[derive(Clone, Copy)]
+pub(super) struct Heeding {
+    /// the changes of its transaction before it
+    since: Mark,
+    /// it has a savepoint of its own
+    savepoint: bool,
+}
+
+impl Session {
+    /// Whether the transaction, which has the writer slot, can be taken out of SQLite and put back. These cannot: REPEATABLE READ (its
+    /// snapshot is not the newest), DDL and TRUNCATE, temporary tables, deferred constraints and triggers, cursors for WHERE CURRENT OF.
+    fn may_be_put_aside(&self) -> bool {
+        let Some(connection) = &self.connection else { return false };
+        let is_recorded = {
+            let recorder = connection.recorder();
+            recorder.on && recorder.log.obstacle.is_none()
+        };
+        is_recorded
+            && self.may_be_put_aside_but_for_sqlite()
+            && !connection.has_deferred_violations()
+            && !connection.is_autocommit()
+    }
+
+    fn may_be_put_aside_but_for_sqlite(&self) -> bool {
+        let t = &self.transaction;
+        let Some(connection) = &self.connection else { return false };
+        let plain = t.slot.is_some()
+            && t.sqlite
+            && !t.repeatable
+            && t.members.is_none()
+            && t.private.is_none()
+            && !t.temporary
+            && t.temporary_before.is_none()
+            && t.catalog.is_none()
+            && t.emptied.is_empty()
+            && t.restarted.is_empty()
+            && t.constraints.is_default()
+            && !t.defers_all
+            && !t.cursors_stand
+            && self.copying.is_none()
+            && self.connection_is_passing();
+        plain
+            && !self.has_open_query()
+            && !connection.cell.routines().has_pending()
+            && !connection.cell.routines().cursors_stand.get()
+    }
+
+    /// The client is silent from now on, until [`Session::rouse`]: whoever needs the writer slot may have that of an open block.
+    pub fn rest_block(&mut self) {
+        if self.transaction.slot.is_some() && self.transaction.block.is_explicit() && self.may_be_put_aside() {
+            self.lay_down(self.engine.config.puts_aside);
+        }
+    }
+
+    /// `away`: the transaction is put aside, whether or not anybody waits.
+    fn lay_down(&mut self, away: bool) {
+        let (Some(connection), Some(slot)) = (self.connection.take(), self.transaction.slot.take()) else { return };
+        self.random = connection.cell.random.get();
+        self.note_seen(&connection);
+        self.transaction.sqlite = false;
+        self.transaction.rests = true;
+        let (server, engine) = (self.server.clone(), self.engine.clone());
+        let goes = {
+            let mut place = self.place.0.lock();
+            *place = Some(Rest::Untouched(Box::new(AtRest { connection, slot, server, engine })));
+            away || !self.engine.writer.lay_down(self.place.clone())
+        };
+        if goes {
+            drop(self.place.put_aside());
+        }
+    }
+
+    /// The client goes on.
+    pub fn rouse(&mut self) {
+        if !std::mem::take(&mut self.transaction.rests) {
+            return;
+        }
+        match self.place.0.lock().take() {
+            Some(Rest::Untouched(rest)) => {
+                self.engine.writer.take_up();
+                let AtRest { connection, slot, .. } = *rest;
+                self.connection = Some(connection);
+                self.transaction.slot = Some(slot);
+                self.transaction.sqlite = true;
+            }
+            Some(Rest::Aside(aside)) => {
+                self.transaction.aside = Some(aside);
+                // another connection knows nothing of the tables that are watched
+                self.transaction.keys = Default::default();
+            }
+            None => {}
+        }
+    }
+
+    /// The transaction is put aside: it keeps its locks. False: it cannot be.
+    pub(super) fn put_aside(&mut self) -> bool {
+        if !self.may_be_put_aside() {
+            return false;
+        }
+        self.lay_down(true);
+        self.rouse();
+        self.transaction.aside.is_some()
+    }
+
+    /// A statement begins: what was recorded before it can be kept if SQLite gives up the whole transaction.
+    pub(super) fn note_statement(&mut self) {
+        self.transaction.before_statement = match &self.connection {
+            Some(connection) if self.transaction.sqlite => {
+                let recorder = connection.recorder();
+                recorder.on.then(|| recorder.log.mark())
+            }
+            _ => None,
+        };
+    }
+
+    /// SQLite has given up the whole transaction, because a statement that writes was interrupted or the disk is full: what the block has
+    /// changed before that statement is put aside, so that ROLLBACK TO finds its savepoints. False: it cannot be.
+    pub(super) fn keeps_changes(&mut self) -> bool {
+        let Some(before) = self.transaction.before_statement.take() else { return false };
+        if self.transaction.savepoints.is_empty() || !self.may_be_put_aside_but_for_sqlite() {
+            return false;
+        }
+        let Some(connection) = &self.connection else { return false };
+        let mut log = connection.recorder().take();
+        log.cut(before);
+        let tables = self.engine.tables_of(connection, &log);
+        let held = tables.and_then(|tables| Ok((footprint(connection, &log, &tables, 0)?, tables)));
+        let Ok((footprint, tables)) = held else { return false };
+        if log.obstacle.is_some() || tables.iter().any(|t| t.obstacle.is_some()) {
+            return false;
+        }
+        self.engine.rows.put_aside(self.server.number(), footprint);
+        self.server.hold_transaction(&self.engine);
+        self.server.lock_relations(tables.iter().map(|t| t.oid).filter(|o| *o != 0), Mode::RowExclusive as i32);
+        self.transaction.aside = Some(Aside { log, tables });
+        self.transaction.sqlite = false;
+        self.transaction.slot = None;
+        self.transaction.keys = Default::default();
+        true
+    }
+
+    /// Whether a plan reads what the transaction, which was put aside, has changed (or may do so).
+    pub(super) fn reads_what_is_aside(&self, plan: &QueryPlan) -> bool {
+        let Some(aside) = &self.transaction.aside else { return false };
+        // (a function may read what its query's text does not name)
+        let unnamed = |s: &pgsqlite_sql::plan::Step| s.sql.contains("_to_xml");
+        plan.steps.is_empty()
+            || plan.steps.iter().any(unnamed)
+            || !self.catalog().routines.is_empty()
+            || aside.log.tables.iter().any(|table| {
+                let name = pgsqlite_sql::names::quoted(table);
+                plan.steps.iter().any(|s| s.sql.contains(&name))
+            })
+    }
+
+    /// As [`Session::begin_statement`], for what may read anything: a transaction that was put aside is put back.
+    pub(super) async fn begin_whole(&mut self) -> Result<()> {
+        self.begin_statement().await?;
+        match self.transaction.aside {
+            Some(_) => self.begin_slot(false).await,
+            None => Ok(()),
+        }
+    }
+
+    /// After ROLLBACK TO: what the transaction holds by its changes is what is left of them. (In the writer slot nobody asks.)
+    pub(super) fn hold_what_is_left(&mut self) -> Result<()> {
+        let (session, rows) = (self.server.number(), &self.engine.rows);
+        if !rows.has(session) {
+            return Ok(());
+        }
+        let left = match &self.transaction.aside {
+            Some(aside) => footprint(self.connection()?, &aside.log, &aside.tables, 0)?,
+            None => Footprint::default(),
+        };
+        rows.put_aside(session, left);
+        self.server.wake_waiters(&self.engine);
+        Ok(())
+    }
+
+    /// In the transaction of SQLite that has just begun: makes the changes again of one that was put aside. Errors: 40001 if they cannot be
+    /// made again; then nothing is left of them.
+    pub(super) fn put_back(&mut self, aside: Aside) -> Result<()> {
+        let result = self.try_put_back(aside);
+        if result.is_err() {
+            self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
+            self.transaction.savepoints.clear();
+            self.undo_in_sqlite();
+        }
+        result
+    }
+
+    fn try_put_back(&mut self, Aside { mut log, tables }: Aside) -> Result<()> {
+        let connection = self.connection()?;
+        let now = self.engine.tables_of(connection, &log)?;
+        if let Some((table, _)) = tables.iter().zip(&now).find(|(then, now)| !then.is_like(now)) {
+            return Err(changed(format!("Table \"{}\" has been altered.", table.name)));
+        }
+        // a statement's rows are put back one by one: a foreign key may be violated in between
+        connection.exec("PRAGMA defer_foreign_keys = ON")?;
+        let marks: Vec<usize> = self.transaction.savepoints.iter().map(|s| s.recorded.len).collect();
+        let mut made = 0;
+        let replayed = replay(connection.rusqlite(), &mut log, &tables, |at| {
+            while marks.get(made).is_some_and(|mark| *mark <= at) {
+                connection.rusqlite().execute_batch(&format!("SAVEPOINT pg_sp_{made}"))?;
+                made += 1;
+            }
+            Ok(())
+        });
+        match replayed {
+            Ok(()) if connection.has_deferred_violations() => {
+                return Err(changed("A foreign key refers to a row that is not there any more.".into()))
+            }
+            Ok(()) => {}
+            Err(Failure::Changed(what)) => return Err(changed(what)),
+            Err(Failure::Sqlite) => {
+                let error = connection.error();
+                return Err(match error.code().as_str().starts_with("23") {
+                    true => changed(error.message().to_string()),
+                    false => error,
+                });
+            }
+        }
+        connection.exec("PRAGMA defer_foreign_keys = OFF")?;
+        connection.record_changes(true);
+        connection.recorder().go_on(log);
+        Ok(())
+    }
+
+    // --- the locks of others -------------------------------------------------------------------------------------------
+
+    /// Before a statement that writes or locks rows, in the writer slot.
+    pub(super) fn heed(&mut self) -> Result<()> {
+        self.heeding = None;
+        if self.transaction.slot.is_none() || !self.engine.rows.has_others(self.server.number()) {
+            return Ok(());
+        }
+        let joined = self.transaction.members.is_some();
+        let connection = self.connection()?;
+        if !connection.recorder().on {
+            // nobody can put back what came before: only this statement can be undone
+            drop(connection.recorder().take());
+            connection.record_changes(true);
+            if !joined && connection.changes_of_transaction() > 0 {
+                connection.recorder().log.obstacle = Some("it was not recorded from its beginning");
+            }
+        }
+        // (a transaction that others have joined is one of several: it has a savepoint)
+        let savepoint = !joined && self.transaction.sqlite;
+        if savepoint {
+            connection.exec("SAVEPOINT pg_heed")?;
+        }
+        connection.cell.routines().keep_pending();
+        let since = connection.recorder().log.mark();
+        self.heeding = Some(Heeding { since, savepoint });
+        Ok(())
+    }
+
+    /// Before the first row of a statement is told, and at its end: whether it has touched what others hold. Errors: one that
+    /// [`Session::in_the_way`] takes.
+    pub(super) fn check_touched(&mut self) -> Result<()> {
+        let Some(heeding) = &self.heeding else { return Ok(()) };
+        let connection = self.connection()?;
+        let log = &connection.recorder().log;
+        let met = match log.obstacle {
+            // what it has changed is not known row by row
+            Some(_) => self.engine.rows.holder_in(self.server.number(), None),
+            None => {
+                let tables = self.engine.tables_of(connection, log)?;
+                let footprint = footprint(connection, log, &tables, heeding.since.len)?;
+                self.engine.rows.conflict(self.server.number(), &footprint)
+            }
+        };
+        match met {
+            None => Ok(()),
+            Some(other) => Err(self.server.meet(other)),
+        }
+    }
+
+    /// After a statement that heeds the locks of others: the session whose transaction it has to wait for; then it is undone.
+    pub(super) fn in_the_way<T>(&mut self, query: &QueryPlan, result: &Result<T>) -> Result<Option<u64>> {
+        let met = self.server.met();
+        let Some(heeding) = self.heeding.take() else { return Ok(met) };
+        let own = self.server.number();
+        let connection = self.connection()?;
+        let passed_over = query.passes_over.max(connection.cell.routines().passed_over.get());
+        let tables = || -> Option<Vec<Arc<str>>> {
+            let catalog = self.catalog();
+            let names = query.modifies.iter().map(|&t| catalog.relation(t).map(|r| Arc::from(&*r.sqlite_name)));
+            (!query.calls_writers).then(|| names.flatten().collect())
+        };
+        let met = match (met, result) {
+            (Some(other), _) => Some(other),
+            // a row may be there only because its deletion was put aside; and who is in the way of the rows that the statement has
+            // touched is waited for before anything else is said
+            (None, Err(e)) if [SqlState::UNIQUE_VIOLATION, SqlState::FOREIGN_KEY_VIOLATION].contains(&e.code()) => {
+                self.heeding = Some(heeding);
+                let touched = self.check_touched();
+                let met = self.server.met();
+                if met.is_none() {
+                    touched?;
+                }
+                met.or_else(|| self.engine.rows.remover_in(own, None))
+            }
+            (None, Ok(_)) => match passed_over {
+                PassesOver::None => None,
+                PassesOver::Rows => self.engine.rows.remover_in(own, tables().as_deref()),
+                PassesOver::Values => self.engine.rows.holder_in(own, tables().as_deref()),
+            },
+            (None, Err(_)) => None,
+        };
+        self.heeding = None;
+        let connection = self.connection()?;
+        if connection.is_autocommit() {
+            return Ok(None);
+        }
+        let undone = met.is_some() || result.is_err();
+        if heeding.savepoint {
+            connection.exec(if undone { "ROLLBACK TO pg_heed; RELEASE pg_heed" } else { "RELEASE pg_heed" })?;
+        }
+        if undone {
+            connection.recorder().log.cut(heeding.since);
+        }
+        if met.is_some() {
+            connection.cell.routines().go_back_to_kept();
+            connection.cell.take_notices();
+            connection.cell.routines().changed.take();
+            drop(self.variables.take_changes());
+        }
+        Ok(met)
+    }
+
+    /// Gives others the writer slot, and waits for the end of a session's transaction. Errors: those of waits; 40001 where a transaction keeps its
+    /// snapshot; 40P01 where it cannot be put aside, so that each would wait for the other.
+    pub(super) async fn step_aside(&mut self, other: u64) -> Result<()> {
+        if self.transaction.members.is_some() {
+            self.withdraw()?;
+        } else if self.transaction.slot.is_some() {
+            if self.transaction.repeatable && !self.leave_slot()? {
+                return Err(PgError::new(
+                    SqlState::SERIALIZATION_FAILURE,
+                    "could not serialize access due to concurrent update",
+                ));
+            }
+            let empty = self.connection()?.recorder().log.is_empty();
+            if self.transaction.slot.is_none() {
+                // it keeps its snapshot
+            } else if empty && !self.transaction.temporary {
+                self.give_slot_back()?;
+            } else if !self.put_aside() {
+                return Err(PgError::new(SqlState::DEADLOCK_DETECTED, "deadlock detected").detail(
+                    "The transaction has made changes with which it keeps the writer slot, and waits for a row that another transaction has locked.",
+                ));
+            }
+        }
+        let keeps_lease = self.release_for_wait();
+        let target = Target::Transaction(other);
+        let request = Request { session: self.server.number(), target, mode: Mode::Share, transaction: false };
+        let server = self.server.clone();
+        server.wait(Wait::Transaction, self.limits(), server.turn(request, keeps_lease)).await?;
+        self.engine.locks.release(request);
+        Ok(())
+    }
+
+    /// A transaction that keeps its snapshot and has written nothing gives the slot to others. False: it has written.
+    pub(super) fn leave_slot(&mut self) -> Result<bool> {
+        if !self.transaction.repeatable || self.connection()?.is_writing() {
+            return Ok(false);
+        }
+        self.transaction.slot = None;
+        Ok(true)
+    }
+
+    /// In a transaction that keeps its snapshot: 40001 if a row that was locked after `mark` is not any more what the snapshot shows.
+    pub(super) fn check_locked_since(&self, mark: u64) -> Result<()> {
+        if !self.transaction.repeatable {
+            return Ok(());
+        }
+        let connection = self.connection()?;
+        let locked = self.engine.rows.taken_since(self.server.number(), mark);
+        let mut log = ChangeLog::default();
+        let places: Vec<usize> = locked.iter().map(|row| log.table(&row.table)).collect();
+        let tables = self.engine.tables_of(connection, &log)?;
+        let keeper = self.engine.keeper();
+        let newest = keeper.as_ref().ok_or_else(|| PgError::internal("the engine is shut down"))?;
+        for (row, place) in locked.iter().zip(places) {
+            pgsqlite_types::work::tick(1)?;
+            let table = &tables[place];
+            let Some(number) = table.rowid else { continue };
+            let sql = format!("SELECT * FROM main.{} WHERE {number} = ?1", pgsqlite_sql::names::quoted(&table.name));
+            let key = [Datum::Int(row.rowid)];
+            let what = match (connection.first_row(&sql, &key)?, newest.first_row(&sql, &key)?) {
+                (seen, now) if seen == now => continue,
+                (_, None) => "could not serialize access due to concurrent delete",
+                _ => "could not serialize access due to concurrent update",
+            };
+            return Err(PgError::new(SqlState::SERIALIZATION_FAILURE, what));
+        }
+        Ok(())
+    }
+
+    /// Before what cannot be begun anew (COPY FROM, a body that may commit, VACUUM), in the writer slot: waits for a transaction that holds
+    /// rows. `tables`: of these tables; None: of any. Returns whether it has waited: then the slot is to be taken anew.
+    pub(super) async fn let_holder_end(&mut self, tables: Option<&[Arc<str>]>) -> Result<bool> {
+        match self.engine.rows.holder_in(self.server.number(), tables) {
+            None => Ok(false),
+            Some(other) => {
+                self.step_aside(other).await?;
+                self.begin_statement().await?;
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// 40001: what was put aside cannot be put back.
+fn changed(what: String) -> PgError {
+    PgError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update").detail(what)
+}
