@@ -20,7 +20,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation
+.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation
 
 help:
 	@sed -n 's/^# //p' Makefile | head -8
@@ -75,6 +75,13 @@ test:
 test-unit: setup
 	@cd pgsqlite && cargo test --workspace --no-fail-fast
 
+# Modules with unsafe code that calls no C, under Miri. Not part of `make test`: it needs a nightly toolchain with the component miri.
+MIRI := MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" CARGO_TARGET_DIR=target/miri cargo +nightly miri test
+test-miri: setup
+	@cd pgsqlite
+	$(MIRI) -p pgsqlite-types --lib -- work:: enums:: text::
+	$(MIRI) -p pgsqlite-engine --lib -- bounded:: vfs::frames::
+
 # What statements become on their way to SQLite (tests/translate): shows what differs, ARGS=--accept writes it. A part of test-unit.
 translate:
 	@cd pgsqlite && PGSQLITE_TRANSLATE=$(if $(filter --accept,$(ARGS)),accept,check) cargo test --workspace --lib translations
@@ -124,7 +131,7 @@ test-dump: debug
 
 # Statements by chance, on both servers, answer by answer: a fixed part here, ten minutes of another seed each day in test-slow.
 test-differential: debug
-	@if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then tools/oracle.sh python3 tests/differential/run.py --statements 2000; \
+	@if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then tools/oracle.sh python3 tests/differential/run.py --statements 2000 && tools/oracle.sh python3 tests/differential/names.py; \
 	  else echo "test-differential: skipped, for want of PostgreSQL 15 (Debian, Ubuntu: apt-get install postgresql-15)"; fi
 
 test-clients: debug build/venv/done

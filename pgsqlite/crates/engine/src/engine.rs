@@ -19,7 +19,7 @@ use pgsqlite_types::{Datum, Oid, PgError, Result, Settings, SqlState};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// What a database knows of those that wait, besides its lock table and the writer's queue.
@@ -146,8 +146,11 @@ impl Engine {
         }
         let leases = config.pooling.then(|| Arc::new(Leases::new(config.pool_size, config.reserved_connections)));
         let idle = Arc::<Idle>::default();
+        let counters = config.statistics.database(&config.database);
+        let pool: Weak<Idle> = Arc::downgrade(&idle);
+        counters.set_pool(pool);
         Ok(Arc::new(Engine {
-            counters: config.statistics.database(&config.database),
+            counters,
             config,
             catalog: RwLock::new(Arc::new(catalog)),
             published: AtomicU64::new(0),
@@ -272,7 +275,11 @@ impl Engine {
     fn open_connection(&self) -> Result<Connection> {
         match self.idle.take() {
             Some(connection) => Ok(connection),
-            None => Connection::open_in(&self.room),
+            None => {
+                let connection = Connection::open_in(&self.room)?;
+                connection.cell.pages.belong_to(&self.counters);
+                Ok(connection)
+            }
         }
     }
 

@@ -16,6 +16,7 @@ pub enum AclObject {
     Type,
     Database,
     Function,
+    LargeObject,
 }
 
 impl AclObject {
@@ -29,6 +30,7 @@ impl AclObject {
             AclObject::Type => USAGE,
             AclObject::Database => CREATE | TEMPORARY | CONNECT,
             AclObject::Function => EXECUTE,
+            AclObject::LargeObject => SELECT | UPDATE,
         }
     }
 

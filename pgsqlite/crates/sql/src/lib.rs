@@ -25,6 +25,7 @@ pub mod parse;
 pub mod partition;
 pub mod plan;
 pub mod plpgsql;
+mod quoting;
 pub mod typed;
 pub mod volatility;
 pub mod walk;

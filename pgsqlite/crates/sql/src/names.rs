@@ -4,34 +4,7 @@ use crate::builtins::catalog as builtin;
 use crate::catalog::{Catalog, TypeEntry, PG_CATALOG, PG_TEMP};
 use pgsqlite_types::{typmod, Oid};
 
-/// An identifier, in double quotes where it would not read back as itself (`quote_ident`).
-pub fn quote_identifier(name: &str) -> String {
-    let mut chars = name.chars();
-    let safe = chars.next().is_some_and(|c| c.is_ascii_lowercase() || c == '_')
-        && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if safe && !is_keyword(name) {
-        name.to_string()
-    } else {
-        quoted(name)
-    }
-}
-
-/// An identifier in double quotes, as PostgreSQL and SQLite read it, whatever is in it.
-pub fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// Whether the grammar reserves the word in some place (every keyword but the unreserved ones).
-fn is_keyword(word: &str) -> bool {
-    use pg_query::protobuf::KeywordKind;
-    match pg_query::scan(word) {
-        Ok(scanned) => scanned
-            .tokens
-            .first()
-            .is_some_and(|t| !matches!(t.keyword_kind(), KeywordKind::NoKeyword | KeywordKind::UnreservedKeyword)),
-        Err(_) => true,
-    }
-}
+pub use crate::quoting::{quote_callable, quote_identifier, quoted};
 
 /// A constant in an expression as ruleutils prints it: backslashes stand for themselves, as standard_conforming_strings has it.
 pub fn quote_constant(text: &str) -> String {
@@ -80,6 +53,15 @@ impl<'a> Names<'a> {
             quote_identifier(name)
         } else {
             format!("{}.{}", quote_identifier(self.catalog.schema_name(schema)), quote_identifier(name))
+        }
+    }
+
+    /// As [`Names::qualified`], of a function or type.
+    fn qualified_callable(&self, schema: Oid, name: &str, visible: bool) -> String {
+        if visible {
+            quote_callable(name)
+        } else {
+            self.qualified(schema, name, false)
         }
     }
 
@@ -149,7 +131,7 @@ impl<'a> Names<'a> {
             Some(TypeEntry::Builtin(t)) if t.is_array() => format!("{}[]", self.type_name(t.elem, typmod)),
             Some(_) => {
                 let (schema, name) = self.type_identity(oid).unwrap_or_default();
-                self.qualified(schema, &name, self.type_is_visible(oid))
+                self.qualified_callable(schema, &name, self.type_is_visible(oid))
             }
             None => "???".into(),
         }
@@ -194,7 +176,7 @@ impl<'a> Names<'a> {
     /// A function's name, qualified where needed; the number for an OID that is none.
     pub fn function(&self, proc: Oid) -> String {
         match (self.catalog.proc(proc), self.schema_of_function(proc)) {
-            (Some(p), Some(schema)) => self.qualified(schema, &p.name, self.function_is_visible(proc)),
+            (Some(p), Some(schema)) => self.qualified_callable(schema, &p.name, self.function_is_visible(proc)),
             _ => proc.to_string(),
         }
     }

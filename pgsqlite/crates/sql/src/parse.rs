@@ -269,15 +269,6 @@ pub fn is_query(statement: &NodeEnum) -> bool {
     is_optimizable(statement) && !matches!(statement, NodeEnum::SelectStmt(s) if s.into_clause.is_some())
 }
 
-/// Where a statement's first parameter (`$n`) stands; -1: it has none.
-pub fn first_parameter(statement: &NodeEnum) -> i32 {
-    let places = statement.nodes().into_iter().filter_map(|(node, ..)| match node {
-        pg_query::NodeRef::ParamRef(p) => Some(p.location),
-        _ => None,
-    });
-    places.min().unwrap_or(-1)
-}
-
 /// The parser is that of a later PostgreSQL: it reads `0x1F`, `0o17`, `0b1` and `1_000` as numbers, and `$1a` as a parameter and
 /// an alias. PostgreSQL 15 refuses them.
 fn check_numbers(text: &str) -> Result<()> {

@@ -21,6 +21,7 @@ pub const VECTOR_DELIMITER: u8 = b' ';
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnumType {
     pub oid: Oid,
+    /// in double quotes where SQL needs them
     pub name: String,
     pub labels: Vec<String>,
     /// Those that the transaction has added, which may not be used before it commits.

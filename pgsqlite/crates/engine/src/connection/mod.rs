@@ -8,6 +8,7 @@ use crate::changes::recorder::Recorder;
 use crate::error;
 use crate::files::Room;
 pub use crate::sqlite_statement::{Counted, RawStatement, Step};
+use crate::statistics::CountsPages;
 use crate::udf::SessionCell;
 use crate::vfs::open::{count_loops, open_file};
 use crate::vfs::Reading;
@@ -66,6 +67,20 @@ pub struct Parts {
     room: Option<Arc<Room>>,
     /// SQLite's busy handler has its address
     pub(crate) patience: Patience,
+}
+
+impl Drop for Parts {
+    fn drop(&mut self) {
+        self.count_pages();
+    }
+}
+
+impl Parts {
+    /// Adds the pages that it has read to the counters of its database.
+    fn count_pages(&self) {
+        // SAFETY: the connection is open until its parts are dropped.
+        self.cell.pages.count(unsafe { self.conn.handle() });
+    }
 }
 
 impl Deref for Connection {
@@ -541,6 +556,12 @@ impl Idle {
     }
     pub fn clear(&self) {
         self.0.lock().clear();
+    }
+}
+
+impl CountsPages for Idle {
+    fn count_pages(&self) {
+        self.0.lock().iter().for_each(|connection| connection.count_pages());
     }
 }
 

@@ -50,6 +50,17 @@ enum Securable {
     Type(Oid),
     Function(Oid),
     Database,
+    LargeObject(Oid),
+}
+
+/// The number that a statement gives for a large object.
+pub(super) fn large_object_number(number: Option<&ast::Node>) -> Result<Oid> {
+    let object = match number.and_then(|n| n.node.as_ref()) {
+        Some(NodeEnum::Integer(i)) => Some(i.ival as Oid),
+        Some(NodeEnum::Float(f)) => f.fval.parse().ok(),
+        _ => None,
+    };
+    object.ok_or_else(|| PgError::not_supported("a large object of this number"))
 }
 
 impl Ddl<'_> {
@@ -175,6 +186,7 @@ impl Ddl<'_> {
             T::ObjectType | T::ObjectDomain => AclObject::Type,
             T::ObjectDatabase => AclObject::Database,
             T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine => AclObject::Function,
+            T::ObjectLargeobject => AclObject::LargeObject,
             _ => AclObject::Table,
         };
         if objtype == T::ObjectTable {
@@ -269,6 +281,16 @@ impl Ddl<'_> {
                 }
                 Err(PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{}\" does not exist", s.sval)))
             }
+            (T::ObjectLargeobject, _) => {
+                let object = large_object_number(Some(node))?;
+                match large_object::store::find(self.conn, object)? {
+                    Some(_) => Ok(Securable::LargeObject(object)),
+                    None => {
+                        let message = format!("large object {object} does not exist");
+                        Err(PgError::new(SqlState::UNDEFINED_OBJECT, message))
+                    }
+                }
+            }
             (other, _) => {
                 let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
                 Err(PgError::not_supported(format!("privileges on a {word}")))
@@ -298,6 +320,11 @@ impl Ddl<'_> {
                 let p = &self.catalog.properties;
                 (AclObject::Database, "database", self.session.database.into(), p.owner, p.acl.clone())
             }
+            Securable::LargeObject(object) => {
+                let found = large_object::store::find(self.conn, object)?;
+                let found = found.ok_or_else(|| PgError::internal("a large object that is gone"))?;
+                (AclObject::LargeObject, "large object", format!("large object {object}"), found.owner, found.acl)
+            }
         };
         // GRANT … ON TABLE (or without a word for the kind) takes sequences, too, and passes over what they do not have
         let sequence = kind == AclObject::Sequence && objtype == ast::ObjectType::ObjectTable;
@@ -322,10 +349,10 @@ impl Ddl<'_> {
             let any = acl::privileges(&self.catalog, user, kind, owner, Some(&items));
             if bits & held == 0 && any != 0 {
                 let (code, verb) = match change.grant {
-                    true => (SqlState::PRIVILEGE_NOT_GRANTED, "granted"),
-                    false => (SqlState::PRIVILEGE_NOT_REVOKED, "revoked"),
+                    true => (SqlState::PRIVILEGE_NOT_GRANTED, "were granted"),
+                    false => (SqlState::PRIVILEGE_NOT_REVOKED, "could be revoked"),
                 };
-                let message = format!("no privileges were {verb} for \"{name}\"");
+                let message = format!("no privileges {verb} for \"{name}\"");
                 self.notices.push(PgError::new(code, message).severity(Severity::Warning));
                 return Ok(());
             }
@@ -338,10 +365,10 @@ impl Ddl<'_> {
             // (ALL means what can be granted)
             if bits & held != bits && !change.words.is_empty() {
                 let (code, verb) = match change.grant {
-                    true => (SqlState::PRIVILEGE_NOT_GRANTED, "granted"),
-                    false => (SqlState::PRIVILEGE_NOT_REVOKED, "revoked"),
+                    true => (SqlState::PRIVILEGE_NOT_GRANTED, "were granted"),
+                    false => (SqlState::PRIVILEGE_NOT_REVOKED, "could be revoked"),
                 };
-                let message = format!("not all privileges were {verb} for \"{name}\"");
+                let message = format!("not all privileges {verb} for \"{name}\"");
                 self.notices.push(PgError::new(code, message).severity(Severity::Warning));
             }
             bits &= held;
@@ -381,6 +408,7 @@ impl Ddl<'_> {
                 self.put_function(pgsqlite_sql::routine::Function { acl, ..function })
             }
             Securable::Database => self.put_properties(DatabaseProperties { acl, ..self.catalog.properties.clone() }),
+            Securable::LargeObject(object) => large_object::store::set_acl(self.conn, object, &acl),
         }
     }
 
@@ -643,9 +671,9 @@ impl Ddl<'_> {
             self.catalog.extensions.insert(extension.name.clone(), extension.into());
             self.changed = true;
         }
-        for object in self.large_objects_of(&from)? {
+        for found in self.large_objects_of(&from)? {
             work::visit();
-            large_object::store::set_owner(self.conn, object, owner)?;
+            self.give_large_object(found, owner)?;
         }
         if from.contains(&self.catalog.properties.owner) {
             self.put_properties(DatabaseProperties { owner, ..self.catalog.properties.clone() })?;
@@ -691,9 +719,9 @@ impl Ddl<'_> {
         let cascade = statement.behavior() == ast::DropBehavior::DropCascade;
         self.drop_objects(&targets, cascade)?;
         self.drop_owned_apart(&roles, cascade)?;
-        for object in self.large_objects_of(&roles)? {
+        for found in self.large_objects_of(&roles)? {
             work::visit();
-            large_object::store::unlink(self.conn, object)?;
+            large_object::store::unlink(self.conn, found.object)?;
         }
         // what was granted to the roles goes, too
         let without = |acl: &Option<Vec<AclItem>>| -> Option<Vec<AclItem>> {
@@ -761,6 +789,13 @@ impl Ddl<'_> {
             work::visit();
             self.put_function(function)?;
         }
+        for found in large_object::store::all(self.conn)? {
+            work::visit();
+            let left = without(&found.acl);
+            if left != found.acl {
+                large_object::store::set_acl(self.conn, found.object, &left)?;
+            }
+        }
         self.drop_default_privileges(&roles)?;
         let properties = self.catalog.properties.clone();
         if without(&properties.acl) != properties.acl {
@@ -792,9 +827,19 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn large_objects_of(&self, roles: &[Oid]) -> Result<Vec<Oid>> {
+    fn large_objects_of(&self, roles: &[Oid]) -> Result<Vec<large_object::store::Found>> {
         let all = large_object::store::all(self.conn)?;
-        Ok(all.into_iter().filter(|(_, owner)| roles.contains(owner)).map(|(object, _)| object).collect())
+        Ok(all.into_iter().filter(|found| roles.contains(&found.owner)).collect())
+    }
+
+    /// Makes a role the owner of a large object.
+    pub(super) fn give_large_object(&self, found: large_object::store::Found, owner: Oid) -> Result<()> {
+        let mut acl = found.acl;
+        change_grantor(&mut acl, found.owner, owner);
+        if acl.is_some() {
+            large_object::store::set_acl(self.conn, found.object, &acl)?;
+        }
+        large_object::store::set_owner(self.conn, found.object, owner)
     }
 
     /// What a role still has: lines for the detail of DROP ROLE's refusal.
@@ -810,6 +855,10 @@ impl Ddl<'_> {
                 out.push((oid, format!("privileges for {described}")));
             }
         };
+        for found in large_object::store::all(self.conn)? {
+            work::visit();
+            see(found.object, found.owner, &found.acl, format!("large object {}", found.object));
+        }
         let properties = &self.catalog.properties;
         see(1, properties.owner, &properties.acl, format!("database {}", self.session.database));
         for s in self.catalog.schemas.values() {
@@ -871,8 +920,6 @@ impl Ddl<'_> {
             }
         }
         out.extend(self.default_privileges_of(role));
-        let objects = self.large_objects_of(&[role])?;
-        out.extend(objects.into_iter().map(|object| (object, format!("owner of large object {object}"))));
         out.sort_by_key(|o| o.0);
         Ok(out.into_iter().map(|o| o.1).collect())
     }
@@ -890,6 +937,7 @@ pub(super) fn privilege_bits(words: &[String], kind: AclObject) -> Result<u32> {
         AclObject::Type => "type",
         AclObject::Database => "database",
         AclObject::Function => "function",
+        AclObject::LargeObject => "large object",
     };
     bits_among(words, kind.all(), object)
 }

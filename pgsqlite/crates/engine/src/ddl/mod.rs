@@ -408,6 +408,10 @@ impl Ddl<'_> {
             NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectTsdictionary => self.create_ts_dictionary(s),
             NodeEnum::AlterTsconfigurationStmt(s) => self.alter_ts_configuration(s),
             NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectOperator => self.create_operator(s),
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectType => {
+                let what = if s.definition.is_empty() { "a shell type" } else { "a base type" };
+                Err(PgError::not_supported(format!("CREATE TYPE of {what}")))
+            }
             NodeEnum::AlterOperatorStmt(s) => self.alter_operator(s),
             NodeEnum::CreateCastStmt(s) => self.create_cast(s),
             other => Err(PgError::not_supported(pgsqlite_sql::command::name(other))),

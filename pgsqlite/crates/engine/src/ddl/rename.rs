@@ -605,19 +605,14 @@ impl Ddl<'_> {
 
     fn change_large_object(&mut self, number: Option<&ast::Node>, owner: Oid) -> Result<String> {
         use crate::large_object::store;
-        let object = match number.and_then(|n| n.node.as_ref()) {
-            Some(NodeEnum::Integer(i)) => Some(i.ival as Oid),
-            Some(NodeEnum::Float(f)) => f.fval.parse().ok(),
-            _ => None,
-        };
-        let object = object.ok_or_else(|| PgError::not_supported("a large object of this number"))?;
+        let object = super::grant::large_object_number(number)?;
         let Some(found) = store::find(self.conn, object)? else {
             let message = format!("large object {object} does not exist");
             return Err(PgError::new(SqlState::UNDEFINED_OBJECT, message));
         };
         self.check_owned("large object", &object.to_string(), found.owner)?;
         self.check_becomes_owner(owner)?;
-        store::set_owner(self.conn, object, owner)?;
+        self.give_large_object(found, owner)?;
         Ok("ALTER LARGE OBJECT".into())
     }
 

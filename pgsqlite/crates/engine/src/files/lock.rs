@@ -64,18 +64,7 @@ impl Drop for PathLock {
 /// a byte far behind those that SQLite locks, so that neither sees the other. False: another server holds it.
 #[cfg(target_os = "linux")]
 pub(super) fn lock_inode(file: &File) -> std::io::Result<bool> {
-    use std::os::fd::AsRawFd;
-    // SAFETY: a struct of numbers, for which zeros are a value.
-    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-    lock.l_type = libc::F_WRLCK as _;
-    lock.l_whence = libc::SEEK_SET as _;
-    lock.l_start = libc::off_t::MAX - 1;
-    lock.l_len = 1;
-    // SAFETY: an open descriptor and a struct that the call reads.
-    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) } == 0 {
-        return Ok(true);
-    }
-    let error = Error::last_os_error();
+    let Err(error) = set_inode_lock(file, libc::F_WRLCK) else { return Ok(true) };
     match error.raw_os_error() {
         Some(libc::EAGAIN | libc::EACCES) => Ok(false),
         // a file system without such locks: the lock beside the file is all there is
@@ -86,6 +75,34 @@ pub(super) fn lock_inode(file: &File) -> std::io::Result<bool> {
         _ => Err(error),
     }
 }
+
+/// Gives up the lock of [`lock_inode`]. Closing the descriptor does not: a program that is being started from another thread has a copy
+/// of it until it runs, and the lock is that of all copies.
+#[cfg(target_os = "linux")]
+pub(super) fn unlock_inode(file: &File) {
+    if let Err(error) = set_inode_lock(file, libc::F_UNLCK) {
+        tracing::debug!("the lock of the file's inode stays until its descriptors are closed: {error}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn set_inode_lock(file: &File, kind: libc::c_int) -> std::io::Result<()> {
+    use std::os::fd::AsRawFd;
+    // SAFETY: a struct of numbers, for which zeros are a value.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as _;
+    lock.l_whence = libc::SEEK_SET as _;
+    lock.l_start = libc::off_t::MAX - 1;
+    lock.l_len = 1;
+    // SAFETY: an open descriptor and a struct that the call reads.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) } {
+        0 => Ok(()),
+        _ => Err(Error::last_os_error()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn unlock_inode(_: &File) {}
 
 /// Elsewhere locks of open files meet SQLite's own: the lock beside the file is all there is.
 #[cfg(not(target_os = "linux"))]

@@ -18,7 +18,7 @@ pub use server_file::ServerFile;
 pub(crate) use watch::Fate;
 
 use index::Index;
-use lock::{in_use, lock_inode, PathLock};
+use lock::{in_use, lock_inode, unlock_inode, PathLock};
 use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::fs::{File, Metadata};
@@ -78,6 +78,12 @@ pub struct Room {
     /// descriptors of its files that others have opened
     kept: Mutex<Vec<File>>,
     _lock: PathLock,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        unlock_inode(&self.file.lock());
+    }
 }
 
 impl Room {

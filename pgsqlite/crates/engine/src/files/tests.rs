@@ -53,8 +53,20 @@ fn a_server_with_the_inode_keeps_others_away() {
     let other = File::options().read(true).write(true).open(&path).unwrap();
     assert!(lock_inode(&other).unwrap());
     assert_eq!(code(Room::enter(&path)), SqlState::OBJECT_IN_USE);
-    drop(other);
+    unlock_inode(&other);
     Room::enter(&path).expect("is free");
+}
+
+/// A program that another thread starts has copies of all descriptors for a moment.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_is_free_when_its_room_is_left_though_a_descriptor_has_copies() {
+    let folder = MemoryFolder::new().expect("a folder");
+    let room = Room::enter(&folder.file()).expect("is made");
+    let copy = room.file.lock().try_clone().unwrap();
+    drop(room);
+    Room::enter(&folder.file()).expect("is free");
+    drop(copy);
 }
 
 #[test]

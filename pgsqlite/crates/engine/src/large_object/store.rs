@@ -3,10 +3,11 @@
 //! A chunk that was never written is not there, and the last one may be short: what is missing before the end is zeros.
 
 use crate::store::{self, sqlite_error};
+use pgsqlite_sql::acl::AclItem;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
-use rusqlite::{params, Connection, OptionalExtension};
+use rusqlite::{params, Connection, OptionalExtension, Row};
 
 /// Bytes of a chunk.
 const CHUNK: u64 = 16 << 10;
@@ -14,7 +15,7 @@ const CHUNK: u64 = 16 << 10;
 pub const LONGEST: u64 = 2048 * i32::MAX as u64;
 
 const TABLES: &str = "
-CREATE TABLE main.__pgsqlite_large_object (oid INTEGER PRIMARY KEY, owner INTEGER NOT NULL, version INTEGER NOT NULL);
+CREATE TABLE main.__pgsqlite_large_object (oid INTEGER PRIMARY KEY, owner INTEGER NOT NULL, version INTEGER NOT NULL, acl TEXT);
 CREATE TABLE main.__pgsqlite_large_object_data (
   object INTEGER NOT NULL,
   chunk INTEGER NOT NULL,
@@ -24,9 +25,12 @@ CREATE TABLE main.__pgsqlite_large_object_data (
 ";
 
 /// What is known of an object.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Found {
+    pub object: Oid,
     pub owner: Oid,
+    /// None: the owner alone has privileges
+    pub acl: Option<Vec<AclItem>>,
     /// another one after each change of the content
     pub version: i64,
 }
@@ -42,24 +46,43 @@ pub fn find(conn: &Connection, object: Oid) -> Result<Option<Found>> {
     if !has_tables(conn)? {
         return Ok(None);
     }
-    conn.query_row("SELECT owner, version FROM main.__pgsqlite_large_object WHERE oid = ?1", [object], |r| {
-        Ok(Found { owner: r.get(0)?, version: r.get(1)? })
-    })
-    .optional()
-    .map_err(sqlite_error)
+    conn.query_row("SELECT * FROM main.__pgsqlite_large_object WHERE oid = ?1", [object], of_row)
+        .optional()
+        .map_err(sqlite_error)
 }
 
-/// All objects with their owners, in the order of their numbers.
-pub fn all(conn: &Connection) -> Result<Vec<(Oid, Oid)>> {
+/// All objects in the order of their numbers.
+pub fn all(conn: &Connection) -> Result<Vec<Found>> {
     if !has_tables(conn)? {
         return Ok(vec![]);
     }
-    let read = || -> rusqlite::Result<Vec<(Oid, Oid)>> {
-        let mut statement = conn.prepare("SELECT oid, owner FROM main.__pgsqlite_large_object ORDER BY oid")?;
-        let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    let read = || -> rusqlite::Result<Vec<Found>> {
+        let mut statement = conn.prepare("SELECT * FROM main.__pgsqlite_large_object ORDER BY oid")?;
+        let rows = statement.query_map([], of_row)?;
         rows.collect()
     };
     read().map_err(sqlite_error)
+}
+
+fn of_row(row: &Row) -> rusqlite::Result<Found> {
+    // a table of an earlier version has no privileges
+    let acl: Option<String> = if row.as_ref().column_count() > 3 { row.get(3)? } else { None };
+    let acl = acl.map(|acl| serde_json::from_str(&acl)).transpose();
+    let acl = acl.map_err(|e| rusqlite::Error::FromSqlConversionFailure(3, rusqlite::types::Type::Text, e.into()))?;
+    Ok(Found { object: row.get(0)?, owner: row.get(1)?, version: row.get(2)?, acl })
+}
+
+/// Gives an object that is there another list of privileges.
+pub fn set_acl(conn: &Connection, object: Oid, acl: &Option<Vec<AclItem>>) -> Result<()> {
+    let columns = "SELECT 1 FROM pragma_table_info('__pgsqlite_large_object', 'main') WHERE name = 'acl'";
+    let found: Option<i64> = conn.query_row(columns, [], |r| r.get(0)).optional().map_err(sqlite_error)?;
+    if found.is_none() {
+        conn.execute_batch("ALTER TABLE main.__pgsqlite_large_object ADD COLUMN acl TEXT").map_err(sqlite_error)?;
+    }
+    let acl = acl.as_ref().map(serde_json::to_string).transpose().map_err(|e| PgError::internal(e.to_string()))?;
+    let sql = "UPDATE main.__pgsqlite_large_object SET acl = ?2 WHERE oid = ?1";
+    conn.execute(sql, params![object, acl]).map_err(sqlite_error)?;
+    Ok(())
 }
 
 /// Gives what is stored of all contents: the object, the place of the part in it, the bytes. What lies between is zeros.

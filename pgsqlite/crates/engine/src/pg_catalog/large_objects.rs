@@ -2,6 +2,7 @@
 
 use super::{int, Rows};
 use crate::large_object::store;
+use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::work;
 use pgsqlite_types::{Datum, PgError, Result};
 use rusqlite::Connection;
@@ -11,16 +12,17 @@ const PAGE: usize = 2048;
 /// The rows are made in memory: of more contents than this none are shown.
 const MOST: u64 = 256 << 20;
 
-pub(super) fn metadata(rows: &mut Rows, connection: &Connection) -> Result<()> {
-    for (object, owner) in store::all(connection)? {
+pub(super) fn metadata(rows: &mut Rows, connection: &Connection, catalog: &Catalog) -> Result<()> {
+    for found in store::all(connection)? {
         work::visit();
-        rows.push(&[("oid", int(object)), ("lomowner", int(owner))]);
+        let acl = super::views::acl_array(catalog, &found.acl);
+        rows.push(&[("oid", int(found.object)), ("lomowner", int(found.owner)), ("lomacl", acl)]);
     }
     Ok(())
 }
 
 /// The contents in pages. Errors: 0A000 for very many.
-pub(super) fn pages(rows: &mut Rows, connection: &Connection) -> Result<()> {
+pub(super) fn pages(rows: &mut Rows, connection: &Connection, _: &Catalog) -> Result<()> {
     let mut bytes = 0;
     store::each_part(connection, |object, start, data| {
         bytes += data.len() as u64;

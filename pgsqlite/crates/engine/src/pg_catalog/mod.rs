@@ -192,7 +192,7 @@ enum Maker {
     /// About what the program that serves the database was started with.
     Host(fn(&mut Rows, &dyn Host) -> Result<()>),
     /// About what only the file knows.
-    File(fn(&mut Rows, &rusqlite::Connection) -> Result<()>),
+    File(fn(&mut Rows, &rusqlite::Connection, &Catalog) -> Result<()>),
     /// There can be no rows: what they describe does not exist here.
     Empty,
 }
@@ -254,12 +254,15 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_matviews" => Path(views::materialized_views),
         "pg_indexes" => Path(views::indexes),
         "pg_sequences" => Session(views::sequences),
-        "pg_stat_all_tables" | "pg_stat_xact_all_tables" => Catalog(views::all_tables),
-        "pg_stat_sys_tables" | "pg_stat_xact_sys_tables" => Catalog(views::system_tables),
-        "pg_stat_user_tables" | "pg_stat_xact_user_tables" => Catalog(views::user_tables),
-        "pg_statio_all_tables" => Catalog(views::all_tables),
-        "pg_statio_sys_tables" => Catalog(views::system_tables),
-        "pg_statio_user_tables" => Catalog(views::user_tables),
+        "pg_stat_all_tables" => Session(views::all_tables),
+        "pg_stat_xact_all_tables" => Catalog(views::all_tables_in_transaction),
+        "pg_stat_sys_tables" => Session(views::system_tables),
+        "pg_stat_xact_sys_tables" => Catalog(views::system_tables_in_transaction),
+        "pg_stat_user_tables" => Session(views::user_tables),
+        "pg_stat_xact_user_tables" => Catalog(views::user_tables_in_transaction),
+        "pg_statio_all_tables" => Catalog(views::all_tables_io),
+        "pg_statio_sys_tables" => Catalog(views::system_tables_io),
+        "pg_statio_user_tables" => Catalog(views::user_tables_io),
         "pg_stat_all_indexes" | "pg_statio_all_indexes" => Catalog(views::all_indexes),
         "pg_stat_sys_indexes" | "pg_statio_sys_indexes" => Catalog(views::system_indexes),
         "pg_stat_user_indexes" | "pg_statio_user_indexes" => Catalog(views::user_indexes),
@@ -356,6 +359,11 @@ pub fn table(
             return Ok(made.table.clone());
         }
     }
+    // its own pages are those of this connection, too
+    if relation.name == "pg_stat_database" {
+        // SAFETY: the connection runs the statement that asks.
+        cell.pages.count(unsafe { connection.handle() });
+    }
     let mut rows = Rows::new(relation);
     let mut keep = None;
     match maker {
@@ -377,7 +385,7 @@ pub fn table(
                 make(&mut rows, &*host)?;
             }
         }
-        Some(Maker::File(make)) => make(&mut rows, connection)?,
+        Some(Maker::File(make)) => make(&mut rows, connection, &state.catalog)?,
         Some(Maker::Empty) | None => {}
     }
     let table = Arc::new(Table { rows: rows.rows, indexes: Mutex::default() });

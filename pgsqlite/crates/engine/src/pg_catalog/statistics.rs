@@ -14,7 +14,7 @@ use pgsqlite_types::{Datum, Oid};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-fn statistics(state: &SessionState) -> Option<Arc<Statistics>> {
+pub(super) fn statistics(state: &SessionState) -> Option<Arc<Statistics>> {
     state.server.as_ref().and_then(|s| s.statistics())
 }
 
@@ -22,7 +22,7 @@ fn time(micros: i64) -> Datum {
     text(Timestamp(micros).to_storage())
 }
 
-fn optional_time(micros: Option<i64>) -> Datum {
+pub(super) fn optional_time(micros: Option<i64>) -> Datum {
     micros.map_or(Datum::Null, time)
 }
 
@@ -103,6 +103,7 @@ pub(super) fn stat_database(rows: &mut Rows, state: &SessionState) {
     for database in known_databases(state) {
         work::visit();
         let counters = statistics.database(&database.name);
+        counters.gather_pages();
         let count = |c: &std::sync::atomic::AtomicU64| Datum::Int(c.load(Ordering::Relaxed) as i64);
         let ms = |c: &std::sync::atomic::AtomicU64| Datum::Real(c.load(Ordering::Relaxed) as f64 / 1000.0);
         let reset = counters.reset.load(Ordering::Relaxed);
@@ -112,6 +113,8 @@ pub(super) fn stat_database(rows: &mut Rows, state: &SessionState) {
             ("numbackends", int(sessions.iter().filter(|s| s.database == database.name).count() as i64)),
             ("xact_commit", count(&counters.commits)),
             ("xact_rollback", count(&counters.rollbacks)),
+            ("blks_read", count(&counters.blocks_read)),
+            ("blks_hit", count(&counters.blocks_hit)),
             ("tup_returned", count(&counters.rows_returned)),
             ("tup_inserted", count(&counters.rows_inserted)),
             ("tup_updated", count(&counters.rows_updated)),

@@ -4,6 +4,7 @@
 //! Texts of definitions follow the session's search path, so these rows are made per snapshot and search path.
 
 use super::relations::kind;
+use super::statistics::optional_time;
 use super::{int, text, Rows};
 use crate::udf::session_cell::SessionState;
 use pgsqlite_sql::acl;
@@ -202,19 +203,25 @@ impl Scope {
     }
 }
 
-/// pg_stat_*_tables, pg_statio_*_tables: the tables; nothing is counted.
-fn table_statistics(rows: &mut Rows, catalog: &Catalog, scope: Scope) {
+/// The tables of a view, with the figures that `figures` gives for each. Accesses and rows are not counted for each table.
+fn table_statistics(
+    rows: &mut Rows,
+    catalog: &Catalog,
+    kinds: &[u8],
+    scope: Scope,
+    figures: impl Fn(Oid) -> Vec<(&'static str, Datum)>,
+) {
     let counters: Vec<&'static str> = rows
         .column_names()
         .filter(|c| {
             c.starts_with("n_")
-                || c.ends_with("_count")
+                || c.starts_with("auto") && c.ends_with("_count")
                 || matches!(*c, "seq_scan" | "seq_tup_read")
                 || c.starts_with("heap_")
         })
         .collect();
     let index_counters: Vec<&'static str> = rows.column_names().filter(|c| c.starts_with("idx_")).collect();
-    for r in catalog.relations.values().filter(|r| matches!(kind(r), b'r' | b'm' | b'p') && scope.shows(r)) {
+    for r in catalog.relations.values().filter(|r| kinds.contains(&kind(r)) && scope.shows(r)) {
         work::visit();
         let mut row = vec![
             ("relid", int(r.oid)),
@@ -222,6 +229,7 @@ fn table_statistics(rows: &mut Rows, catalog: &Catalog, scope: Scope) {
             ("relname", text(&*r.name)),
         ];
         row.extend(counters.iter().map(|&c| (c, Datum::Int(0))));
+        row.extend(figures(r.oid));
         if catalog.indexes_of(r.oid).next().is_some() {
             row.extend(index_counters.iter().map(|&c| (c, Datum::Int(0))));
         }
@@ -229,14 +237,49 @@ fn table_statistics(rows: &mut Rows, catalog: &Catalog, scope: Scope) {
     }
 }
 
-pub(super) fn all_tables(rows: &mut Rows, catalog: &Catalog) {
-    table_statistics(rows, catalog, Scope::All);
+/// pg_stat_*_tables: what VACUUM and ANALYZE did since the server started.
+fn maintained(rows: &mut Rows, state: &SessionState, scope: Scope) {
+    let counters = super::statistics::statistics(state).map(|s| s.database(&state.catalog.database));
+    table_statistics(rows, &state.catalog, b"rmp", scope, |table| {
+        let of_table = counters.as_ref().map(|c| c.maintenance(table)).unwrap_or_default();
+        vec![
+            ("last_vacuum", optional_time(of_table.last_vacuum)),
+            ("vacuum_count", Datum::Int(of_table.vacuum_count)),
+            ("last_analyze", optional_time(of_table.last_analyze)),
+            ("analyze_count", Datum::Int(of_table.analyze_count)),
+        ]
+    });
 }
-pub(super) fn system_tables(rows: &mut Rows, catalog: &Catalog) {
-    table_statistics(rows, catalog, Scope::System);
+
+pub(super) fn all_tables(rows: &mut Rows, state: &SessionState) {
+    maintained(rows, state, Scope::All);
 }
-pub(super) fn user_tables(rows: &mut Rows, catalog: &Catalog) {
-    table_statistics(rows, catalog, Scope::Users);
+pub(super) fn system_tables(rows: &mut Rows, state: &SessionState) {
+    maintained(rows, state, Scope::System);
+}
+pub(super) fn user_tables(rows: &mut Rows, state: &SessionState) {
+    maintained(rows, state, Scope::Users);
+}
+
+pub(super) fn all_tables_in_transaction(rows: &mut Rows, catalog: &Catalog) {
+    table_statistics(rows, catalog, b"rmp", Scope::All, |_| Vec::new());
+}
+pub(super) fn system_tables_in_transaction(rows: &mut Rows, catalog: &Catalog) {
+    table_statistics(rows, catalog, b"rmp", Scope::System, |_| Vec::new());
+}
+pub(super) fn user_tables_in_transaction(rows: &mut Rows, catalog: &Catalog) {
+    table_statistics(rows, catalog, b"rmp", Scope::Users, |_| Vec::new());
+}
+
+/// pg_statio_*_tables: a partitioned table has no blocks.
+pub(super) fn all_tables_io(rows: &mut Rows, catalog: &Catalog) {
+    table_statistics(rows, catalog, b"rm", Scope::All, |_| Vec::new());
+}
+pub(super) fn system_tables_io(rows: &mut Rows, catalog: &Catalog) {
+    table_statistics(rows, catalog, b"rm", Scope::System, |_| Vec::new());
+}
+pub(super) fn user_tables_io(rows: &mut Rows, catalog: &Catalog) {
+    table_statistics(rows, catalog, b"rm", Scope::Users, |_| Vec::new());
 }
 
 fn index_statistics(rows: &mut Rows, catalog: &Catalog, scope: Scope) {

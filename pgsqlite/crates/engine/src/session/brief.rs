@@ -122,16 +122,26 @@ mod tests {
                 beating.fetch_add(1, Ordering::Relaxed);
             }
         });
+        // what a thread of its own finds time for: on a machine that has no processor to spare it is as little
+        let thread_beats = Arc::new(AtomicUsize::new(0));
+        let beating = Arc::downgrade(&thread_beats);
+        std::thread::spawn(move || {
+            while let Some(beats) = beating.upgrade() {
+                std::thread::sleep(Duration::from_millis(1));
+                beats.fetch_add(1, Ordering::Relaxed);
+            }
+        });
         for (text, expected) in long {
             let mut session = session();
             session.set_own_thread(false);
             let (before, began) = (beats.load(Ordering::Relaxed), Instant::now());
+            let thread_before = thread_beats.load(Ordering::Relaxed);
             // a task of its own, so that it runs on the runtime's thread
             let rows = tokio::spawn(async move { run(&mut session, text).await }).await.expect("no panic").expect(text);
             assert_eq!(rows.first().copied(), expected, "{text}");
             let (beaten, took) = (beats.load(Ordering::Relaxed) - before, began.elapsed());
-            // a machine that has no processor to spare is excused
-            assert!(took < Duration::from_millis(30) || beaten > 2, "{text}: {beaten} beats in {took:?}");
+            let possible = thread_beats.load(Ordering::Relaxed) - thread_before;
+            assert!(possible < 40 || beaten > 2, "{text}: {beaten} beats of {possible} in {took:?}");
         }
     }
 }

@@ -133,7 +133,7 @@ impl Session {
         if v.is_vacuumcmd {
             self.need_no_block("VACUUM")?;
         }
-        let mut tables = Vec::new();
+        let (mut tables, mut named_catalogs) = (Vec::new(), Vec::new());
         let owns_database = self.owns(self.catalog().properties.owner);
         let verb = if v.is_vacuumcmd { "vacuum" } else { "analyze" };
         if v.rels.is_empty() && !owns_database {
@@ -181,11 +181,19 @@ impl Session {
             }
             check_columns(&relation, &rel.va_cols)?;
             // a catalog is computed when it is asked: there is nothing to clean up or to count
-            if !catalog {
-                tables.push(relation);
+            match catalog {
+                true => named_catalogs.push(relation.oid),
+                false => tables.push(relation),
             }
         }
         if !v.rels.is_empty() && tables.is_empty() {
+            let (counters, now) = (&self.engine.counters, crate::clock::now());
+            if v.is_vacuumcmd && !full {
+                counters.vacuumed(named_catalogs.iter().copied(), now);
+            }
+            if analyze {
+                counters.analyzed(named_catalogs, now);
+            }
             return Ok(command.into());
         }
         self.take_slot_of(&raw.text, Mode::ShareUpdateExclusive, v.rels.is_empty()).await?;
@@ -201,12 +209,25 @@ impl Session {
             }
         }
         let tables = left;
+        // a partitioned table has no rows, and its partitions stand for it
+        let meant: Vec<Oid> = match v.rels.is_empty() && owns_database {
+            true => catalog.relations.values().filter(|r| r.is_stored() || is_catalog(r)).map(|r| r.oid).collect(),
+            false => named_catalogs.into_iter().chain(tables.iter().flat_map(|t| catalog.with_partitions(t))).collect(),
+        };
+        let counters = self.engine.counters.clone();
+        counters.keep_tables(|table| catalog.relation(table).is_some());
         if v.is_vacuumcmd {
             self.vacuum(verbose).await?;
+            // (PostgreSQL writes tables anew by VACUUM FULL, and does not count that)
+            if !full {
+                let cleaned =
+                    meant.iter().copied().filter(|t| catalog.relation(*t).is_some_and(|t| !t.is_partitioned()));
+                counters.vacuumed(cleaned, crate::clock::now());
+            }
         }
         if analyze {
             self.begin_slot(false).await?;
-            for table in &tables {
+            for table in tables.iter().flat_map(|t| catalog.with_partitions(t)).filter_map(|t| catalog.relation(t)) {
                 // ANALYZE of a temporary table has SQLite keep its figures beside it
                 let database = if table.temporary { "temp" } else { "main" };
                 self.run_long(&format!("ANALYZE {database}.{}", quoted(&table.sqlite_name)))?;
@@ -214,6 +235,7 @@ impl Session {
             if v.rels.is_empty() && owns_database {
                 self.run_long("ANALYZE main")?;
             }
+            counters.analyzed(meant, crate::clock::now());
             if verbose {
                 self.inform(format!("analyzed \"{}\"", self.database()), None);
             }

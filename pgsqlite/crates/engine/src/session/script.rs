@@ -8,8 +8,9 @@ use super::planning::is_result_type_changed;
 use super::portal::Portal;
 use super::{Execution, Format, RowSink, Session};
 use crate::plans::{Parsed, Prepared, Template, LONGEST};
+use pgsqlite_sql::analyze::check_without_parameters;
 use pgsqlite_sql::lift::{self, Literal, LiteralKind};
-use pgsqlite_sql::parse::{NodeEnum, RawStatement};
+use pgsqlite_sql::parse::{is_query, NodeEnum, RawStatement};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 use std::ops::Range;
@@ -129,10 +130,15 @@ impl Session {
         let (prepared, values) = match ready {
             Some(ready) => ready,
             None => {
-                let (prepared, _) = self.plan(&raw, &[])?;
+                let planned = self.plan(&raw, &[]);
+                // (the query within a COPY and the like is planned when that runs)
+                let has_none = is_query(&raw.node) && planned.as_ref().is_ok_and(|(p, _)| p.parameters.is_empty());
+                if raw.text.contains('$') && !has_none {
+                    self.check_parameters(&raw)?;
+                }
+                let (prepared, _) = planned?;
                 if !prepared.parameters.is_empty() {
-                    return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1")
-                        .at(pgsqlite_sql::parse::first_parameter(&raw.node)));
+                    return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
                 }
                 (prepared, vec![])
             }
@@ -142,6 +148,26 @@ impl Session {
         portal.given = super::rebinding::Given::Script;
         self.portals.insert(SCRIPT_PORTAL.into(), portal);
         Ok(())
+    }
+
+    /// No values come with a script: 42P02 for a query with parameters. (PREPARE and bodies of functions may have some.)
+    fn check_parameters(&mut self, raw: &Arc<RawStatement>) -> Result<()> {
+        let inner = match &raw.node {
+            NodeEnum::DeclareCursorStmt(d) => Some(super::cursor::cursor_query(d, raw)?.node.clone()),
+            NodeEnum::CreateTableAsStmt(c) => c.query.as_ref().and_then(|q| q.node.clone()),
+            NodeEnum::CopyStmt(c) => c.query.as_ref().and_then(|q| q.node.clone()),
+            NodeEnum::ExplainStmt(e) => e.query.as_ref().and_then(|q| q.node.clone()),
+            _ => None,
+        };
+        let query = inner.as_ref().unwrap_or(&raw.node);
+        if !is_query(query) {
+            return Ok(());
+        }
+        let view = self.view();
+        let begins = self.begins_here();
+        self.cancel.work(begins, None, || {
+            self.with_environment(&view, |environment| check_without_parameters(environment, query))
+        })
     }
 
     /// The formats of the columns that the script's next statement gives: those of FETCH from a BINARY cursor are binary.

@@ -9,6 +9,7 @@ use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::settings::{parse_date_style, ByteaOutput, DateOrder, DateStyle, IntervalStyle};
+use pgsqlite_types::text::truncate_name;
 use pgsqlite_types::{Oid, PgError, Result, Settings, SqlState};
 use rights::Permit;
 use std::collections::HashMap;
@@ -423,6 +424,11 @@ impl Gucs {
             )
         };
         match key {
+            // these are shown in other programs' logs and titles
+            "application_name" | "cluster_name" => {
+                let clean = value.bytes().map(|b| if (b' '..=b'~').contains(&b) { char::from(b) } else { '?' });
+                return Ok(truncate_name(&clean.collect::<String>()).to_string());
+            }
             "timezone" => {
                 let (zone, shown) = pgsqlite_types::datetime::zone::for_setting(value).ok_or_else(invalid)?;
                 self.typed.time_zone = zone;

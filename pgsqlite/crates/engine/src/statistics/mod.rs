@@ -11,11 +11,11 @@ pub mod statements;
 
 use activity::Activity;
 use parking_lot::Mutex;
-use pgsqlite_types::SqlState;
+use pgsqlite_types::{Oid, SqlState};
 use statements::Statements;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// What a server counts.
@@ -52,8 +52,31 @@ pub struct DatabaseCounters {
     pub session_time: AtomicU64,
     pub active_time: AtomicU64,
     pub idle_in_transaction_time: AtomicU64,
+    /// pages that SQLite read from the file or its log
+    pub blocks_read: AtomicU64,
+    /// pages that SQLite found in a connection's cache
+    pub blocks_hit: AtomicU64,
     /// microseconds since 2000-01-01 UTC; 0: never
     pub reset: AtomicI64,
+    /// by the OID of the table
+    maintenance: Mutex<BTreeMap<Oid, Maintenance>>,
+    /// the connections that are not in use, which know pages that are not counted above yet
+    pool: Mutex<Option<Weak<dyn CountsPages>>>,
+}
+
+/// What VACUUM and ANALYZE did to a table. Times are microseconds since 2000-01-01 UTC.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Maintenance {
+    pub last_vacuum: Option<i64>,
+    pub vacuum_count: i64,
+    pub last_analyze: Option<i64>,
+    pub analyze_count: i64,
+}
+
+/// Connections that can add the pages that they have read to [`DatabaseCounters`].
+pub trait CountsPages: Send + Sync {
+    /// Adds what the connections have read since they were asked last.
+    fn count_pages(&self);
 }
 
 /// Adds to a counter that nobody waits for.
@@ -62,7 +85,7 @@ pub fn add(counter: &AtomicU64, n: u64) {
 }
 
 impl DatabaseCounters {
-    fn all(&self) -> [&AtomicU64; 12] {
+    fn all(&self) -> [&AtomicU64; 14] {
         [
             &self.commits,
             &self.rollbacks,
@@ -76,7 +99,58 @@ impl DatabaseCounters {
             &self.session_time,
             &self.active_time,
             &self.idle_in_transaction_time,
+            &self.blocks_read,
+            &self.blocks_hit,
         ]
+    }
+
+    /// `pool` is asked for its pages before they are shown.
+    pub fn set_pool(&self, pool: Weak<dyn CountsPages>) {
+        *self.pool.lock() = Some(pool);
+    }
+
+    /// Adds the pages that connections which are not in use have read since this was called last.
+    pub fn gather_pages(&self) {
+        let pool = self.pool.lock().as_ref().and_then(Weak::upgrade);
+        if let Some(pool) = pool {
+            pool.count_pages();
+        }
+    }
+
+    /// What VACUUM and ANALYZE did to a table.
+    pub fn maintenance(&self, table: Oid) -> Maintenance {
+        self.maintenance.lock().get(&table).copied().unwrap_or_default()
+    }
+
+    /// VACUUM has cleaned up the tables.
+    pub fn vacuumed(&self, tables: impl IntoIterator<Item = Oid>, now: i64) {
+        let mut maintenance = self.maintenance.lock();
+        for table in tables {
+            let of_table = maintenance.entry(table).or_default();
+            of_table.last_vacuum = Some(now);
+            of_table.vacuum_count += 1;
+        }
+    }
+
+    /// ANALYZE has counted the rows of the tables.
+    pub fn analyzed(&self, tables: impl IntoIterator<Item = Oid>, now: i64) {
+        let mut maintenance = self.maintenance.lock();
+        for table in tables {
+            let of_table = maintenance.entry(table).or_default();
+            of_table.last_analyze = Some(now);
+            of_table.analyze_count += 1;
+        }
+    }
+
+    /// Forgets the tables for which `exists` is false.
+    pub fn keep_tables(&self, exists: impl Fn(Oid) -> bool) {
+        self.maintenance.lock().retain(|table, _| exists(*table));
+    }
+
+    /// `pg_stat_reset_single_table_counters()`
+    pub fn reset_table(&self, table: Oid, now: i64) {
+        self.maintenance.lock().remove(&table);
+        self.reset.store(now, Ordering::Relaxed);
     }
 }
 
@@ -93,6 +167,8 @@ impl Statistics {
     /// `pg_stat_reset()`: a database's counters begin at 0 again.
     pub fn reset_database(&self, name: &str, now: i64) {
         let counters = self.database(name);
+        counters.gather_pages();
+        counters.maintenance.lock().clear();
         counters.all().into_iter().for_each(|c| c.store(0, Ordering::Relaxed));
         counters.reset.store(now, Ordering::Relaxed);
     }

@@ -4,6 +4,7 @@ use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG};
 use pgsqlite_sql::deparse::{quote_identifier, Names};
 use pgsqlite_types::codec::{RegNames, TypeCodec};
+use pgsqlite_types::text::truncate_name;
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
@@ -104,7 +105,7 @@ fn split_identifier(text: &str) -> Result<Vec<String>> {
         if part.is_empty() {
             return Err(invalid());
         }
-        parts.push(part);
+        parts.push(truncate_name(&part).to_string());
         blanks(&mut chars);
         match chars.next() {
             None => return Ok(parts),

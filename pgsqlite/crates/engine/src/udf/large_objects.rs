@@ -7,7 +7,7 @@ use super::shim::{Call, Scalar};
 use super::strings::invalid_parameter;
 use crate::large_object::store::{self, Found, LONGEST};
 use crate::large_object::Descriptor;
-use pgsqlite_sql::acl;
+use pgsqlite_sql::acl::{self, privilege, AclObject};
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use rusqlite::Connection;
 
@@ -32,11 +32,13 @@ fn found(conn: &Connection, object: Oid) -> Result<Found> {
     store::find(conn, object)?.ok_or_else(|| missing(object))
 }
 
-/// An object that the role may read and write. Errors: 42704, 42501.
-fn permitted(c: &Call, conn: &Connection, object: Oid) -> Result<Found> {
+/// An object that the role may read and, if it `writes`, change. Errors: 42704, 42501.
+fn permitted(c: &Call, conn: &Connection, object: Oid, writes: bool) -> Result<Found> {
     let found = found(conn, object)?;
     let state = c.session.state();
-    if !acl::owns(&state.catalog, state.user_oid, found.owner) {
+    let has = acl::privileges(&state.catalog, state.user_oid, AclObject::LargeObject, found.owner, found.acl.as_ref());
+    let needed = if writes { privilege::SELECT | privilege::UPDATE } else { privilege::SELECT };
+    if needed & !has != 0 {
         let message = format!("permission denied for large object {object}");
         return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
     }
@@ -122,7 +124,7 @@ fn unlink(c: &Call) -> Result<Datum> {
 /// `lo_get`: `length` bytes from `start` on; None: all.
 fn get_part(c: &Call, start: i64, length: Option<i64>) -> Result<Datum> {
     let (conn, object) = (connection(c)?, c.int(0)? as Oid);
-    permitted(c, &conn, object)?;
+    permitted(c, &conn, object, false)?;
     if c.session.rows.changed_objects.borrow().contains(&object) {
         return Err(PgError::not_supported("reading a large object in the statement that changes it"));
     }
@@ -147,7 +149,7 @@ fn get_fragment(c: &Call) -> Result<Datum> {
 fn put(c: &Call) -> Result<Datum> {
     let object = c.int(0)? as Oid;
     let conn = connection(c)?;
-    permitted(c, &conn, object)?;
+    permitted(c, &conn, object, true)?;
     let start = target(c.int(1)?)?;
     c.session.routines.check_may_write("lo_put()")?;
     write_at(c, &conn, object, start, c.bytes(2)?)?;
@@ -180,8 +182,8 @@ fn open(c: &Call) -> Result<Datum> {
     if flags & (READ | WRITE) == 0 {
         return Err(invalid_parameter(format!("invalid flags for opening a large object: {flags}")));
     }
-    let found = permitted(c, &connection(c)?, object)?;
     let writes = flags & WRITE != 0;
+    let found = permitted(c, &connection(c)?, object, writes)?;
     if !writes && c.session.rows.changed_objects.borrow().contains(&object) {
         return Err(PgError::not_supported("reading a large object in the statement that changes it"));
     }

@@ -28,6 +28,7 @@ pub(crate) mod money;
 pub(crate) mod networks;
 pub(crate) mod numbers;
 pub(crate) mod ordered_sets;
+pub mod pages;
 pub mod pattern;
 pub(crate) mod ranges;
 pub(crate) mod record_images;

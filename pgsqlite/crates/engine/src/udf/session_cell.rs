@@ -313,6 +313,8 @@ pub struct SessionCell {
     pub rows: super::rows::StatementRows,
     /// The functions of the user.
     pub routines: Box<dyn Routines>,
+    /// The pages that the connection has read.
+    pub pages: super::pages::Pages,
 }
 
 // SAFETY: a SQLite connection, and with it its cell, belongs to one thread at a time: it is handed over, never shared.
@@ -332,6 +334,7 @@ impl SessionCell {
             patterns: Default::default(),
             rows: Default::default(),
             routines,
+            pages: Default::default(),
         }
     }
 

@@ -13,6 +13,11 @@ use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::{bits, oid, Datum, Oid, PgError, Result, SqlState};
 use std::borrow::Cow;
 
+/// Values that a Bind message can give.
+const MOST_PARAMETERS: usize = 65535;
+/// Parameters that a statement may name before the types of all of them are known.
+const LONGEST_LIST: usize = 1 << 20;
+
 impl Analyzer<'_> {
     pub(crate) fn expr_opt(&mut self, node: Option<&ast::Node>) -> Result<Expr> {
         self.expr(node.ok_or_else(|| PgError::internal("an expression is missing in the parse tree"))?)
@@ -140,7 +145,7 @@ impl Analyzer<'_> {
     }
 
     fn parameter(&mut self, number: i32, location: i32) -> Result<Expr> {
-        let n = usize::try_from(number).ok().filter(|&n| (1..=65535).contains(&n)).ok_or_else(|| {
+        let n = usize::try_from(number).ok().filter(|&n| n >= 1).ok_or_else(|| {
             PgError::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}")).at(location)
         })?;
         if let Some(variables) = self.variables {
@@ -159,7 +164,14 @@ impl Analyzer<'_> {
                 return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter ${number}"))
                     .at(location));
             }
+            // of so many some have no type: the first of them is reported, after the analysis if their list may be made
+            if n > LONGEST_LIST {
+                let untyped = self.parameters.iter().position(|ty| *ty == 0);
+                return Err(super::indeterminate_parameter(untyped.unwrap_or(self.parameters.len()) + 1));
+            }
             self.parameters.resize(n, 0);
+        } else if n > MOST_PARAMETERS {
+            return Err(PgError::not_supported(format!("more than {MOST_PARAMETERS} parameters")).at(location));
         }
         let ty = self.parameters[n - 1];
         Ok(Expr::new(ExprKind::Param(n), if ty == 0 { oid::UNKNOWN } else { ty }, location))

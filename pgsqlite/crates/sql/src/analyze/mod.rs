@@ -418,6 +418,15 @@ pub fn analyze(
     })
 }
 
+/// Analyzes a statement that can have no parameters, as those of the simple protocol. Errors: 42P02 at the first one it names.
+pub fn check_without_parameters(environment: &Environment, statement: &NodeEnum) -> Result<()> {
+    crate::parse::with_stack(|| {
+        let mut analyzer = Analyzer::new(environment, &[], false);
+        analyzer.written = true;
+        analyzer.statement(statement).map(|_| ())
+    })
+}
+
 /// As [`analyze`], of a statement in the body of a function: names may mean its variables, which become parameters.
 pub fn analyze_in_function(
     environment: &Environment,

@@ -63,7 +63,7 @@ pub const ROWS: &[Row] = &[
          pg_stat_get_db_tuples_returned pg_stat_get_db_tuples_inserted pg_stat_get_db_tuples_updated \
          pg_stat_get_db_tuples_deleted pg_stat_get_db_stat_reset_time pg_stat_get_db_session_time \
          pg_stat_get_db_active_time pg_stat_get_db_idle_in_transaction_time pg_stat_get_db_sessions \
-         pg_stat_get_db_sessions_killed",
+         pg_stat_get_db_sessions_killed pg_stat_get_db_blocks_fetched pg_stat_get_db_blocks_hit",
         Native,
     ),
 ];

@@ -164,6 +164,14 @@ impl Catalog {
         table.is_partitioned() || self.has_children(table.oid)
     }
 
+    /// A table and, if it is partitioned, its partitions and theirs.
+    pub fn with_partitions(&self, table: &Relation) -> Vec<Oid> {
+        match table.is_partitioned() {
+            true => self.with_descendants(table.oid),
+            false => vec![table.oid],
+        }
+    }
+
     /// A table and all that inherit from it, each once, nearer ones first.
     pub fn with_descendants(&self, table: Oid) -> Vec<Oid> {
         let mut all = vec![table];

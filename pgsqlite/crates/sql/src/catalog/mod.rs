@@ -1572,7 +1572,7 @@ impl Catalog {
             TypeEntry::User(t) => match &t.kind {
                 UserTypeKind::Enum { labels, added, .. } => Some(TypeCodec::Enum(Arc::new(EnumType {
                     oid: t.oid,
-                    name: t.name.clone(),
+                    name: crate::quoting::quote_identifier(&t.name),
                     labels: labels.iter().map(|(l, _)| l.clone()).collect(),
                     unsafe_labels: labels.iter().filter(|(_, o)| added.contains(o)).map(|(l, _)| l.clone()).collect(),
                 }))),

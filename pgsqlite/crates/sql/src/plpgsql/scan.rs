@@ -1,6 +1,7 @@
 //! The words of a PL/pgSQL body, by the scanner of PostgreSQL's grammar.
 
 use pg_query::protobuf::Token as Kind;
+use pgsqlite_types::text::truncate_name;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -63,9 +64,12 @@ pub(super) fn scan(body: &str) -> Result<Vec<Placed>> {
                 written[1..].parse().map_err(|_| PgError::new(SqlState::SYNTAX_ERROR, "parameter number too large"))?,
             ),
             _ => match written.strip_prefix('"').and_then(|w| w.strip_suffix('"')) {
-                Some(inner) => Token::Word { text: inner.replace("\"\"", "\""), quoted: true },
+                Some(inner) => {
+                    let name = inner.replace("\"\"", "\"");
+                    Token::Word { text: truncate_name(&name).to_string(), quoted: true }
+                }
                 None if written.starts_with(|c: char| c.is_alphabetic() || c == '_' || !c.is_ascii()) => {
-                    Token::Word { text: written.to_lowercase(), quoted: false }
+                    Token::Word { text: truncate_name(&written.to_ascii_lowercase()).to_string(), quoted: false }
                 }
                 None => Token::Mark(written.to_string()),
             },

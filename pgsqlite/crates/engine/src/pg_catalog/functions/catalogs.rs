@@ -1,6 +1,7 @@
 //! Natives of `builtins/catalogs.rs`: single values of what the catalogs and the statistics views show.
 
 use crate::pg_catalog::table;
+use crate::statistics::Maintenance;
 use crate::udf::shim::{Call, Scalar};
 use pgsqlite_sql::acl::{self, privilege};
 use pgsqlite_sql::builtins::catalog::system_relations;
@@ -8,6 +9,7 @@ use pgsqlite_sql::catalog::{KeyPart, RelationKind, PG_TEMP};
 use pgsqlite_sql::deparse::Names;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
+use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::work;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 
@@ -98,6 +100,28 @@ fn shown(c: &Call, views: &[(&str, &str, &str)]) -> Result<Datum> {
     Ok(Datum::Int(0))
 }
 
+/// What VACUUM and ANALYZE did to the table of the first argument.
+fn maintenance(c: &Call) -> Result<Maintenance> {
+    let state = c.session.state();
+    let statistics = state.server.as_ref().and_then(|server| server.statistics());
+    let table = Oid::try_from(c.int(0)?).unwrap_or_default();
+    Ok(statistics.map(|s| s.database(&state.catalog.database).maintenance(table)).unwrap_or_default())
+}
+
+fn moment(micros: Option<i64>) -> Datum {
+    micros.map(|m| Timestamp(m).to_storage()).into()
+}
+
+/// What is not counted for each table.
+fn not_counted(_: &Call) -> Result<Datum> {
+    Ok(Datum::Int(0))
+}
+
+/// Nothing cleans up or analyzes by itself.
+fn never(_: &Call) -> Result<Datum> {
+    Ok(Datum::Null)
+}
+
 /// As [`shown`], of a time: NULL where nothing is known.
 fn time(c: &Call, views: &[(&str, &str, &str)]) -> Result<Datum> {
     Ok(match shown(c, views)? {
@@ -108,15 +132,10 @@ fn time(c: &Call, views: &[(&str, &str, &str)]) -> Result<Datum> {
 
 macro_rules! of_table {
     ($column:literal) => {
-        |c| shown(c, &[("pg_stat_all_tables", "relid", $column)])
+        |c| shown(c, &[("pg_stat_xact_all_tables", "relid", $column)])
     };
     ($column:literal, $of_index:literal) => {
-        |c| shown(c, &[("pg_stat_all_tables", "relid", $column), ("pg_stat_all_indexes", "indexrelid", $of_index)])
-    };
-}
-macro_rules! time_of_table {
-    ($column:literal) => {
-        |c| time(c, &[("pg_stat_all_tables", "relid", $column)])
+        |c| shown(c, &[("pg_stat_xact_all_tables", "relid", $column), ("pg_stat_all_indexes", "indexrelid", $of_index)])
     };
 }
 macro_rules! of_database {
@@ -139,21 +158,29 @@ pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_stat_get_tuples_updated", of_table!("n_tup_upd")),
     ("pg_stat_get_tuples_deleted", of_table!("n_tup_del")),
     ("pg_stat_get_tuples_hot_updated", of_table!("n_tup_hot_upd")),
-    ("pg_stat_get_live_tuples", of_table!("n_live_tup")),
-    ("pg_stat_get_dead_tuples", of_table!("n_dead_tup")),
-    ("pg_stat_get_mod_since_analyze", of_table!("n_mod_since_analyze")),
-    ("pg_stat_get_ins_since_vacuum", of_table!("n_ins_since_vacuum")),
-    ("pg_stat_get_last_vacuum_time", time_of_table!("last_vacuum")),
-    ("pg_stat_get_last_autovacuum_time", time_of_table!("last_autovacuum")),
-    ("pg_stat_get_last_analyze_time", time_of_table!("last_analyze")),
-    ("pg_stat_get_last_autoanalyze_time", time_of_table!("last_autoanalyze")),
-    ("pg_stat_get_vacuum_count", of_table!("vacuum_count")),
-    ("pg_stat_get_autovacuum_count", of_table!("autovacuum_count")),
-    ("pg_stat_get_analyze_count", of_table!("analyze_count")),
-    ("pg_stat_get_autoanalyze_count", of_table!("autoanalyze_count")),
+    ("pg_stat_get_live_tuples", not_counted),
+    ("pg_stat_get_dead_tuples", not_counted),
+    ("pg_stat_get_mod_since_analyze", not_counted),
+    ("pg_stat_get_ins_since_vacuum", not_counted),
+    ("pg_stat_get_last_vacuum_time", |c| Ok(moment(maintenance(c)?.last_vacuum))),
+    ("pg_stat_get_last_autovacuum_time", never),
+    ("pg_stat_get_last_analyze_time", |c| Ok(moment(maintenance(c)?.last_analyze))),
+    ("pg_stat_get_last_autoanalyze_time", never),
+    ("pg_stat_get_vacuum_count", |c| Ok(Datum::Int(maintenance(c)?.vacuum_count))),
+    ("pg_stat_get_autovacuum_count", not_counted),
+    ("pg_stat_get_analyze_count", |c| Ok(Datum::Int(maintenance(c)?.analyze_count))),
+    ("pg_stat_get_autoanalyze_count", not_counted),
     ("pg_stat_get_db_numbackends", of_database!("numbackends")),
     ("pg_stat_get_db_xact_commit", of_database!("xact_commit")),
     ("pg_stat_get_db_xact_rollback", of_database!("xact_rollback")),
+    ("pg_stat_get_db_blocks_fetched", |c| {
+        let part = |column| shown(c, &[("pg_stat_database", "datid", column)]);
+        Ok(match (part("blks_read")?, part("blks_hit")?) {
+            (Datum::Int(read), Datum::Int(hit)) => Datum::Int(read + hit),
+            (other, _) => other,
+        })
+    }),
+    ("pg_stat_get_db_blocks_hit", of_database!("blks_hit")),
     ("pg_stat_get_db_tuples_returned", of_database!("tup_returned")),
     ("pg_stat_get_db_tuples_inserted", of_database!("tup_inserted")),
     ("pg_stat_get_db_tuples_updated", of_database!("tup_updated")),

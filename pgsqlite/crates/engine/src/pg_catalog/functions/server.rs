@@ -7,7 +7,7 @@ use libsqlite3_sys as ffi;
 use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::work;
-use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
+use pgsqlite_types::{Datum, DatumRef, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -280,6 +280,12 @@ fn reset_database(c: &Call) -> Result<Datum> {
     statistics(c)?.reset_database(&database, crate::clock::now());
     void()
 }
+fn reset_table(c: &Call) -> Result<Datum> {
+    check_may_reset(c, "pg_stat_reset_single_table_counters")?;
+    let database = c.session.state().catalog.database.clone();
+    statistics(c)?.database(&database).reset_table(c.int(0)? as Oid, crate::clock::now());
+    void()
+}
 fn reset_statements(c: &Call) -> Result<Datum> {
     check_may_reset(c, "pg_stat_statements_reset")?;
     if (0..3).any(|i| !matches!(c.int(i), Ok(0))) {
@@ -291,6 +297,7 @@ fn reset_statements(c: &Call) -> Result<Datum> {
 
 pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_stat_reset", reset_database),
+    ("pg_stat_reset_single_table_counters", reset_table),
     ("pg_stat_statements_reset", reset_statements),
     ("pg_current_xact_id", transaction_id),
     ("pg_current_xact_id_if_assigned", assigned_transaction_id),
