@@ -94,7 +94,7 @@ const CAPACITY: usize = 2048;
 /// The bytes of the plans' texts together: a plan takes some hundred times as much.
 const PLAN_BYTES: usize = 1 << 20;
 /// A statement with a longer text is planned each time, unless it is prepared.
-const LONGEST_PLANNED: usize = 32 << 10;
+pub const LONGEST_PLANNED: usize = 32 << 10;
 /// A parse tree takes some hundred times the bytes of its text: fewer of them are kept, and none of a long text.
 const PARSED: usize = 512;
 /// The bytes of their texts together.

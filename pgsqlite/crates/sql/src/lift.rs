@@ -16,6 +16,9 @@ use std::borrow::Cow;
 /// Longer lists are planned by themselves.
 const MOST_ITEMS: usize = 200;
 
+/// Longer VALUES lists of an INSERT are planned by themselves.
+const MOST_ROWS: usize = 2000;
+
 /// A literal of a query string.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Literal<'a> {
@@ -218,7 +221,7 @@ impl Lifter<'_> {
                     return;
                 };
                 // a VALUES list of its own has types of its own; as the source of an INSERT it has the columns' types
-                if !source.values_lists.is_empty() && source.values_lists.len() <= MOST_ITEMS {
+                if !source.values_lists.is_empty() && source.values_lists.len() <= MOST_ROWS {
                     for row in &mut source.values_lists {
                         if let Some(NodeEnum::List(row)) = &mut row.node {
                             row.items.iter_mut().for_each(|v| self.value(v));

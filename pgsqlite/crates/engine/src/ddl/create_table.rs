@@ -348,6 +348,7 @@ impl Ddl<'_> {
             origin: Origin::Pgsqlite,
             acl: self.default_acl(pgsqlite_sql::acl::AclObject::Table, schema),
             tuples: None,
+            distinct: vec![],
             on_commit: Default::default(),
             security: Default::default(),
             inheritance: Default::default(),

@@ -213,6 +213,7 @@ impl Ddl<'_> {
             constraints: vec![],
             rowid_column: None,
             tuples: None,
+            distinct: vec![],
             storage: Default::default(),
             on_commit: Default::default(),
             ..relation.clone()

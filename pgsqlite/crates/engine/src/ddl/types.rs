@@ -467,6 +467,7 @@ pub fn value_row(domain: &str, schema: Oid, base: Oid, typmod: i32) -> Relation 
         origin: Origin::Pgsqlite,
         acl: None,
         tuples: None,
+        distinct: vec![],
         on_commit: Default::default(),
         security: Default::default(),
         inheritance: Default::default(),

@@ -13,9 +13,9 @@ use crate::pg_catalog::functions::{catalogs, objects, privileges, routines, serv
 use crate::routine;
 use crate::udf::shim::{NewState, Scalar, Traits};
 use crate::udf::{
-    aggregates, arrays, binary, bits, collation, encodings, extensions, formatting, frames, geometry, hashes, hstore,
-    intarray, inverted, json, json_build, json_paths, large_objects, money, networks, numbers, ordered_sets, pattern,
-    ranges, record_images, records, row_locks, row_numbers, rows, shim, strings, support, text_search, times,
+    aggregates, arrays, binary, bits, collation, decimals, encodings, extensions, formatting, frames, geometry, hashes,
+    hstore, intarray, inverted, json, json_build, json_paths, large_objects, money, networks, numbers, ordered_sets,
+    pattern, ranges, record_images, records, row_locks, row_numbers, rows, shim, strings, support, text_search, times,
     transactions, transitions, trigrams, SessionCell,
 };
 use pgsqlite_sql::builtins::catalog::proc_by_oid;
@@ -158,7 +158,9 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
         .chain(inverted::FUNCTIONS)
         .chain(ranges::CONSTRUCTORS)
         .chain(frames::FUNCTIONS)
-        .chain(record_images::COMPARISONS);
+        .chain(record_images::COMPARISONS)
+        .chain(times::BOUNDS)
+        .chain(decimals::FUNCTIONS);
     for (name, arity, deterministic, run) in own.chain(routine::FUNCTIONS) {
         let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
         shim::scalar(db, &state, name, traits, *run)?;
@@ -169,6 +171,9 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
     let new = routine::aggregate::new_user_aggregate;
     shim::aggregate(db, &state, name, any, new, false)?;
     shim::aggregate(db, &state, &distinct, any, new, true)?;
+    for (name, new) in decimals::AGGREGATES {
+        shim::aggregate(db, &state, name, Traits { arity: -1, strict: true, deterministic: true }, *new, false)?;
+    }
     let single = Traits { arity: 1, strict: false, deterministic: true };
     shim::aggregate(db, &state, pgsqlite_sql::lower::support::SINGLE, single, support::new_single, false)
 }

@@ -866,6 +866,7 @@ impl<'h> Firing<'h> {
                 inheritance: Default::default(),
                 storage: Default::default(),
                 tuples: None,
+                distinct: vec![],
                 ..(*self.relation).clone()
             };
             let quoted = pgsqlite_sql::lower::scratch_name(&sqlite_name);

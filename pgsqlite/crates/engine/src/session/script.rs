@@ -7,7 +7,7 @@
 use super::planning::is_result_type_changed;
 use super::portal::Portal;
 use super::{Execution, Format, RowSink, Session};
-use crate::plans::{Parsed, Prepared, Template, LONGEST};
+use crate::plans::{Parsed, Prepared, Template, LONGEST, LONGEST_PLANNED};
 use pgsqlite_sql::analyze::check_without_parameters;
 use pgsqlite_sql::lift::{self, Literal, LiteralKind};
 use pgsqlite_sql::parse::{is_query, NodeEnum, RawStatement};
@@ -32,6 +32,9 @@ struct Value {
     kind: LiteralKind,
     negative: bool,
 }
+
+/// The longest text, in bytes, of an INSERT whose literals are lifted.
+const LONGEST_LIFTED: usize = 1 << 20;
 
 impl Script {
     /// Whether the statement that ran was the last one.
@@ -71,10 +74,18 @@ impl Session {
 
     fn lifted_script(&self, text: &str) -> Result<Option<Script>> {
         // where backslashes escape, literals end elsewhere
-        if text.len() > LONGEST || !self.gucs.is_on("standard_conforming_strings") {
+        let inserts = || text.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("insert"));
+        if text.len() > LONGEST_LIFTED
+            || text.len() > LONGEST && !inserts()
+            || !self.gucs.is_on("standard_conforming_strings")
+        {
             return Ok(None);
         }
         let Some(masked) = lift::mask(text).filter(|m| !m.literals.is_empty()) else { return Ok(None) };
+        // (of a long text, the literals are what is long)
+        if masked.mask.len() > LONGEST_PLANNED {
+            return Ok(None);
+        }
         let template = match self.engine.plans.template(&masked) {
             Some(template) => template,
             None => {

@@ -214,6 +214,7 @@ fn system_relation(system: &SystemRelation) -> Relation {
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        distinct: vec![],
         statistics: Vec::new(),
         rules: Vec::new(),
         array_name: None,

@@ -46,6 +46,7 @@ pub(crate) fn sequence_relation(sequence: Sequence) -> Relation {
         inheritance: Default::default(),
         storage: Default::default(),
         triggers: Vec::new(),
+        distinct: vec![],
         statistics: Vec::new(),
         rules: Vec::new(),
         array_name: None,

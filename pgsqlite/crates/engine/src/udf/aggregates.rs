@@ -9,7 +9,7 @@ use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::work;
 use pgsqlite_types::{float, Datum, DatumRef, PgError, Result, SqlState};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Whether rows with a NULL argument are left out before the state sees them.
 pub(crate) fn skips_nulls(p: &Proc) -> bool {
@@ -67,51 +67,93 @@ enum Statistic {
 }
 
 /// Sums of values and squares of numerics (and integers, for variances).
-struct Numerics {
+pub(crate) struct Numerics {
     statistic: Statistic,
     count: i64,
     nan: i64,
     infinite: i64,
     negative_infinite: i64,
+    /// what was added lately, while 128 bits hold it, in units of 10^-`scale`; the rest is in `sum`
+    near: i128,
+    scale: u16,
     sum: Numeric,
     squares: Numeric,
-    /// How many values have each display scale: the sum shows the largest.
-    scales: BTreeMap<i32, i64>,
+    /// How many values have each display scale: the sum shows the largest. (Mostly all have the same.)
+    scales: Vec<(u16, i64)>,
 }
 
 impl Numerics {
-    fn new(statistic: Statistic) -> Box<dyn State> {
-        Box::new(Numerics {
+    fn of(statistic: Statistic) -> Numerics {
+        Numerics {
             statistic,
             count: 0,
             nan: 0,
             infinite: 0,
             negative_infinite: 0,
+            near: 0,
+            scale: 0,
             sum: Numeric::zero(),
             squares: Numeric::zero(),
-            scales: BTreeMap::new(),
-        })
+            scales: Vec::new(),
+        }
     }
 
-    fn take(&mut self, call: &Call, sign: i64) -> Result<()> {
-        let value = call.numeric(0)?;
+    fn new(statistic: Statistic) -> Box<dyn State> {
+        Box::new(Numerics::of(statistic))
+    }
+
+    /// The state of `sum`.
+    pub(crate) fn sum() -> Numerics {
+        Numerics::of(Statistic::Sum)
+    }
+
+    /// The state of `avg`.
+    pub(crate) fn average() -> Numerics {
+        Numerics::of(Statistic::Average)
+    }
+
+    /// Takes a value in (`sign` 1) or out again (-1).
+    pub(crate) fn take(&mut self, value: Numeric, sign: i64) -> Result<()> {
         self.count += sign;
         match value {
             Numeric::NaN => self.nan += sign,
             Numeric::Infinity => self.infinite += sign,
             Numeric::NegInfinity => self.negative_infinite += sign,
-            ref v => {
-                *self.scales.entry(v.scale().unwrap_or(0)).or_default() += sign;
-                let signed = |v: Numeric| if sign > 0 { v } else { v.neg() };
-                if matches!(self.statistic, Statistic::Sum | Statistic::Average) {
-                    self.sum = self.sum.add(&signed(v.clone()))?;
-                } else {
-                    // A variance can be stored where the sum of the squares could not.
-                    self.sum = self.sum.add_unlimited(&signed(v.clone()));
-                    self.squares = self.squares.add_unlimited(&signed(v.mul_unlimited(v)));
+            v => {
+                let scale = v.scale().unwrap_or(0) as u16;
+                match self.scales.iter_mut().find(|(s, _)| *s == scale) {
+                    Some((_, n)) => *n += sign,
+                    None => self.scales.push((scale, sign)),
                 }
+                let v = if sign > 0 { v } else { v.neg() };
+                if matches!(self.statistic, Statistic::Sum | Statistic::Average) {
+                    return self.add(v);
+                }
+                // A variance can be stored where the sum of the squares could not.
+                let square = v.mul_unlimited(&v);
+                self.squares = self.squares.add_unlimited(&if sign > 0 { square } else { square.neg() });
+                self.sum = self.sum.add_unlimited(&v);
             }
         }
+        Ok(())
+    }
+
+    /// Adds a finite value to the sum.
+    fn add(&mut self, value: Numeric) -> Result<()> {
+        if let Some((coefficient, scale)) = value.small_parts() {
+            let common = scale.max(self.scale);
+            let widened = |v: i128, s: u16| match common - s {
+                0 => Some(v),
+                by => 10i128.checked_pow(by as u32).and_then(|f| v.checked_mul(f)),
+            };
+            let sum = widened(self.near, self.scale).zip(widened(coefficient, scale));
+            if let Some(sum) = sum.and_then(|(a, b)| a.checked_add(b)) {
+                (self.near, self.scale) = (sum, common);
+                return Ok(());
+            }
+        }
+        self.sum = self.sum.add(&Numeric::of_parts(self.near, self.scale))?.add(&value)?;
+        (self.near, self.scale) = (0, 0);
         Ok(())
     }
 
@@ -128,10 +170,10 @@ impl Numerics {
 
 impl State for Numerics {
     fn step(&mut self, call: &Call) -> Result<()> {
-        self.take(call, 1)
+        self.take(call.numeric(0)?, 1)
     }
     fn inverse(&mut self, call: &Call) -> Result<()> {
-        self.take(call, -1)
+        self.take(call.numeric(0)?, -1)
     }
     fn value(&mut self, _session: &SessionCell) -> Result<Datum> {
         let (sample, deviation) = match self.statistic {
@@ -150,8 +192,8 @@ impl State for Numerics {
                 if self.negative_infinite > 0 {
                     return Ok(Numeric::NegInfinity.to_datum());
                 }
-                let scale = self.scales.iter().rev().find(|(_, n)| **n > 0).map_or(0, |(s, _)| *s);
-                let sum = self.sum.round(scale);
+                let scale = self.scales.iter().filter(|(_, n)| *n > 0).map(|(s, _)| *s).max().unwrap_or(0);
+                let sum = self.sum.add(&Numeric::of_parts(self.near, self.scale))?.round(scale as i32);
                 return Ok(match self.statistic {
                     Statistic::Sum => sum,
                     _ => sum.div(&Numeric::from(self.count))?,

@@ -10,6 +10,7 @@ pub(crate) mod binary;
 pub(crate) mod bits;
 pub(crate) mod blowfish_crypt;
 pub mod collation;
+pub(crate) mod decimals;
 pub(crate) mod distinct;
 pub(crate) mod encodings;
 pub(crate) mod extensions;

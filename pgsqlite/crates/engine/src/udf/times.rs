@@ -4,6 +4,7 @@ use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use super::support::timestamp_typmod;
 use jiff::tz::TimeZone;
+use pgsqlite_sql::lower::support;
 use pgsqlite_types::datetime::zone::Zone;
 use pgsqlite_types::datetime::{arith, fields, round_micros, trunc, Date, Interval, Time, TimeTz, Timestamp};
 use pgsqlite_types::numeric::Numeric;
@@ -294,24 +295,51 @@ fn moment(local: i128, c: &Call) -> i128 {
     let near = Timestamp(local.clamp(Timestamp::MIN.0 as i128, Timestamp::END.0 as i128) as i64);
     local - rules(c).offset_of_local(near) as i128 * pgsqlite_types::datetime::MICROS_PER_SECOND as i128
 }
-fn date_to_timestamp(c: &Call) -> Result<Ordering> {
-    Ok(midnight(c.date(0)?).cmp(&point(c.timestamp(1)?)))
+/// (date or timestamp) → its moment in the session's time zone as a timestamp with time zone is stored. Days beyond the range of
+/// timestamps stay in order.
+fn as_moment(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Ok(Datum::Null);
+    }
+    let local = match Date::from_storage(c.text(0)?) {
+        Some(date) => midnight(date),
+        None => point(c.timestamp(0)?),
+    };
+    Ok(Datum::Text(match local {
+        i128::MAX => Timestamp::INFINITY.to_storage(),
+        i128::MIN => Timestamp::NEG_INFINITY.to_storage(),
+        local => {
+            let (at, day) = (moment(local, c), pgsqlite_types::datetime::MICROS_PER_DAY as i128);
+            let (date, time) = (Date(at.div_euclid(day) as i32), Time(at.rem_euclid(day) as i64));
+            format!("{} {}", date.to_storage(), time.to_storage())
+        }
+    }))
 }
-fn timestamp_to_date(c: &Call) -> Result<Ordering> {
-    Ok(point(c.timestamp(0)?).cmp(&midnight(c.date(1)?)))
+
+/// (timestamp with time zone, last) → the first date whose midnight in the session's time zone is not before the moment, or the last one
+/// whose midnight is not after it.
+fn day_bound(c: &Call) -> Result<Datum> {
+    if c.is_null(0) {
+        return Ok(Datum::Null);
+    }
+    let (at, last) = (c.timestamp(0)?, c.bool(1)?);
+    if at.is_infinite() {
+        return Ok(Datum::Text(at.to_storage()));
+    }
+    let near = Date(at.split().0);
+    // a zone is at most a day away from UTC; a day that a zone left out begins when the next one does
+    let days = (near.0 - 3)..=(near.0 + 3);
+    let midnight_of = |day: i32| moment(midnight(Date(day)), c);
+    let bound = match last {
+        false => days.clone().find(|day| midnight_of(*day) >= point(at)),
+        true => days.clone().rev().find(|day| midnight_of(*day) <= point(at)),
+    };
+    Ok(Datum::Text(Date(bound.unwrap_or(if last { *days.start() } else { *days.end() })).to_storage()))
 }
-fn date_to_moment(c: &Call) -> Result<Ordering> {
-    Ok(moment(midnight(c.date(0)?), c).cmp(&point(c.timestamp(1)?)))
-}
-fn moment_to_date(c: &Call) -> Result<Ordering> {
-    Ok(point(c.timestamp(0)?).cmp(&moment(midnight(c.date(1)?), c)))
-}
-fn local_to_moment(c: &Call) -> Result<Ordering> {
-    Ok(moment(point(c.timestamp(0)?), c).cmp(&point(c.timestamp(1)?)))
-}
-fn moment_to_local(c: &Call) -> Result<Ordering> {
-    Ok(point(c.timestamp(0)?).cmp(&moment(point(c.timestamp(1)?), c)))
-}
+
+/// (name, arity, deterministic, function): what comparisons across types are made of
+pub(crate) const BOUNDS: &[(&str, i32, bool, Scalar)] =
+    &[(support::AS_MOMENT, 1, false, as_moment), (support::DAY_BOUND, 2, false, day_bound)];
 
 pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("overlaps_timestamp", overlaps_timestamp),
@@ -396,40 +424,4 @@ pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("timetz_scale", timetz_scale),
     ("timestamp_scale timestamptz_scale", timestamp_scale),
     ("interval_scale", interval_scale),
-    ("date_eq_timestamp", |c| Ok(Datum::from(date_to_timestamp(c)?.is_eq()))),
-    ("date_ne_timestamp", |c| Ok(Datum::from(date_to_timestamp(c)?.is_ne()))),
-    ("date_lt_timestamp", |c| Ok(Datum::from(date_to_timestamp(c)?.is_lt()))),
-    ("date_le_timestamp", |c| Ok(Datum::from(date_to_timestamp(c)?.is_le()))),
-    ("date_gt_timestamp", |c| Ok(Datum::from(date_to_timestamp(c)?.is_gt()))),
-    ("date_ge_timestamp", |c| Ok(Datum::from(date_to_timestamp(c)?.is_ge()))),
-    ("timestamp_eq_date", |c| Ok(Datum::from(timestamp_to_date(c)?.is_eq()))),
-    ("timestamp_ne_date", |c| Ok(Datum::from(timestamp_to_date(c)?.is_ne()))),
-    ("timestamp_lt_date", |c| Ok(Datum::from(timestamp_to_date(c)?.is_lt()))),
-    ("timestamp_le_date", |c| Ok(Datum::from(timestamp_to_date(c)?.is_le()))),
-    ("timestamp_gt_date", |c| Ok(Datum::from(timestamp_to_date(c)?.is_gt()))),
-    ("timestamp_ge_date", |c| Ok(Datum::from(timestamp_to_date(c)?.is_ge()))),
-    ("date_eq_timestamptz", |c| Ok(Datum::from(date_to_moment(c)?.is_eq()))),
-    ("date_ne_timestamptz", |c| Ok(Datum::from(date_to_moment(c)?.is_ne()))),
-    ("date_lt_timestamptz", |c| Ok(Datum::from(date_to_moment(c)?.is_lt()))),
-    ("date_le_timestamptz", |c| Ok(Datum::from(date_to_moment(c)?.is_le()))),
-    ("date_gt_timestamptz", |c| Ok(Datum::from(date_to_moment(c)?.is_gt()))),
-    ("date_ge_timestamptz", |c| Ok(Datum::from(date_to_moment(c)?.is_ge()))),
-    ("timestamptz_eq_date", |c| Ok(Datum::from(moment_to_date(c)?.is_eq()))),
-    ("timestamptz_ne_date", |c| Ok(Datum::from(moment_to_date(c)?.is_ne()))),
-    ("timestamptz_lt_date", |c| Ok(Datum::from(moment_to_date(c)?.is_lt()))),
-    ("timestamptz_le_date", |c| Ok(Datum::from(moment_to_date(c)?.is_le()))),
-    ("timestamptz_gt_date", |c| Ok(Datum::from(moment_to_date(c)?.is_gt()))),
-    ("timestamptz_ge_date", |c| Ok(Datum::from(moment_to_date(c)?.is_ge()))),
-    ("timestamp_eq_timestamptz", |c| Ok(Datum::from(local_to_moment(c)?.is_eq()))),
-    ("timestamp_ne_timestamptz", |c| Ok(Datum::from(local_to_moment(c)?.is_ne()))),
-    ("timestamp_lt_timestamptz", |c| Ok(Datum::from(local_to_moment(c)?.is_lt()))),
-    ("timestamp_le_timestamptz", |c| Ok(Datum::from(local_to_moment(c)?.is_le()))),
-    ("timestamp_gt_timestamptz", |c| Ok(Datum::from(local_to_moment(c)?.is_gt()))),
-    ("timestamp_ge_timestamptz", |c| Ok(Datum::from(local_to_moment(c)?.is_ge()))),
-    ("timestamptz_eq_timestamp", |c| Ok(Datum::from(moment_to_local(c)?.is_eq()))),
-    ("timestamptz_ne_timestamp", |c| Ok(Datum::from(moment_to_local(c)?.is_ne()))),
-    ("timestamptz_lt_timestamp", |c| Ok(Datum::from(moment_to_local(c)?.is_lt()))),
-    ("timestamptz_le_timestamp", |c| Ok(Datum::from(moment_to_local(c)?.is_le()))),
-    ("timestamptz_gt_timestamp", |c| Ok(Datum::from(moment_to_local(c)?.is_gt()))),
-    ("timestamptz_ge_timestamp", |c| Ok(Datum::from(moment_to_local(c)?.is_ge()))),
 ];

@@ -708,6 +708,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                     origin: Default::default(),
                     acl: None,
                     tuples: None,
+                    distinct: vec![],
                     on_commit: Default::default(),
                     security: Default::default(),
                     inheritance: Default::default(),

@@ -491,6 +491,9 @@ pub struct Relation {
     /// How many rows it had when they were last counted (-1: forgotten since); None: never counted
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuples: Option<i64>,
+    /// What ANALYZE has seen of its columns, of those that have values
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distinct: Vec<ColumnStatistics>,
     /// in the order of their names
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<Trigger>,
@@ -504,6 +507,17 @@ pub struct Relation {
     /// CREATE STATISTICS
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statistics: Vec<StatisticsObject>,
+}
+
+/// What ANALYZE estimates of a column's values from a sample of the rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnStatistics {
+    pub attnum: i16,
+    /// how many different values there are
+    pub distinct: i64,
+    /// Values at equal distances in their order, from the least to the greatest, in storage form: of integers, dates and timestamps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<String>,
 }
 
 /// Extended statistics of a table's columns. They change no plan here, but the catalogs and dumps show them.

@@ -79,7 +79,15 @@ impl Lowerer<'_> {
     /// SQL text of an expression, safe to put beside any operator. Where an argument is written more than once, nesting doubles
     /// the text with every level: it is bounded (54001).
     pub(super) fn expr(&mut self, expr: &Expr) -> Result<String> {
-        let text = self.text_of(expr)?;
+        let text = match self.asks_rows && self.is_steady(expr) {
+            true => {
+                self.asks_rows = false;
+                let text = self.text_of(expr);
+                self.asks_rows = true;
+                format!("(SELECT {})", text?)
+            }
+            false => self.text_of(expr)?,
+        };
         let text = self.settled(expr, text);
         pgsqlite_types::work::tick(32 + text.len() / 16)?;
         bounded(text).map_err(|e| e.at(expr.location))
@@ -451,6 +459,12 @@ impl Lowerer<'_> {
             let mut texts = vec![self.type_list(args, variadic, whole.ty)];
             texts.extend(self.native_args(args)?);
             return Ok(format!("{native}({})", texts.join(", ")));
+        }
+        if let Some(text) = self.moments_compared(proc, args)? {
+            return Ok(text);
+        }
+        if let Some(text) = self.decimal(proc, args)? {
+            return Ok(text);
         }
         self.may_wait |= crate::effects::may_wait(proc);
         self.builtin_writes |= crate::effects::builtin_writes(proc);
@@ -1066,6 +1080,9 @@ impl Lowerer<'_> {
                 Ok(format!("{name}({distinct}{args}{order})"))
             }
             Imp::NativeAggregate { typed } => {
+                if let Some(text) = self.decimal_aggregate(proc, call)? {
+                    return Ok(text);
+                }
                 let mut texts = Vec::new();
                 let all: Vec<Expr> = call.direct.iter().chain(&call.args).cloned().collect();
                 if call.distinct {

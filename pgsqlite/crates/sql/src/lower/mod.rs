@@ -1,5 +1,7 @@
 //! Typed tree → SQLite SQL.
 //!
+//! * [`conditions`]: what WHERE asks, in the form that SQLite finds indexes for
+//! * [`decimals`]: arithmetic of numerics in one call
 //! * [`exclusion`]: what EXCLUDE constraints look at
 //! * [`expr`]: expressions; calls go through the table of [`crate::builtins::imp`]
 //! * [`query`]: SELECT, VALUES, set operations, FROM
@@ -8,6 +10,7 @@
 //! * [`merge`] carries out MERGE
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
 //! * [`postponed`]: outputs that are computed after sorting
+//! * [`moments`]: comparisons of dates with timestamps
 //! * [`order`]: which of a new row's values is computed first
 //! * functions that give rows are in [`sets`], SELECTs of several stages in [`stages`], modifications in WITH in [`with`]
 //! * [`rewritten`]: what rules have made of a data modification
@@ -17,6 +20,8 @@
 //! statement, so no name of the user can be captured. Besides the native functions of the table, lowering uses the
 //! support functions named in [`support`].
 
+mod conditions;
+mod decimals;
 pub mod exclusion;
 mod expr;
 mod frames;
@@ -27,6 +32,7 @@ mod lists;
 mod locks;
 mod merge;
 mod modify;
+mod moments;
 mod order;
 mod postponed;
 pub mod proposed;
@@ -193,6 +199,15 @@ pub mod support {
     pub const AGGREGATE_NONE: &str = "pg_aggregate_none";
     /// (cursor, table OID) → the number of the row that the cursor stands on; NULL if that is of another table
     pub const CURRENT_OF: &str = "pg_current_of";
+    /// (date or timestamp) → its moment in the session's time zone, as a timestamp with time zone is stored
+    pub const AS_MOMENT: &str = "pg_as_moment";
+    /// (timestamp with time zone, last) → the first date whose midnight is not before the moment, or the last one not after it
+    pub const DAY_BOUND: &str = "pg_day_bound";
+    /// (program, operand …) → numeric: see `lower::decimals`
+    pub const DECIMAL: &str = "pg_decimal";
+    /// aggregates: (program, operand …) → `sum` and `avg` of what the program gives
+    pub const DECIMAL_SUM: &str = "pg_decimal_sum";
+    pub const DECIMAL_AVERAGE: &str = "pg_decimal_avg";
     /// () → 0A000: a statement that fires triggers is run by something that does not know of them
     pub const FIRES_TRIGGERS: &str = "pg_fires_triggers";
     /// (jsonb, new value, path element …) → the changed jsonb
@@ -270,6 +285,8 @@ struct Lowerer<'a> {
     after_statements: Vec<Step>,
     /// data-modifying WITH queries that come behind the statement's own rows
     unread_parts: Vec<Step>,
+    /// what is lowered is asked of each row of a query: what no row decides is computed once
+    asks_rows: bool,
     /// of the modification that was lowered last
     read_back: Option<crate::plan::ReadBack>,
 }
@@ -295,6 +312,7 @@ impl<'a> Lowerer<'a> {
             parameters: 0,
             after_statements: vec![],
             unread_parts: vec![],
+            asks_rows: false,
             read_back: None,
         }
     }

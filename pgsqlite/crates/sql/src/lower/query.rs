@@ -24,7 +24,9 @@ impl Lowerer<'_> {
     /// A whole query; its columns are `c1`, `c2` ….
     pub(super) fn query(&mut self, query: &Query) -> Result<String> {
         self.scopes.push(Scope { takes_ahead: !self.in_recursive_term, ..Scope::default() });
+        let around = std::mem::replace(&mut self.asks_rows, false);
         let result = self.query_in_scope(query);
+        self.asks_rows = around;
         self.scopes.pop();
         let text = result?;
         pgsqlite_types::work::tick(256 + text.len() / 16)?;
@@ -237,8 +239,10 @@ impl Lowerer<'_> {
         }
         let filter = match &select.filter {
             Some(filter) => {
+                let filter = &self.factored(filter);
                 let mut conditions = self.candidates(filter, select, query)?;
-                conditions.push(self.expr(filter)?);
+                conditions.extend(self.implied(filter, query)?);
+                conditions.push(self.filter(filter, query)?);
                 format!(" WHERE {}", conditions.join(" AND "))
             }
             None => String::new(),
@@ -408,7 +412,7 @@ impl Lowerer<'_> {
                     JoinKind::Cross => "CROSS JOIN",
                 };
                 Ok(match on {
-                    Some(on) => format!("{l} {word} {r} ON {}", self.expr(on)?),
+                    Some(on) => format!("{l} {word} {r} ON {}", self.asked(on)?),
                     None => format!("{l} {word} {r}"),
                 })
             }

@@ -591,6 +591,7 @@ fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
         origin: Default::default(),
         acl: None,
         tuples: None,
+        distinct: vec![],
         on_commit: Default::default(),
         security: Default::default(),
         inheritance: Default::default(),

@@ -134,6 +134,19 @@ impl Numeric {
         Numeric::Finite(Decimal { coefficient: Coefficient::Small(coefficient), scale })
     }
 
+    /// `coefficient × 10^-scale`.
+    pub fn of_parts(coefficient: i128, scale: u16) -> Numeric {
+        Numeric::small(coefficient, scale)
+    }
+
+    /// The coefficient and the scale of a finite value whose coefficient fits 128 bits.
+    pub fn small_parts(&self) -> Option<(i128, u16)> {
+        match self {
+            Numeric::Finite(Decimal { coefficient: Coefficient::Small(c), scale }) => Some((*c, *scale)),
+            _ => None,
+        }
+    }
+
     /// `coefficient × 10^-scale`, refused (22003) where PostgreSQL's format could not hold it.
     pub(crate) fn from_big(coefficient: BigInt, scale: i64) -> Result<Numeric> {
         Numeric::checked(Coefficient::from_big(coefficient), scale)

@@ -27,6 +27,9 @@ impl Numeric {
 
     /// Reads a text form: blanks around, sign, digits with at most one point, exponent; `NaN`, `[±]inf[inity]`.
     pub fn parse(text: &str) -> Result<Numeric, Invalid> {
+        if let Some(plain) = plain(text.as_bytes()) {
+            return Ok(plain);
+        }
         let body = trim(text);
         let (negative, unsigned) = match body.as_bytes().first() {
             Some(b'-') => (true, &body[1..]),
@@ -84,6 +87,30 @@ impl Numeric {
             }
         }
     }
+}
+
+/// The value of a text as it is stored mostly: a sign or none, few digits, at most one point between them.
+fn plain(text: &[u8]) -> Option<Numeric> {
+    /// so many digits fit 64 bits
+    const DIGITS: usize = 18;
+    let (negative, body) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
+    };
+    let ([b'0'..=b'9', .., b'0'..=b'9'] | [b'0'..=b'9']) = body else { return None };
+    if body.len() > DIGITS {
+        return None;
+    }
+    let (mut value, mut point) = (0i64, None);
+    for (i, &b) in body.iter().enumerate() {
+        match b {
+            b'0'..=b'9' => value = value * 10 + (b - b'0') as i64,
+            b'.' if point.is_none() => point = Some(i),
+            _ => return None,
+        }
+    }
+    let scale = point.map_or(0, |p| body.len() - 1 - p);
+    Some(Numeric::small(if negative { -value } else { value } as i128, scale as u16))
 }
 
 fn special(body: &str, negative: bool, unsigned: &str) -> Result<Numeric, Invalid> {

@@ -1,0 +1,305 @@
+//! Conditions of WHERE and ON in the form that SQLite finds an index or a join for.
+//!
+//! * What all arms of an OR have in common is asked once, beside the OR.
+//! * An OR whose every arm asks something of the same table alone implies the OR of that: the table's rows are chosen before the join.
+//! * A value that depends on settings but not on the row (`now() - interval '7 days'`) becomes a sub-query, which SQLite computes
+//!   once, when it is asked for first. (It computes immutable functions of constants once by itself.)
+//! * In a join, SQLite is told how many rows a comparison with a value lets through, where ANALYZE has seen the column: SQLite's own
+//!   statistics are of indexes alone.
+//!
+//! PostgreSQL's planner does the same with conditions; what is volatile or may fail stays where it was written.
+
+use super::Lowerer;
+use crate::builtins::catalog as builtin;
+use crate::builtins::imp::{imp, Imp};
+use crate::catalog::ColumnStatistics;
+use crate::typed::{CastMethod, Expr, ExprKind, Query, RteKind, Var};
+use crate::volatility;
+use crate::walk;
+use pgsqlite_types::datetime::{Date, Interval, Timestamp};
+use pgsqlite_types::{oid, Datum, Result};
+
+/// The operands of AND, or the expression by itself.
+fn conjuncts(e: &Expr) -> &[Expr] {
+    match &e.kind {
+        ExprKind::And(list) if !list.is_empty() => list,
+        _ => std::slice::from_ref(e),
+    }
+}
+
+/// The conditions joined by AND or OR. `list` is not empty.
+fn joined(mut list: Vec<Expr>, location: i32, kind: fn(Vec<Expr>) -> ExprKind) -> Expr {
+    match list.len() {
+        1 => list.remove(0),
+        _ => Expr { location, ..Expr::new(kind(list), oid::BOOL, -1) },
+    }
+}
+
+/// Whether a condition can be asked of any row without an error: comparisons by SQLite's own operators. What guards another condition
+/// (`k <> 0 AND 10 / k > 4`) stays before it.
+fn cannot_fail(condition: &Expr) -> bool {
+    !walk::any(condition, &|e| match &e.kind {
+        ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::Var(_) => false,
+        ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_) | ExprKind::IsNull { .. } | ExprKind::BoolTest { .. } => {
+            false
+        }
+        ExprKind::Cast { method: CastMethod::Relabel, .. } => false,
+        ExprKind::Op { op, .. } | ExprKind::InList { op, .. } => !matches!(imp(op.proc), Some(Imp::Inline(_))),
+        _ => true,
+    })
+}
+
+/// The conditions that all arms of an OR share, and the OR of what is left; None: there is nothing, and the OR stays.
+fn taken_out(arms: &[Expr]) -> Option<Vec<Expr>> {
+    let (first, others) = arms.split_first()?;
+    if others.is_empty() {
+        return None;
+    }
+    let mut common: Vec<Expr> = Vec::new();
+    for condition in conjuncts(first) {
+        if cannot_fail(condition)
+            && !common.contains(condition)
+            && others.iter().all(|arm| conjuncts(arm).contains(condition))
+        {
+            common.push(condition.clone());
+        }
+    }
+    if common.is_empty() {
+        return None;
+    }
+    let mut rests = Vec::new();
+    for arm in arms {
+        let rest: Vec<Expr> = conjuncts(arm).iter().filter(|c| !common.contains(c)).cloned().collect();
+        if rest.is_empty() {
+            // this arm holds wherever the common conditions do
+            return Some(common);
+        }
+        rests.push(joined(rest, arm.location, ExprKind::And));
+    }
+    let location = first.location;
+    common.push(joined(rests, location, ExprKind::Or));
+    Some(common)
+}
+
+/// The entry that an expression's columns of its own level are of; None: none, or several.
+fn only_entry(e: &Expr) -> Option<usize> {
+    let (mut entry, mut one) = (None, true);
+    walk::deep(e, 0, &mut |depth, e| {
+        let seen = match &e.kind {
+            ExprKind::Var(v) if v.levels_up == depth => v.rte,
+            ExprKind::WholeRow { levels_up, rte, .. } if *levels_up == depth => *rte,
+            ExprKind::SubLink { .. } => return one = false,
+            _ => return,
+        };
+        one &= entry.is_none_or(|e| e == seen);
+        entry = Some(seen);
+    });
+    entry.filter(|_| one)
+}
+
+/// What ANALYZE has seen of a column of this level.
+fn statistics<'q>(v: &Var, query: &'q Query) -> Option<&'q ColumnStatistics> {
+    let entry = query.range_table.get(v.rte)?;
+    let RteKind::Relation(relation) = &entry.kind else { return None };
+    let attnum = entry.columns.get(v.column)?.attnum;
+    relation.distinct.iter().find(|c| c.attnum == attnum)
+}
+
+/// The value of a constant of type date, or of an integer, for an estimate; also of a date and an interval.
+fn known(e: &Expr) -> Option<String> {
+    match &e.kind {
+        ExprKind::Const(Datum::Int(i)) => Some(i.to_string()),
+        ExprKind::Const(Datum::Text(text)) => Some(text.clone()),
+        ExprKind::Cast { arg, method: CastMethod::Relabel, .. } => known(arg),
+        ExprKind::Op { op, args } => {
+            let [a, b] = &args[..] else { return None };
+            let (start, interval) = (known(a)?, Interval::from_storage(&known(b)?)?);
+            let start = match Date::from_storage(&start) {
+                Some(date) => date.to_timestamp().ok()?,
+                None => Timestamp::from_storage(&start)?,
+            };
+            let sum = match builtin::proc_by_oid(op.proc)?.src? {
+                "date_pl_interval" | "timestamp_pl_interval" => start.add_interval(interval),
+                "date_mi_interval" | "timestamp_mi_interval" => start.sub_interval(interval),
+                _ => return None,
+            };
+            Some(sum.ok()?.to_storage())
+        }
+        _ => None,
+    }
+}
+
+/// Which part of its rows has a column's value below or above one that is known.
+fn share_below(operator: &str, args: &[Expr], query: &Query) -> Option<f64> {
+    let [a, b] = args else { return None };
+    let (column, value, below) = match (&a.kind, &b.kind) {
+        (ExprKind::Var(v), _) => (v, known(b)?, operator.starts_with('<')),
+        (_, ExprKind::Var(v)) => (v, known(a)?, operator.starts_with('>')),
+        _ => return None,
+    };
+    if column.levels_up > 0 || !matches!(operator, "<" | "<=" | ">" | ">=") {
+        return None;
+    }
+    let bounds = &statistics(column, query)?.bounds;
+    let less = match value.parse::<i64>() {
+        Ok(value) => bounds.iter().filter(|b| b.parse::<i64>().is_ok_and(|b| b < value)).count(),
+        Err(_) => bounds.iter().filter(|b| **b < value).count(),
+    };
+    // between the bounds the values are taken to be spread evenly
+    let parts = bounds.len().checked_sub(1).filter(|parts| *parts > 0)? as f64;
+    let share = ((less as f64 - 0.5) / parts).clamp(0.2 / parts, 1.0 - 0.2 / parts);
+    Some(if below { share } else { 1.0 - share })
+}
+
+/// Which part of an entry's rows a condition lets through: a comparison of a column with a value, by ANALYZE's estimate of how many
+/// different values the column has. None: it is not known.
+fn share(condition: &Expr, query: &Query) -> Option<f64> {
+    let of_column = |column: &Expr, values: &[Expr]| {
+        let mut column = column;
+        while let ExprKind::Cast { arg, method: CastMethod::Relabel, .. } = &column.kind {
+            column = arg;
+        }
+        let ExprKind::Var(v) = &column.kind else { return None };
+        let by_row =
+            |e: &Expr| matches!(&e.kind, ExprKind::Var(_) | ExprKind::WholeRow { .. } | ExprKind::SubLink { .. });
+        if v.levels_up > 0 || values.iter().any(|value| walk::any(value, &by_row)) {
+            return None;
+        }
+        Some(values.len() as f64 / statistics(v, query)?.distinct.max(1) as f64)
+    };
+    let share = match &condition.kind {
+        ExprKind::Op { op, args }
+            if builtin::operator_by_oid(op.oid).is_some_and(|o| o.name.starts_with(['<', '>'])) =>
+        {
+            share_below(&builtin::operator_by_oid(op.oid)?.name, args, query)
+        }
+        ExprKind::Op { op, args } if builtin::operator_by_oid(op.oid).is_some_and(|o| o.name == "=") => match &args[..]
+        {
+            [a, b] => of_column(a, std::slice::from_ref(b)).or_else(|| of_column(b, std::slice::from_ref(a))),
+            _ => None,
+        },
+        ExprKind::InList { left, list, negated: false, .. } => of_column(left, list),
+        ExprKind::Or(arms) => arms.iter().map(|arm| share(arm, query)).sum(),
+        ExprKind::And(list) => {
+            let known: Vec<f64> = list.iter().filter_map(|c| share(c, query)).collect();
+            (!known.is_empty()).then(|| known.iter().product())
+        }
+        ExprKind::Cast { arg, method: CastMethod::Relabel, .. } => share(arg, query),
+        _ => None,
+    }?;
+    Some(share.min(1.0))
+}
+
+/// The text of a condition, with what is known of how many rows it lets through. (Of a single table, a comparison for equality needs no
+/// hint: an index has statistics of its own.)
+fn hinted(condition: &Expr, text: String, query: &Query) -> String {
+    let tables = query.range_table.iter().filter(|entry| !matches!(entry.kind, RteKind::Join { .. })).count();
+    let ordered = |e: &Expr| match &e.kind {
+        ExprKind::Op { op, .. } => builtin::operator_by_oid(op.oid).is_some_and(|o| o.name.starts_with(['<', '>'])),
+        _ => false,
+    };
+    match share(condition, query) {
+        Some(share) if share < 1.0 && (tables > 1 || ordered(condition)) => {
+            format!("likelihood({text}, {:.6})", share.max(0.000_001))
+        }
+        _ => text,
+    }
+}
+
+impl Lowerer<'_> {
+    /// The condition with what all arms of an OR share taken out of it.
+    pub(super) fn factored(&self, filter: &Expr) -> Expr {
+        let mut out = Vec::new();
+        for condition in conjuncts(filter) {
+            match &condition.kind {
+                ExprKind::Or(arms) if volatility::is_repeatable(condition) => match taken_out(arms) {
+                    Some(parts) => out.extend(parts),
+                    None => out.push(condition.clone()),
+                },
+                _ => out.push(condition.clone()),
+            }
+        }
+        joined(out, filter.location, ExprKind::And)
+    }
+
+    /// The condition of WHERE, part by part.
+    pub(super) fn filter(&mut self, filter: &Expr, query: &Query) -> Result<String> {
+        let mut texts = Vec::new();
+        // (BETWEEN is an AND of its own)
+        for part in conjuncts(filter).iter().flat_map(conjuncts) {
+            let text = self.asked(part)?;
+            texts.push(hinted(part, text, query));
+        }
+        Ok(match &texts[..] {
+            [one] => one.clone(),
+            _ => super::expr::chain(&texts, " AND "),
+        })
+    }
+
+    /// What follows from the ORs of a condition for one table alone.
+    pub(super) fn implied(&mut self, filter: &Expr, query: &Query) -> Result<Vec<String>> {
+        let mut out = Vec::new();
+        for condition in conjuncts(filter) {
+            let ExprKind::Or(arms) = &condition.kind else { continue };
+            if arms.len() < 2 || only_entry(condition).is_some() || !volatility::is_repeatable(condition) {
+                continue;
+            }
+            let mut entries: Vec<usize> = conjuncts(&arms[0]).iter().filter_map(only_entry).collect();
+            entries.sort_unstable();
+            entries.dedup();
+            for entry in entries {
+                let of_entry = |arm: &Expr| -> Option<Expr> {
+                    let own = conjuncts(arm).iter().filter(|c| only_entry(c) == Some(entry) && cannot_fail(c)).cloned();
+                    let own: Vec<Expr> = own.collect();
+                    (!own.is_empty()).then(|| joined(own, arm.location, ExprKind::And))
+                };
+                let Some(parts) = arms.iter().map(of_entry).collect::<Option<Vec<Expr>>>() else { continue };
+                let implied = joined(parts, condition.location, ExprKind::Or);
+                let text = self.asked(&implied)?;
+                out.push(hinted(&implied, text, query));
+            }
+        }
+        Ok(out)
+    }
+
+    /// A condition that each row of a query is asked.
+    pub(super) fn asked(&mut self, condition: &Expr) -> Result<String> {
+        let around = std::mem::replace(&mut self.asks_rows, true);
+        let text = self.expr(condition);
+        self.asks_rows = around;
+        text
+    }
+
+    /// A value that does not depend on the row, computed once where each row is asked for it.
+    pub(super) fn once(&self, text: String) -> String {
+        if self.asks_rows {
+            format!("(SELECT {text})")
+        } else {
+            text
+        }
+    }
+
+    /// Whether an expression has the same value throughout a statement, but SQLite does not know.
+    pub(super) fn is_steady(&self, expr: &Expr) -> bool {
+        if !matches!(expr.kind, ExprKind::Func { .. } | ExprKind::Op { .. } | ExprKind::Cast { .. }) {
+            return false;
+        }
+        let by_row = |e: &Expr| {
+            matches!(
+                e.kind,
+                ExprKind::Var(_)
+                    | ExprKind::WholeRow { .. }
+                    | ExprKind::SubLink { .. }
+                    | ExprKind::SetFunc { .. }
+                    | ExprKind::Aggregate(_)
+                    | ExprKind::Window { .. }
+                    | ExprKind::Grouping(_)
+                    | ExprKind::CurrentOf { .. }
+                    | ExprKind::Default
+                    | ExprKind::DomainValue
+                    | ExprKind::NextRow(_)
+            )
+        };
+        !walk::any(expr, &by_row) && volatility::volatility(self.env.catalog, expr) == (b's', None)
+    }
+}
