@@ -213,7 +213,7 @@ def answer(c: pgwire.Connection, sql: str) -> list[str]:
             out.append(body[:-1].decode())
         elif kind == b"d":
             out.append(repr(body))
-    if sql.startswith("COPY ") and "(SELECT" not in sql:
+    if sql.startswith("COPY ") and not sql.startswith("COPY ("):
         out.sort()  # where rows are stored
     errors = [line for line in out if line.startswith("C") and " | M" in line]
     return errors or out  # (an error of planning comes before RowDescription, or after it)

@@ -174,6 +174,10 @@ extern "C" fn on_change(
 pub(crate) unsafe fn listen(db: *mut ffi::sqlite3, recorder: &Arc<Mutex<Recorder>>, on: bool) {
     let mut own = recorder.lock();
     own.on = on;
+    if !on {
+        // what was recorded was another transaction's
+        own.log = ChangeLog::default();
+    }
     if on != own.listens {
         own.listens = on;
         let to = Arc::as_ptr(recorder).cast_mut().cast();

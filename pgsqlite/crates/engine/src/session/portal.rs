@@ -299,10 +299,10 @@ impl Session {
                 if mark.is_some() {
                     self.begin_apart();
                 }
-                if fresh && (query.writes || query.locks_rows || query.calls_writers) {
-                    self.heed()?;
-                }
                 self.note_statement();
+                if fresh && (query.writes || query.locks_rows || query.calls_writers) {
+                    self.heed(query)?;
+                }
                 let mut result = self.run_on_sqlite(portal, &prepared, query, max_rows, sink);
                 if let Ok(Execution::Complete(_)) = &result {
                     result = self.check_touched().and(result);

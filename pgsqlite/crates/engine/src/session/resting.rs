@@ -172,10 +172,13 @@ impl SessionServer {
 }
 
 /// A statement runs that must not touch what transactions hold that were put aside.
-#[derive(Clone, Copy)]
 pub(super) struct Heeding {
     /// the changes of its transaction before it
     since: Mark,
+    /// the log of a transaction that cannot be put aside: the statement has one of its own
+    of_transaction: Option<ChangeLog>,
+    /// the tables that it changes, by their names in SQLite; None: any
+    tables: Option<Vec<Arc<str>>>,
     /// it has a savepoint of its own
     savepoint: bool,
 }
@@ -403,7 +406,7 @@ impl Session {
     // --- the locks of others -------------------------------------------------------------------------------------------
 
     /// Before a statement that writes or locks rows, in the writer slot.
-    pub(super) fn heed(&mut self) -> Result<()> {
+    pub(super) fn heed(&mut self, query: &QueryPlan) -> Result<()> {
         self.heeding = None;
         if self.transaction.slot.is_none() || !self.engine.rows.has_others(self.server.number()) {
             return Ok(());
@@ -418,6 +421,14 @@ impl Session {
                 connection.recorder().log.obstacle = Some("it was not recorded from its beginning");
             }
         }
+        let of_transaction = {
+            let mut recorder = connection.recorder();
+            recorder.log.obstacle.is_some().then(|| {
+                let log = recorder.take();
+                recorder.go_on(ChangeLog::default());
+                log
+            })
+        };
         // (a transaction that others have joined is one of several: it has a savepoint)
         let savepoint = !joined && self.transaction.sqlite;
         if savepoint {
@@ -425,7 +436,10 @@ impl Session {
         }
         connection.cell.routines().keep_pending();
         let since = connection.recorder().log.mark();
-        self.heeding = Some(Heeding { since, savepoint });
+        let catalog = self.catalog();
+        let names = query.modifies.iter().map(|&t| catalog.relation(t).map(|r| Arc::from(&*r.sqlite_name)));
+        let tables = (!query.calls_writers && query.triggered.is_none()).then(|| names.flatten().collect());
+        self.heeding = Some(Heeding { since, of_transaction, tables, savepoint });
         Ok(())
     }
 
@@ -433,21 +447,23 @@ impl Session {
     /// [`Session::in_the_way`] takes.
     pub(super) fn check_touched(&mut self) -> Result<()> {
         let Some(heeding) = &self.heeding else { return Ok(()) };
-        let connection = self.connection()?;
-        let log = &connection.recorder().log;
-        let met = match log.obstacle {
-            // what it has changed is not known row by row
-            Some(_) => self.engine.rows.holder_in(self.server.number(), None),
-            None => {
-                let tables = self.engine.tables_of(connection, log)?;
-                let footprint = footprint(connection, log, &tables, heeding.since.len)?;
-                self.engine.rows.conflict(self.server.number(), &footprint)
-            }
-        };
-        match met {
+        match self.met_by(heeding)? {
             None => Ok(()),
             Some(other) => Err(self.server.meet(other)),
         }
+    }
+
+    /// Whose rows or keys a statement has touched until now.
+    fn met_by(&self, heeding: &Heeding) -> Result<Option<u64>> {
+        let connection = self.connection()?;
+        let log = &connection.recorder().log;
+        if log.obstacle.is_some() {
+            // what it has changed is not known row by row
+            return Ok(self.engine.rows.holder_in(self.server.number(), heeding.tables.as_deref()));
+        }
+        let tables = self.engine.tables_of(connection, log)?;
+        let footprint = footprint(connection, log, &tables, heeding.since.len)?;
+        Ok(self.engine.rows.conflict(self.server.number(), &footprint))
     }
 
     /// After a statement that heeds the locks of others: the session whose transaction it has to wait for; then it is undone.
@@ -457,32 +473,20 @@ impl Session {
         let own = self.server.number();
         let connection = self.connection()?;
         let passed_over = query.passes_over.max(connection.cell.routines().passed_over.get());
-        let tables = || -> Option<Vec<Arc<str>>> {
-            let catalog = self.catalog();
-            let names = query.modifies.iter().map(|&t| catalog.relation(t).map(|r| Arc::from(&*r.sqlite_name)));
-            (!query.calls_writers).then(|| names.flatten().collect())
-        };
         let met = match (met, result) {
             (Some(other), _) => Some(other),
             // a row may be there only because its deletion was put aside; and who is in the way of the rows that the statement has
             // touched is waited for before anything else is said
             (None, Err(e)) if [SqlState::UNIQUE_VIOLATION, SqlState::FOREIGN_KEY_VIOLATION].contains(&e.code()) => {
-                self.heeding = Some(heeding);
-                let touched = self.check_touched();
-                let met = self.server.met();
-                if met.is_none() {
-                    touched?;
-                }
-                met.or_else(|| self.engine.rows.remover_in(own, None))
+                self.met_by(&heeding)?.or_else(|| self.engine.rows.remover_in(own, None))
             }
             (None, Ok(_)) => match passed_over {
                 PassesOver::None => None,
-                PassesOver::Rows => self.engine.rows.remover_in(own, tables().as_deref()),
-                PassesOver::Values => self.engine.rows.holder_in(own, tables().as_deref()),
+                PassesOver::Rows => self.engine.rows.remover_in(own, heeding.tables.as_deref()),
+                PassesOver::Values => self.engine.rows.holder_in(own, heeding.tables.as_deref()),
             },
             (None, Err(_)) => None,
         };
-        self.heeding = None;
         let connection = self.connection()?;
         if connection.is_autocommit() {
             return Ok(None);
@@ -493,6 +497,9 @@ impl Session {
         }
         if undone {
             connection.recorder().log.cut(heeding.since);
+        }
+        if let Some(log) = heeding.of_transaction {
+            connection.recorder().go_on(log);
         }
         if met.is_some() {
             connection.cell.routines().go_back_to_kept();

@@ -426,8 +426,9 @@ impl Gucs {
         match key {
             // these are shown in other programs' logs and titles
             "application_name" | "cluster_name" => {
-                let clean = value.bytes().map(|b| if (b' '..=b'~').contains(&b) { char::from(b) } else { '?' });
-                return Ok(truncate_name(&clean.collect::<String>()).to_string());
+                let clean =
+                    truncate_name(value).bytes().map(|b| if (b' '..=b'~').contains(&b) { char::from(b) } else { '?' });
+                return Ok(clean.collect());
             }
             "timezone" => {
                 let (zone, shown) = pgsqlite_types::datetime::zone::for_setting(value).ok_or_else(invalid)?;
