@@ -2,6 +2,7 @@
 # make test    sets up what is missing and passes every test
 # make test-apps   real applications on PostgreSQL 15 and on pgsqlite (needs the package registries)
 # make lint    formatting and static checks, warnings are errors
+# make dist    packages in build/dist: archive, Debian package, wheel, npm; make test-dist   uses them without a compiler
 # make oracle  replays the recorded tests against a real PostgreSQL 15
 # make scoreboard  PostgreSQL 15's own regression tests, statement by statement, on both servers
 # make bench   pgsqlite and the other products beside their rivals (bench/README.md); make bench ARGS=--quick in a few minutes
@@ -20,10 +21,10 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation
+.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist
 
 help:
-	@sed -n 's/^# //p' Makefile | head -8
+	@sed -n 's/^# //p' Makefile | head -9
 
 setup:
 	@command -v cargo >/dev/null || { echo "Rust is missing. Install your distribution's rustup package and run 'rustup default stable'"; \
@@ -195,6 +196,7 @@ test-slow: debug
 	python3 tests/memory/soak.py --seconds 3600
 	cd pgsqlite && cargo build --release && cd ..
 	$(MAKE) --no-print-directory -C pg-parallel test-slow
+	$(MAKE) --no-print-directory test-dist
 	PGSQLITE_BIN=$(CURDIR)/$(SERVER) python3 tests/bombs/run.py --ways all --end 0.1 --worst 0.2 --p99 0.02 --functions 300 --objects 2000
 	python3 tests/faults/run.py
 
@@ -217,6 +219,14 @@ scoreboard: debug
 scoreboard-update: debug
 	@tests/scoreboard/corpus.sh
 	@tools/oracle.sh python3 tests/scoreboard/run.py --update --details build/scoreboard
+
+# What a release has. PGSQLITE_BIN=… packs a program that is built already.
+dist:
+	@$(if $(filter environment command,$(origin PGSQLITE_BIN)),,PGSQLITE_BIN=) python3 tools/dist.py
+
+# The packages, built around the debug build (or PGSQLITE_BIN) and used in new environments without a compiler.
+test-dist: debug
+	@python3 tests/packages/run.py $(ARGS)
 
 subprojects:
 	@for m in $(SUBPROJECTS); do $(MAKE) --no-print-directory -C $$(dirname $$m) test; done

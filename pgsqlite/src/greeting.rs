@@ -50,7 +50,7 @@ fn reachable(host: &str) -> (String, &'static str) {
 }
 
 /// A path as one word of a shell's command line.
-fn word(path: &Path) -> String {
+pub fn word(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-+:@%,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

@@ -2,8 +2,15 @@
 //!
 //! A flag wins over the environment, the environment over the file, the file over the default.
 
+mod demo;
+mod documents;
+mod exec;
 mod greeting;
+mod import;
+mod inspect;
 mod memory_limit;
+mod offline;
+mod progress;
 mod user;
 
 use anyhow::Context;
@@ -34,7 +41,15 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Exec(exec::ExecCommand),
+    Import(import::ImportCommand),
+    Info(inspect::InfoCommand),
+    Check(inspect::CheckCommand),
+    Upgrade(inspect::UpgradeCommand),
     User(user::UserCommand),
+    Demo(demo::DemoCommand),
+    Completions(documents::CompletionsCommand),
+    Man(documents::ManCommand),
 }
 
 #[derive(clap::Args, Debug)]
@@ -138,6 +153,9 @@ struct Flags {
     /// Seconds that running statements may go on after SIGTERM [default: 30]
     #[arg(long, env = "PGSQLITE_SHUTDOWN_TIMEOUT", value_name = "SECONDS")]
     shutdown_timeout: Option<u64>,
+    /// Stop when standard input ends: the server ends with the program that has started it, however that ends
+    #[arg(long, env = "PGSQLITE_STOP_WITH_INPUT", value_parser = clap::builder::BoolishValueParser::new())]
+    stop_with_input: bool,
     /// Memory that all sessions may hold together, as in 512MB or 2GB, or none [default: three quarters of the machine's or control group's]
     #[arg(long, env = "PGSQLITE_MEMORY_LIMIT", value_name = "SIZE")]
     memory_limit: Option<String>,
@@ -199,10 +217,19 @@ struct FileConfig {
     send_timeout: Option<u64>,
     busy_poll: Option<u64>,
     shutdown_timeout: Option<u64>,
+    stop_with_input: Option<bool>,
     memory_limit: Option<String>,
     metrics_addr: Option<String>,
     log_min_duration_statement: Option<u64>,
     log_level: Option<String>,
+}
+
+impl Flags {
+    /// What a command line, which clap accepts, and the environment say.
+    fn configured(words: &[&str]) -> anyhow::Result<(Config, String)> {
+        let matches = Cli::command().try_get_matches_from(words)?;
+        configure(Cli::from_arg_matches(&matches)?.flags, &matches)
+    }
 }
 
 /// Flags, environment and file together.
@@ -287,6 +314,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         busy_poll: busy_poll(flags.busy_poll.or(file.busy_poll).unwrap_or(50))?,
         shutdown_timeout: Duration::from_secs(flags.shutdown_timeout.or(file.shutdown_timeout).unwrap_or(30)),
         metrics_addr: flags.metrics_addr.or(file.metrics_addr),
+        stop_with_input: flags.stop_with_input || file.stop_with_input.unwrap_or(false),
         log_min_duration: flags
             .log_min_duration_statement
             .or(file.log_min_duration_statement)
@@ -441,11 +469,29 @@ impl StopSignals {
     }
 }
 
-/// Resolves at the first signal; from then on a second one ends the process at once, as a crash would: what was
+/// Resolves when standard input ends, if that is to stop the server.
+async fn end_of_input(stops: bool) {
+    if !stops {
+        return std::future::pending().await;
+    }
+    let (ended, end) = tokio::sync::oneshot::channel();
+    // (a thread of its own: nothing waits for its end when the server stops otherwise)
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let _ = ended.send(());
+    });
+    let _ = end.await;
+}
+
+/// Resolves at the first signal, or the end of the input; from then on a second one ends the process at once, as a crash would: what was
 /// acknowledged is in the file or its WAL.
-async fn stop(mut signals: StopSignals) {
+async fn stop(mut signals: StopSignals, stops_with_input: bool) {
     const INTERRUPT: i32 = 2;
-    if signals.next().await == INTERRUPT {
+    let number = tokio::select! {
+        number = signals.next() => number,
+        () = end_of_input(stops_with_input) => 0,
+    };
+    if number == INTERRUPT {
         // somebody sits there and waits
         eprintln!("pgsqlite: stopping once the statements that run have ended; a second signal stops at once");
     }
@@ -467,41 +513,65 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-fn run() -> anyhow::Result<()> {
+/// What is no server. (A commit is waited for on a thread of its own, so all that change a file have a runtime.)
+fn carry_out(command: Command) -> anyhow::Result<ExitCode> {
+    let done = |()| ExitCode::SUCCESS;
+    match command {
+        Command::Exec(command) => {
+            pgsqlite_server::ignore_file_size_signal();
+            log_to_standard_error(log_filter("warn")?);
+            Ok(runtime()?.block_on(exec::run(command, Flags::configured)))
+        }
+        Command::Import(command) => runtime()?.block_on(import::run(command)).map(done),
+        Command::Info(command) => inspect::info(&command).map(done),
+        Command::Check(command) => inspect::check(&command).map(done),
+        Command::Upgrade(command) => inspect::upgrade(&command).map(done),
+        Command::User(command) => runtime()?.block_on(user::run(command)).map(done),
+        Command::Demo(command) => runtime()?.block_on(demo::run(command)).map(done),
+        Command::Completions(command) => documents::completions(&command, Cli::command()).map(done),
+        Command::Man(command) => documents::man(&command, Cli::command()).map(done),
+    }
+}
+
+fn log_to_standard_error(filter: tracing_subscriber::EnvFilter) {
+    use std::io::IsTerminal;
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
+}
+
+fn run() -> anyhow::Result<ExitCode> {
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
-    if let Some(Command::User(command)) = cli.command {
-        // a commit is waited for on a thread of its own
-        return runtime()?.block_on(user::run(command));
+    if let Some(command) = cli.command {
+        return carry_out(command);
     }
     let (config, level) = configure(cli.flags, &matches)?;
     let filter = log_filter(&level)?;
     warn_of_unknown_variables();
-    use std::io::IsTerminal;
-    let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
+    log_to_standard_error(filter);
     // a file that may not grow is an error of the statement that writes, as in PostgreSQL
     pgsqlite_server::ignore_file_size_signal();
     runtime()?.block_on(async {
         let signals = StopSignals::new().map_err(|e| anyhow::anyhow!("signal handlers: {e}"))?;
-        let server = Server::start(config.clone()).await.map_err(|e| anyhow::anyhow!("{}", e.message()))?;
-        let sqli = pgsqlite_sqli::Listener::start(&server).await.map_err(|e| anyhow::anyhow!("{}", e.message()))?;
+        let server = Server::start(config.clone()).await.map_err(offline::told)?;
+        let sqli = pgsqlite_sqli::Listener::start(&server).await.map_err(offline::told)?;
         if let Some(listener) = sqli {
             tokio::spawn(listener.run());
         }
         print!("{}", greeting::greeting(&config, &server));
         use std::io::Write;
         std::io::stdout().flush()?;
-        server.run(stop(signals)).await.map_err(|e| anyhow::anyhow!("{}", e.message()))
+        server.run(stop(signals, config.stop_with_input)).await.map_err(offline::told)?;
+        Ok(ExitCode::SUCCESS)
     })
 }
 
 fn main() -> ExitCode {
     pgsqlite_memory::limit_arenas();
     match run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(e) => {
-            eprintln!("pgsqlite: {e}");
+            eprintln!("pgsqlite: {e:#}");
             ExitCode::FAILURE
         }
     }

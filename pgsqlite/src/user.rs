@@ -3,16 +3,11 @@
 //! A user is a role that can log in, and what is kept of its password is a SCRAM-SHA-256 verifier; `CREATE ROLE`, `ALTER ROLE`
 //! and `DROP ROLE` do the same in a session. This is the way to the first one.
 
+use crate::offline::{execute, finish, open};
 use anyhow::{bail, Context as _, Result};
 use clap::{Args, Subcommand};
-use pgsqlite_engine::engine::Engine;
-use pgsqlite_engine::session::{
-    EngineConfig, Execution, Flow, Format, Location, OutputColumn, Row, RowSink, Session, SessionOptions,
-};
-use pgsqlite_types::codec::Context;
 use std::io::{BufRead, IsTerminal};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 /// The users of a database file, for --auth scram
 #[derive(Args, Debug)]
@@ -83,65 +78,6 @@ pub async fn run(command: UserCommand) -> Result<()> {
             engine.users().iter().for_each(|user| println!("{}", user.name));
             finish(Ok(()), &engine).await
         }
-    }
-}
-
-fn open(path: &Path, make: bool) -> Result<Arc<Engine>> {
-    if !make && !path.exists() {
-        bail!("the file \"{}\" does not exist", path.display());
-    }
-    let database = path.file_stem().map_or("main".into(), |s| s.to_string_lossy());
-    let config = EngineConfig {
-        pool_size: 1,
-        founder: pgsqlite_server::os_user::own(),
-        ..EngineConfig::new(Location::File(path.to_path_buf()), &database)
-    };
-    Engine::open(config).map_err(|e| anyhow::anyhow!("{}", e.message()))
-}
-
-/// Closes the file in any case.
-async fn finish(result: Result<()>, engine: &Arc<Engine>) -> Result<()> {
-    let closed = engine.shutdown().await.map_err(|e| anyhow::anyhow!("{}", e.message()));
-    result.and(closed)
-}
-
-/// Runs one statement that gives no rows.
-async fn execute(engine: &Arc<Engine>, statement: &str) -> Result<()> {
-    let run = async {
-        let options = SessionOptions { user: engine.bootstrap_role(), database: "main".into(), ..Default::default() };
-        let mut session: Session = engine.session(options)?;
-        let mut script = session.script(statement)?;
-        while let Some(execution) = session.execute_script(&mut script, &mut NoRows).await? {
-            if let Execution::CopyIn { .. } = execution {
-                return Err(pgsqlite_types::PgError::internal("a statement about a role wants data"));
-            }
-        }
-        session.sync().await
-    };
-    run.await.map_err(|e| {
-        let detail = e.fields().detail.as_ref().map_or(String::new(), |d| format!(": {}", d.replace('\n', ", ")));
-        anyhow::anyhow!("{}{detail}", e.message())
-    })
-}
-
-/// Takes no rows.
-struct NoRows;
-
-impl RowSink for NoRows {
-    fn columns(&mut self, _: &Arc<[OutputColumn]>) -> pgsqlite_types::Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, _: &dyn Row, _: &Context) -> pgsqlite_types::Result<Flow> {
-        Ok(Flow::Continue)
-    }
-    fn copy_out(&mut self, _: &[Format]) -> pgsqlite_types::Result<()> {
-        Ok(())
-    }
-    fn copy_done(&mut self) -> pgsqlite_types::Result<()> {
-        Ok(())
-    }
-    fn copy_data(&mut self, _: &[u8]) -> pgsqlite_types::Result<Flow> {
-        Ok(Flow::Continue)
     }
 }
 

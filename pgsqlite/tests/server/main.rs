@@ -8,7 +8,9 @@ use pgsqlite_sqlite as _;
 
 mod bad_input;
 mod cancel;
+mod clones;
 mod command_line;
+mod commands;
 mod databases;
 mod files;
 mod fuzz;

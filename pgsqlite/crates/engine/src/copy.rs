@@ -5,9 +5,11 @@
 //! still reads an older snapshot), SQLite writes the copy from a snapshot of its own (VACUUM INTO), which takes several times as long.
 
 use crate::connection::Connection;
-use crate::files::Room;
+use crate::error::open_error;
+use crate::files::folder::companions;
+use crate::files::{check_name, Room};
 use crate::store::sqlite_error;
-use crate::vfs::open::open_file;
+use crate::vfs::open::{open_existing, open_file};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::path::Path;
@@ -23,9 +25,41 @@ pub(crate) fn copy_to(room: &Arc<Room>, catalog: &Arc<Catalog>, to: &Path) -> Re
     }
     // the writer's lock would keep nobody from writing here
     drop(writer);
-    let target = to.to_str().ok_or_else(|| PgError::not_supported("a file name that is no UTF-8"))?;
     let source = Connection::open_in(room)?;
     source.cell.update(|state| state.catalog = catalog.clone());
+    vacuum_into(&source, to)
+}
+
+/// Copies what is committed in a file that this process does not have open, which stays as it is, to one that does not exist yet, unsynced.
+/// Errors: 58P01 if it is not there, 55000 for one with several names, those of opening it, 55P03 while another program writes.
+pub fn copy_file(from: &Path, to: &Path) -> Result<()> {
+    if !from.is_file() {
+        let what = if from.exists() { "is not a file" } else { "does not exist" };
+        return Err(PgError::new(SqlState::UNDEFINED_FILE, format!("\"{}\" {what}", from.display())));
+    }
+    check_name(from)?;
+    let source = open_existing(from)?;
+    let begin = |source: &rusqlite::Connection| {
+        source.busy_timeout(std::time::Duration::from_secs(5))?;
+        source.execute_batch("PRAGMA query_only = ON; BEGIN")?;
+        source.query_row("SELECT count(*) FROM main.sqlite_schema", [], |row| row.get::<_, i64>(0))
+    };
+    begin(&source).map_err(|e| open_error(from, e))?;
+    let [log, ..] = companions(from);
+    // while somebody reads a snapshot that has nothing of the log, nobody writes to the main file
+    if std::fs::metadata(&log).map_or(0, |m| m.len()) == 0 {
+        return std::fs::copy(from, to).map(drop).map_err(|e| file_error(to, &e));
+    }
+    drop(source);
+    let source = Connection::open(from)?;
+    let catalog = Arc::new(crate::store::load(source.rusqlite())?);
+    source.cell.update(|state| state.catalog = catalog);
+    vacuum_into(&source, to)
+}
+
+/// SQLite's own copy.
+fn vacuum_into(source: &Connection, to: &Path) -> Result<()> {
+    let target = to.to_str().ok_or_else(|| PgError::not_supported("a file name that is no UTF-8"))?;
     source.exec(&format!("VACUUM INTO '{}'", target.replace('\'', "''")))
 }
 
@@ -124,6 +158,20 @@ mod tests {
         let count: i64 =
             copy.rusqlite().query_row("SELECT count(*) FROM t WHERE i > '1.50'", [], |r| r.get(0)).unwrap();
         assert_eq!((sound.as_str(), count), ("ok", 2));
+    }
+
+    #[test]
+    fn a_file_is_copied_with_its_log_and_stays_as_it_is() {
+        let folder = MemoryFolder::new().unwrap();
+        let source = database(&folder, 7);
+        copy_file(&folder.file(), &beside(&folder, "log.db")).unwrap();
+        assert_eq!(count(&beside(&folder, "log.db")), 7);
+        drop(source);
+        let before = std::fs::read(folder.file()).unwrap();
+        copy_file(&folder.file(), &beside(&folder, "plain.db")).unwrap();
+        assert_eq!(count(&beside(&folder, "plain.db")), 7);
+        assert_eq!(std::fs::read(folder.file()).unwrap(), before);
+        assert!(copy_file(&beside(&folder, "missing.db"), &beside(&folder, "x.db")).is_err());
     }
 
     #[test]

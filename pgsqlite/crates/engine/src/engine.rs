@@ -3,6 +3,7 @@
 use crate::config::{EngineConfig, Location};
 use crate::connection::{Connection, Idle};
 use crate::files::Room;
+use crate::image::{Image, Read};
 use crate::lease::Leases;
 use crate::memory::MemoryFolder;
 use crate::numbers::next_number;
@@ -83,7 +84,9 @@ pub struct Engine {
     /// Keeps the WAL (and an in-memory database) alive while no session holds a connection.
     keeper: Arc<Mutex<Option<Connection>>>,
     /// The database's files, which nobody else opens. After all connections.
-    room: Arc<Room>,
+    pub(crate) room: Arc<Room>,
+    /// what clones are made from
+    pub(crate) image: Mutex<Option<Arc<Image>>>,
     _memory: Option<MemoryFolder>,
 }
 
@@ -93,41 +96,58 @@ impl Engine {
     pub fn open(config: EngineConfig) -> Result<Arc<Engine>> {
         pgsqlite_sqlite::check()
             .map_err(|wrong| PgError::internal(format!("SQLite was not compiled as pgsqlite needs it: {wrong}")))?;
-        let (path, memory) = match &config.location {
+        match config.location.clone() {
             Location::Memory => {
                 let folder = MemoryFolder::new()?;
-                (folder.file(), Some(folder))
+                Engine::open_at(config, &folder.file(), Some(folder), None)
             }
-            Location::File(path) => (path.clone(), None),
-        };
-        let room = Room::enter(&path)?;
-        let keeper = Connection::open_in(&room)?;
-        let known = store::version(keeper.rusqlite()).map_err(|mut e| {
-            let fields = e.fields_mut();
-            fields.message = format!("\"{}\": {}", path.display(), fields.message);
-            e
-        })?;
-        let mode: String = keeper
-            .rusqlite()
-            .query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))
-            .map_err(|e| crate::error::open_error(&path, e))?;
-        // where the file's header could not be written SQLite may answer "wal" all the same: another connection reads it
-        let stored: String = crate::vfs::open::open_file(room.path())?
-            .query_row("PRAGMA journal_mode", [], |r| r.get(0))
-            .map_err(|e| crate::error::open_error(&path, e))?;
-        if mode != "wal" || stored != "wal" {
-            return Err(PgError::new(
-                SqlState::IO_ERROR,
-                format!("\"{}\" cannot be put into write-ahead-log mode", path.display()),
-            ));
+            Location::File(path) => Engine::open_at(config, &path, None, None),
         }
+    }
+
+    /// Opens a database in memory whose file has been read already.
+    pub(crate) fn open_read(config: EngineConfig, folder: MemoryFolder, read: Read) -> Result<Arc<Engine>> {
+        Engine::open_at(config, &folder.file(), Some(folder), Some(read))
+    }
+
+    /// `read`: what the file says, of a file that nobody else has used since.
+    fn open_at(
+        config: EngineConfig,
+        path: &Path,
+        memory: Option<MemoryFolder>,
+        read: Option<Read>,
+    ) -> Result<Arc<Engine>> {
+        let room = Room::enter(path)?;
+        let keeper = Connection::open_in(&room)?;
+        let known = match &read {
+            Some(read) => read.version,
+            None => {
+                let known = store::version(keeper.rusqlite()).map_err(|mut e| {
+                    let fields = e.fields_mut();
+                    fields.message = format!("\"{}\": {}", path.display(), fields.message);
+                    e
+                })?;
+                set_log_mode(&keeper, path, &room)?;
+                known
+            }
+        };
         let anchor = Anchor::new(room.path())?;
+        if read.is_some() {
+            // (SQLite makes the log's index with the first transaction)
+            schema_version(&keeper)?;
+        }
         room.open_index();
-        keeper.check_writes()?;
+        if read.is_none() {
+            keeper.check_writes()?;
+        }
         // asked for first: what another program changes meanwhile is noticed later
         let mark = room.mark();
         let cookie = schema_version(&keeper)?;
-        let mut catalog = store::load(keeper.rusqlite())?;
+        let is_clone = read.is_some();
+        let mut catalog = match read {
+            Some(read) => Catalog::clone(&read.catalog),
+            None => store::load(keeper.rusqlite())?,
+        };
         // what has nothing of ours yet is new to us
         if let (None, Some(founder)) = (known, config.founder.as_deref().and_then(store::base::founder_role)) {
             catalog.roles.insert(founder.oid, Arc::new(founder));
@@ -146,7 +166,8 @@ impl Engine {
         }
         let leases = config.pooling.then(|| Arc::new(Leases::new(config.pool_size, config.reserved_connections)));
         let idle = Arc::<Idle>::default();
-        let counters = config.statistics.database(&config.database);
+        // names of throw-away databases are not remembered
+        let counters = if is_clone { Arc::default() } else { config.statistics.database(&config.database) };
         let pool: Weak<Idle> = Arc::downgrade(&idle);
         counters.set_pool(pool);
         Ok(Arc::new(Engine {
@@ -169,6 +190,7 @@ impl Engine {
             anchor: Mutex::new(anchor),
             keeper,
             room,
+            image: Mutex::default(),
             _memory: memory,
         }))
     }
@@ -359,7 +381,8 @@ impl Engine {
 
     /// Before the last connection closes: the log is written back and removed, unless its name is another file's now.
     fn prepare_close(&self) {
-        if !self.room.may_tidy(self.writer.log()) {
+        // what goes with its folder is not tidied up
+        if self._memory.is_some() || !self.room.may_tidy(self.writer.log()) {
             if let Some(keeper) = &*self.keeper.lock() {
                 keeper.leave_log();
             }
@@ -371,6 +394,25 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.prepare_close();
     }
+}
+
+/// Puts a file into write-ahead-log mode.
+fn set_log_mode(keeper: &Connection, path: &Path, room: &Room) -> Result<()> {
+    let mode: String = keeper
+        .rusqlite()
+        .query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))
+        .map_err(|e| crate::error::open_error(path, e))?;
+    // where the file's header could not be written SQLite may answer "wal" all the same: another connection reads it
+    let stored: String = crate::vfs::open::open_file(room.path())?
+        .query_row("PRAGMA journal_mode", [], |r| r.get(0))
+        .map_err(|e| crate::error::open_error(path, e))?;
+    if mode != "wal" || stored != "wal" {
+        return Err(PgError::new(
+            SqlState::IO_ERROR,
+            format!("\"{}\" cannot be put into write-ahead-log mode", path.display()),
+        ));
+    }
+    Ok(())
 }
 
 /// SQLite's number of the schema, as the connection sees it.

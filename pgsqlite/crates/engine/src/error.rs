@@ -12,7 +12,7 @@ pub fn open_error(path: &Path, error: rusqlite::Error) -> PgError {
     use rusqlite::ErrorCode as C;
     let path = path.display();
     match error.sqlite_error_code() {
-        Some(C::NotADatabase) => PgError::new(SqlState::DATA_CORRUPTED, format!("\"{path}\" is not a SQLite database")),
+        Some(C::NotADatabase) => no_database(path),
         Some(C::CannotOpen) => {
             PgError::new(SqlState::UNDEFINED_FILE, format!("cannot open database file \"{path}\": {error}"))
         }
@@ -21,6 +21,12 @@ pub fn open_error(path: &Path, error: rusqlite::Error) -> PgError {
         }
         _ => PgError::new(SqlState::IO_ERROR, format!("database file \"{path}\": {error}")),
     }
+}
+
+/// The refusal of a file that is something else.
+pub fn no_database(path: impl std::fmt::Display) -> PgError {
+    PgError::new(SqlState::DATA_CORRUPTED, format!("\"{path}\" is not a SQLite database"))
+        .hint("For a file of SQL statements or CSV use `pgsqlite import`. A file that is encrypted or damaged cannot be read.")
 }
 
 /// An error of a statement. `catalog` lets constraint violations be named.

@@ -22,9 +22,15 @@ pub struct MemoryFolder(PathBuf);
 impl MemoryFolder {
     /// Errors: 58030.
     pub fn new() -> Result<MemoryFolder> {
-        let shared = Path::new("/dev/shm");
-        let base = if room(shared) >= ROOM { shared.to_path_buf() } else { std::env::temp_dir() };
-        remove_abandoned(&base);
+        MemoryFolder::with_room(0)
+    }
+
+    /// A folder for a database of so many bytes, which may take a quarter of the memory that is free. Errors: 58030.
+    pub fn with_room(bytes: u64) -> Result<MemoryFolder> {
+        let base = base(bytes);
+        // (one look is enough: those that are killed while this one runs are for the next)
+        static LOOKED: std::sync::Once = std::sync::Once::new();
+        LOOKED.call_once(|| remove_abandoned(&base));
         static NEXT: AtomicU32 = AtomicU32::new(0);
         loop {
             let n = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -54,6 +60,16 @@ impl Drop for MemoryFolder {
     }
 }
 
+/// The folder for what is gone at the end: memory, if a database of so many bytes takes no more than a quarter of what is free there.
+pub fn base(bytes: u64) -> PathBuf {
+    let shared = Path::new("/dev/shm");
+    if room(shared) >= ROOM.max(bytes.saturating_mul(4)) {
+        shared.to_path_buf()
+    } else {
+        std::env::temp_dir()
+    }
+}
+
 /// Bytes that are free in the file system of a folder; 0 if it is not there.
 fn room(folder: &Path) -> u64 {
     let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return 0 };
@@ -67,14 +83,27 @@ fn room(folder: &Path) -> u64 {
     }
 }
 
-/// Removes the folders of servers that were killed: their lock is there, and nobody holds it.
+/// Whether the process that a name's number means is gone: `prefix`, the number, `-` or the end. (One in another container may be unknown
+/// here, so this alone says nothing.)
+pub fn is_gone(name: &str, prefix: &str) -> bool {
+    let number = name.strip_prefix(prefix).and_then(|rest| rest.split('-').next()?.parse::<i32>().ok());
+    // SAFETY: no signal is sent: the call says whether it could be.
+    number.is_some_and(|pid| {
+        pid > 0
+            && unsafe { libc::kill(pid, 0) } != 0
+            && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
+    })
+}
+
+/// Removes the folders of servers that were killed: the process is gone, their lock is there, and nobody holds it. (A server that is just
+/// making its folder has a lock that it does not hold yet.)
 fn remove_abandoned(base: &Path) {
     let Ok(entries) = std::fs::read_dir(base) else { return };
     for entry in entries.flatten() {
         // SAFETY: takes nothing, changes nothing, cannot fail.
         let me = unsafe { libc::geteuid() };
         let ours = entry.metadata().is_ok_and(|m| m.is_dir() && m.uid() == me);
-        if !ours || !entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
+        if !ours || !is_gone(&entry.file_name().to_string_lossy(), PREFIX) {
             continue;
         }
         let lock = entry.path().join(format!("{FILE}{}", crate::files::LOCK_SUFFIX));
@@ -92,18 +121,24 @@ mod tests {
     #[test]
     fn a_folder_goes_with_its_owner_and_an_abandoned_one_with_the_next() {
         let base = std::env::temp_dir().join(format!("pgsqlite-memory-test-{}", std::process::id()));
-        let (held, abandoned, new) =
-            (base.join("pgsqlite-memory-1-0"), base.join("pgsqlite-memory-2-0"), base.join("pgsqlite-memory-3-0"));
-        for folder in [&held, &abandoned, &new] {
+        let (held, abandoned, new) = (
+            base.join("pgsqlite-memory-99999991-0"),
+            base.join("pgsqlite-memory-99999992-0"),
+            base.join("pgsqlite-memory-99999993-0"),
+        );
+        // its lock is made, and not held yet
+        let making = base.join(format!("pgsqlite-memory-{}-77", std::process::id()));
+        for folder in [&held, &abandoned, &new, &making] {
             std::fs::create_dir_all(folder).unwrap();
         }
         let lock = |folder: &Path| folder.join(format!("{FILE}{}", crate::files::LOCK_SUFFIX));
         std::fs::write(lock(&abandoned), "").unwrap();
+        std::fs::write(lock(&making), "").unwrap();
         let holder = std::fs::File::create(lock(&held)).unwrap();
         holder.lock().unwrap();
         remove_abandoned(&base);
         // `new` is just being made: it has no lock yet
-        assert_eq!((held.exists(), abandoned.exists(), new.exists()), (true, false, true));
+        assert_eq!((held.exists(), abandoned.exists(), new.exists(), making.exists()), (true, false, true, true));
         std::fs::remove_dir_all(&base).unwrap();
         let folder = MemoryFolder::new().unwrap();
         let path = folder.file().parent().unwrap().to_path_buf();

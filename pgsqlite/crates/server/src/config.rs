@@ -65,6 +65,8 @@ pub struct Config {
     pub busy_poll: Duration,
     /// how long running statements may go on after the server was told to stop
     pub shutdown_timeout: Duration,
+    /// the program stops the server when its standard input ends
+    pub stop_with_input: bool,
     /// `host:port` where metrics are served; None: nowhere
     pub metrics_addr: Option<String>,
     /// statements that take at least so long are logged (`log_min_duration_statement`); None: only where a session's settings say so

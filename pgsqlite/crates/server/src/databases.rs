@@ -17,7 +17,7 @@ use pgsqlite_types::codec::Context;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// So long a database that is to go is waited for while sessions use it, as PostgreSQL does.
@@ -36,6 +36,15 @@ struct Shared {
     statistics: Arc<Statistics>,
     /// By name; "" is the one of a server that serves one file. The map is locked for look-ups only.
     places: Mutex<HashMap<String, Arc<Place>>>,
+    /// Throw-away copies (`pgsqlite.clone`), by name. Their sessions hold them.
+    clones: Mutex<HashMap<String, Arc<Mutex<ThrowAway>>>>,
+}
+
+/// A throw-away copy, which is locked while it is made.
+#[derive(Default)]
+struct ThrowAway {
+    original: String,
+    engine: Weak<Engine>,
 }
 
 /// Where a database is while it is open. A place is locked while its database is opened, made, moved or removed: whoever asks for
@@ -367,7 +376,13 @@ impl Registry {
             Some(path) => Some(Arc::new(RefusedLog::open(path)?)),
         };
         let statistics = Arc::<Statistics>::default();
-        let shared = Arc::new(Shared { config, refused, statistics: statistics.clone(), places: Mutex::default() });
+        let shared = Arc::new(Shared {
+            config,
+            refused,
+            statistics: statistics.clone(),
+            places: Mutex::default(),
+            clones: Mutex::default(),
+        });
         let registry = Registry { shared, statistics };
         match &registry.shared.config.databases {
             Databases::File(path) => {
@@ -425,7 +440,51 @@ impl Registry {
         }
     }
 
-    /// The database a client names; 3D000 if there is none.
+    /// The throw-away copy of `original` that a client calls `name`. Those who call it so share it, and it is gone with the last of them.
+    /// Errors: 3D000 for an original that does not exist, 42P04 if something else has the name, 42501 if the role may make no database.
+    pub fn enter_clone(&self, name: &str, original: &str, user: &str) -> Result<Arc<Engine>> {
+        let base = self.enter(original)?;
+        if let Databases::Directory(dir) = &self.shared.config.databases {
+            if name != original && file_of(dir, name).is_some_and(|path| path.exists()) {
+                return Err(Folder::duplicate(name));
+            }
+        }
+        let place = {
+            let mut clones = self.shared.clones.lock();
+            // (a place that is locked is one that somebody makes just now)
+            clones.retain(|_, place| {
+                Arc::strong_count(place) > 1 || place.try_lock().is_none_or(|clone| clone.engine.strong_count() > 0)
+            });
+            clones.entry(name.to_string()).or_default().clone()
+        };
+        blocking(|| {
+            let mut clone = place.lock();
+            if let Some(engine) = clone.engine.upgrade() {
+                if clone.original != original {
+                    let held = format!("It is a clone of \"{}\".", clone.original);
+                    return Err(Folder::duplicate(name).detail(held));
+                }
+                return Ok(engine);
+            }
+            if !base.role(user).is_some_and(|role| role.superuser || role.create_db) {
+                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied to clone a database")
+                    .detail("A role that makes a clone needs CREATEDB.")
+                    .hint(format!("ALTER ROLE {} CREATEDB", pgsqlite_sql::names::quoted(user))));
+            }
+            let engine = base.open_clone(name)?;
+            *clone = ThrowAway { original: original.into(), engine: Arc::downgrade(&engine) };
+            Ok(engine)
+        })
+    }
+
+    /// A throw-away copy that sessions use now.
+    fn clone_named(&self, name: &str) -> Option<Arc<Engine>> {
+        let place = self.shared.clones.lock().get(name)?.clone();
+        let engine = blocking(|| place.lock().engine.upgrade());
+        engine
+    }
+
+    /// The database a client names; 3D000 if there is none. In a folder that may be a throw-away copy, as long as other sessions use it.
     pub fn get(&self, name: &str) -> Result<Arc<Engine>> {
         let Databases::Directory(dir) = &self.shared.config.databases else {
             return self.shared.always_open().ok_or_else(|| PgError::internal("the database is closed"));
@@ -437,7 +496,7 @@ impl Registry {
             return Ok(engine);
         }
         if !path.is_file() {
-            return Err(unknown());
+            return self.clone_named(name).ok_or_else(unknown);
         }
         self.shared.open_as(name, Location::File(path), name.to_string())
     }

@@ -55,12 +55,16 @@ impl Drop for UnixSocket {
 
 fn address_error(what: String, e: std::io::Error) -> PgError {
     if e.kind() == std::io::ErrorKind::AddrInUse {
-        return PgError::new(
-            SqlState::OBJECT_IN_USE,
-            format!("{what} is in use already: is another server running there?"),
-        );
+        return in_use(&what);
     }
     PgError::new(SqlState::IO_ERROR, format!("cannot listen on {what}: {e}"))
+}
+
+/// Another server listens there. Who starts pgsqlite reads it.
+fn in_use(what: &str) -> PgError {
+    PgError::new(SqlState::OBJECT_IN_USE, format!("{what} is in use already: is another server running there?")).hint(
+        "Choose another port (--port N) or another folder for the socket (--socket-dir DIR), or stop the other server.",
+    )
 }
 
 impl Server {
@@ -122,6 +126,11 @@ impl Server {
             metrics,
             hangups,
         })
+    }
+
+    /// The superuser that a database has in any case. Errors: those of opening it.
+    pub fn bootstrap_role(&self, database: &str) -> Result<String> {
+        Ok(self.shared.databases.get(database)?.bootstrap_role())
     }
 
     /// Whether any user of the one database has a password to log in with; None: there are several databases.
@@ -287,10 +296,6 @@ fn unix_socket(path: PathBuf) -> Result<UnixSocket> {
     let mut lock_path = path.clone().into_os_string();
     lock_path.push(".lock");
     let lock_path = PathBuf::from(lock_path);
-    let in_use = || {
-        let message = format!("{what} is in use already: is another server running there?");
-        PgError::new(SqlState::OBJECT_IN_USE, message)
-    };
     let lock = loop {
         let lock = std::fs::OpenOptions::new()
             .create(true)
@@ -299,7 +304,7 @@ fn unix_socket(path: PathBuf) -> Result<UnixSocket> {
             .open(&lock_path)
             .map_err(|e| address_error(what.clone(), e))?;
         if lock.try_lock().is_err() {
-            return Err(in_use());
+            return Err(in_use(&what));
         }
         // who held it may have removed it between our opening and locking: then we hold nothing
         let ours = lock.metadata().map_err(|e| address_error(what.clone(), e))?;
@@ -308,7 +313,7 @@ fn unix_socket(path: PathBuf) -> Result<UnixSocket> {
         }
     };
     if std::os::unix::net::UnixStream::connect(&path).is_ok() {
-        return Err(in_use());
+        return Err(in_use(&what));
     }
     match std::fs::remove_file(&path) {
         Ok(()) => {}

@@ -8,6 +8,7 @@ use crate::os_user;
 use crate::shared::{Place, Shared};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{Session, SessionOptions};
+use pgsqlite_engine::settings::rights::CLONE;
 use pgsqlite_types::{PgError, SqlState};
 use pgsqlite_wire::scram::{self, Binding};
 use pgsqlite_wire::startup::Startup;
@@ -117,8 +118,12 @@ async fn let_in(
             format!("this server takes TCP connections with TLS only: user \"{user}\", database \"{database}\", no encryption"),
         ));
     }
-    let attempt = Attempt { address: address.map(|a| a.ip()), encrypted: client.stream.is_encrypted(), database, user };
-    let mut is_member = |role: &str| shared.databases.get(database).is_ok_and(|engine| engine.is_member(user, role));
+    // who may come to a clone is what its original says
+    let original = clone_of(parameters);
+    let home = original.as_deref().unwrap_or(database);
+    let encrypted = client.stream.is_encrypted();
+    let attempt = Attempt { address: address.map(|a| a.ip()), encrypted, database: home, user };
+    let mut is_member = |role: &str| shared.databases.get(home).is_ok_and(|engine| engine.is_member(user, role));
     let rules = shared.rules();
     let rule = rules.rule(&attempt, &mut is_member).await.map_err(End::Fatal)?;
     let has_certificate = client.stream.client_certificate().is_some();
@@ -144,8 +149,8 @@ async fn let_in(
         }
         // a database that is not there, or cannot be opened, has nobody's password: who has none learns no more
         Method::Scram => {
-            let engine = shared.databases.get(database).inspect_err(|error| {
-                tracing::debug!(%error, database, "nobody can log in");
+            let engine = shared.databases.get(home).inspect_err(|error| {
+                tracing::debug!(%error, database = home, "nobody can log in");
             });
             authenticate(shared, client, engine.ok(), user).await?;
         }
@@ -161,7 +166,11 @@ async fn let_in(
             return Err(fatal(code, format!("{told} authentication failed for user \"{user}\"")));
         }
     }
-    let engine = shared.databases.enter(database).map_err(|e| End::Fatal(e.fatal()))?;
+    let engine = match &original {
+        None => shared.databases.enter(database),
+        Some(original) => shared.databases.enter_clone(database, original, user),
+    };
+    let engine = engine.map_err(|e| End::Fatal(e.fatal()))?;
     let place =
         shared.take_place().ok_or_else(|| fatal(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already"))?;
     // (the session asks whether the role is there, and may log in)
@@ -204,6 +213,24 @@ async fn let_in(
     client.out.ready_for_query(b'I');
     client.flush().await?;
     Ok(Box::new(Started { session, registered }))
+}
+
+/// The database of which a client wants a throw-away copy: the option `pgsqlite.clone`. None: it wants none.
+fn clone_of(parameters: &[(String, String)]) -> Option<String> {
+    let mut asked = None;
+    for (name, value) in parameters {
+        match name.as_str() {
+            "user" | "database" | "replication" => {}
+            // (what is wrong with them is said when the session begins)
+            "options" => {
+                let options = command_line_options(value).unwrap_or_default();
+                asked = options.into_iter().rfind(|(name, _)| name.eq_ignore_ascii_case(CLONE)).or(asked);
+            }
+            name if name.eq_ignore_ascii_case(CLONE) => asked = Some((name.into(), value.clone())),
+            _ => {}
+        }
+    }
+    asked.map(|(_, original)| original).filter(|original| !original.is_empty())
 }
 
 /// Whether a user of the operating system, or the owner of a certificate, may be a role: by a rule's map, or because the names are the same.

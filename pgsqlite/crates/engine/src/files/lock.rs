@@ -16,6 +16,7 @@ pub(crate) const LOCK_SUFFIX: &str = "-pgsqlite.lock";
 /// The refusal of a second server.
 pub(super) fn in_use(path: &Path) -> PgError {
     PgError::new(SqlState::OBJECT_IN_USE, format!("another pgsqlite serves \"{}\" already", path.display()))
+        .hint("Connect to that server, or stop it. `pgsqlite info FILE` names the processes that have the file open.")
 }
 
 /// An advisory lock beside the file (SQLite uses the file's own). The lock's file is removed with the lock.

@@ -202,6 +202,15 @@ impl Room {
         self.kept.lock().push(file);
     }
 
+    /// Returns the size of the main file, without its log. Errors: 58030.
+    pub(crate) fn bytes(&self) -> Result<u64> {
+        self.file
+            .lock()
+            .metadata()
+            .map(|m| m.len())
+            .map_err(|e| PgError::new(SqlState::IO_ERROR, format!("database file \"{}\": {e}", self.path.display())))
+    }
+
     /// Copies the main file, as it is on disk, to one that does not exist yet.
     pub(crate) fn copy_to(&self, to: &Path) -> std::io::Result<()> {
         let mut file = self.file.lock();
@@ -232,7 +241,7 @@ pub(crate) fn check_name(path: &Path) -> Result<()> {
 }
 
 fn no_database(path: &Path) -> PgError {
-    PgError::new(SqlState::DATA_CORRUPTED, format!("\"{}\" is not a SQLite database", path.display()))
+    crate::error::no_database(path.display())
 }
 
 /// What can be said of a database's file without opening it.

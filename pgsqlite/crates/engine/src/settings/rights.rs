@@ -45,6 +45,9 @@ pub struct Claimant<'a> {
     pub in_definer: bool,
 }
 
+/// The option of a connection that asks for a throw-away copy of a database. It has done its work when a session begins.
+pub const CLONE: &str = "pgsqlite.clone";
+
 /// Settings that are the session's identity. PostgreSQL lists them nowhere.
 pub fn is_identity(key: &str) -> bool {
     matches!(key, "role" | "session_authorization")
@@ -67,6 +70,8 @@ impl Claimant<'_> {
             self.check_identity(&key, value)?;
         } else if let Some(definition) = definitions().get(&key) {
             self.check_context(definition, name, source)?;
+        } else if key == CLONE && source != Source::StartUp {
+            return Err(fixed(format!("parameter \"{name}\" cannot be set after connection start")));
         } else if key == "is_superuser" {
             // listed by no view, and never anybody's to set
             return Err(fixed(format!("parameter \"{name}\" cannot be changed")));

@@ -1,0 +1,3 @@
+module pgsqlitetest
+
+go 1.22
