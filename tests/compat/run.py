@@ -1,76 +1,95 @@
 #!/usr/bin/env python3
-"""Asks pgsqlite for what COMPAT.md says is refused: a claim that is no longer true, or no longer made, fails.
+"""Asks pgsqlite whether the documents are true: what they say is refused is refused, and what they say works does.
 
-    python3 tests/compat/run.py
+    python3 tests/compat/run.py [WORDS]      # only claims that contain WORDS
 
-The claims are in `claims.txt`. The last line is `N passed, N failed`.
+A sentence or reason without a statement, a statement that is no longer refused and a claim that no document makes any more fail. `claims.py` says
+where the claims are. The last line is `N passed, N failed`.
 """
 
 from __future__ import annotations
 
 import pathlib
+import sqlite3
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+import claims  # noqa: E402
 import pgwire  # noqa: E402
 import server  # noqa: E402
 
 
-def claims() -> list[tuple[str, list[str], str, str]]:
-    """Words of the document, statements before, SQLSTATE, statement."""
-    found = []
-    for block in (HERE / "claims.txt").read_text().split("\n\n"):
-        lines = [line for line in block.strip().splitlines() if not line.startswith("#")]
-        if not lines:
-            continue
-        assert lines[0].startswith("claim: "), block
-        at = next(i for i, line in enumerate(lines) if line.startswith("refused: "))
-        found.append((lines[0][7:], lines[1:at], lines[at][9:], "\n".join(lines[at + 1 :])))
-    return found
-
-
-def error_of(messages: list[tuple[bytes, bytes]]) -> tuple[str, str]:
+def answer_of(messages: list[tuple[bytes, bytes]]) -> tuple[str, str, str]:
+    """SQLSTATE and message of the error, if there is one, and the first value of the last row."""
+    value = ""
     for kind, body in messages:
         if kind == b"E":
             fields = pgwire.fields_of(body)
-            return fields["C"], fields["M"]
-    return "", ""
+            return fields["C"], fields["M"], value
+        if kind == b"D":
+            first = pgwire.data_row(body)[0]
+            value = "NULL" if first is None else first.decode()
+    return "", "", value
+
+
+def problem_of(s: server.Server, number: int, probe: claims.Probe) -> str:
+    """What is not as the claim says, or nothing."""
+    connection = pgwire.Connection(s.dir, s.port, "postgres", "main")
+    schema = f"claim_{number}"
+    connection.simple(f"CREATE SCHEMA {schema}")
+    connection.simple(f"SET search_path = {schema}, public")
+    # The claims of sentences are shown in one transaction, which leaves nothing behind.
+    if probe.where == "claims.txt":
+        connection.simple("BEGIN")
+    problem = ""
+    for sql in probe.before:
+        code, message, _ = answer_of(connection.simple(sql))
+        problem = problem or (f"{sql}: {code} {message}" if code else "")
+    if not problem:
+        code, message, value = answer_of(connection.simple(probe.statement))
+        if code != probe.code:
+            problem = f"{probe.statement}: {code or 'no error'} {message}, not {probe.code or 'success'}"
+        elif probe.gives is not None and value != probe.gives:
+            problem = f"{probe.statement}: {value}, not {probe.gives}"
+    connection.simple("ROLLBACK")
+    for (extension,) in connection.query("SELECT extname FROM pg_extension WHERE extname NOT IN ('plpgsql', 'pg_stat_statements')"):
+        connection.simple(f'DROP EXTENSION "{extension}" CASCADE')
+    connection.simple(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
+    connection.close()
+    return problem
 
 
 def main() -> int:
-    document = (HERE.parents[1] / "tools" / "known_differences.md").read_text()
-    passed = failed = 0
-
-    def report(claim: str, problem: str) -> None:
-        nonlocal passed, failed
-        passed, failed = passed + (not problem), failed + bool(problem)
-        if problem:
-            print(f"{claim}\n    {problem}")
-
-    with server.Server() as s:
-        for number, (claim, before, wanted, statement) in enumerate(claims()):
-            if claim not in document:
-                report(claim, "tools/known_differences.md does not say it")
-                continue
-            connection = pgwire.Connection(s.dir, s.port, "postgres", "main")
-            schema = f"claim_{number}"
-            connection.simple(f"CREATE SCHEMA {schema}; SET search_path = {schema}, public")
-            connection.simple("BEGIN")
-            problem = ""
-            for sql in before:
-                code, message = error_of(connection.simple(sql))
-                problem = problem or (f"{sql}: {code} {message}" if code else "")
-            if not problem:
-                code, message = error_of(connection.simple(statement))
-                if code != wanted:
-                    problem = f"{statement}: {code or 'no error'} {message}, not {wanted}"
-            report(f"{claim} ({before[-1] if before else statement})", problem)
-            connection.simple("ROLLBACK")
-            connection.simple(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
-            connection.close()
+    words = " ".join(sys.argv[1:])
+    lacking = [] if words else claims.without_probe()
+    for line in lacking:
+        print(line)
+    passed, failed = 0, len(lacking)
+    probes = [p for p in (*claims.of_sentences(), *claims.of_features(), *claims.of_reasons()) if words in p.claim]
+    with tempfile.TemporaryDirectory() as folder:
+        # A file with a table that another program made.
+        file = pathlib.Path(folder) / "main.db"
+        with sqlite3.connect(file) as other:
+            other.execute("CREATE TABLE other_program (id INTEGER PRIMARY KEY, name TEXT)")
+        other.close()
+        passed_here, failed_here = ask(file, probes)
+    passed, failed = passed + passed_here, failed + failed_here
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+def ask(file: pathlib.Path, probes: list[claims.Probe]) -> tuple[int, int]:
+    """Runs the probes on a server of the file. Returns how many passed and failed."""
+    passed = failed = 0
+    with server.Server(database=str(file)) as s:
+        for number, probe in enumerate(probes):
+            problem = problem_of(s, number, probe)
+            passed, failed = passed + (not problem), failed + bool(problem)
+            if problem:
+                print(f"{probe.where}: {probe.claim}\n    {problem}")
+    return passed, failed
 
 
 if __name__ == "__main__":

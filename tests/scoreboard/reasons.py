@@ -1,6 +1,7 @@
 """Why wrong answers are wrong: reads reasons.toml and holds it against what a run found.
 
-A reason is a `[[reason]]` table: `why` (one sentence), `varies = true` where its statements are wrong in some runs only, and
+A reason is a `[[reason]]` table: `why` (one sentence), `varies = true` where its statements are wrong in some runs only, `refused` with
+statements that show it where the reason is that something is refused, and
 `statements`, which has for each file of the corpus the starts of the statements that the reason explains. A statement is known by
 its text, not by its line: comments before it are left out and white space counts as one space.
 
@@ -21,6 +22,8 @@ PATH = pathlib.Path(__file__).resolve().parent / "reasons.toml"
 class Reason:
     why: str
     varies: bool
+    # Statements that show what the reason says is refused (tests/compat/run.py runs them): one, or a list of which the last one counts.
+    refused: list[str | list[str]]
     # File → the starts of statements.
     statements: dict[str, list[str]]
 
@@ -38,12 +41,12 @@ def load(path: pathlib.Path = PATH) -> tuple[list[Reason], set[str]]:
         raise SystemExit(f"{path.name}: unknown {', '.join(sorted(unknown))}")
     reasons = []
     for entry in data.get("reason", []):
-        if not entry.get("why") or not entry.get("statements") or set(entry) - {"why", "varies", "statements"}:
-            raise SystemExit(f"{path.name}: a reason has `why`, `statements` and perhaps `varies`: {entry}")
+        if not entry.get("why") or not entry.get("statements") or set(entry) - {"why", "varies", "refused", "statements"}:
+            raise SystemExit(f"{path.name}: a reason has `why`, `statements` and perhaps `varies` and `refused`: {entry}")
         statements = {file: [normal(start) for start in starts] for file, starts in entry["statements"].items()}
         if not all(starts and all(starts) for starts in statements.values()):
             raise SystemExit(f"{path.name}: an empty start of a statement would explain everything: {entry['why']}")
-        reasons.append(Reason(entry["why"], entry.get("varies", False), statements))
+        reasons.append(Reason(entry["why"], entry.get("varies", False), entry.get("refused", []), statements))
     return reasons, set(data.get("open", []))
 
 
