@@ -125,6 +125,9 @@ struct Flags {
     /// Put the transaction of each silent client aside at once, also while nobody else wants to write: for tests
     #[arg(long, env = "PGSQLITE_PUT_ASIDE", hide = true, value_parser = clap::builder::BoolishValueParser::new())]
     put_aside: bool,
+    /// Read the catalog from the file before each statement, as after another program's change of the schema: for tests
+    #[arg(long, env = "PGSQLITE_REREAD", hide = true, value_parser = clap::builder::BoolishValueParser::new())]
+    reread: bool,
     /// MiB that a database's log may have while a transaction that reads keeps it from beginning anew: then the transaction ends with
     /// 72000, 0: never [default: 8192]
     #[arg(long, env = "PGSQLITE_LOG_LIMIT", value_name = "MIB")]
@@ -294,6 +297,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
             seconds => Some(Duration::from_secs(seconds)),
         },
         puts_aside: flags.put_aside,
+        rereads: flags.reread,
         log_limit: match flags.log_limit.or(file.log_limit).unwrap_or(8192) {
             0 => None,
             mib => Some(mib.checked_mul(1 << 20).context("log_limit is too large")?),

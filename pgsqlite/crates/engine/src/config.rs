@@ -33,6 +33,8 @@ pub struct EngineConfig {
     pub writer_timeout: Option<Duration>,
     /// A transaction whose client is silent is put aside at once, whether or not another wants to write: for tests.
     pub puts_aside: bool,
+    /// The catalog is read from the file before each statement, as after another program's change of the schema: for tests.
+    pub rereads: bool,
     /// A transaction that reads while the log grows to so many bytes ends (`--log-limit`). None: none does.
     pub log_limit: Option<u64>,
     /// None: the server serves this one file, databases cannot be made.
@@ -61,6 +63,7 @@ impl EngineConfig {
             idle_writer_timeout: None,
             writer_timeout: None,
             puts_aside: false,
+            rereads: false,
             log_limit: None,
             databases: None,
             founder: None,

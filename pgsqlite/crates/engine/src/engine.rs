@@ -350,6 +350,15 @@ impl Engine {
         if !self.room.has_changed() {
             return Ok(());
         }
+        self.read_catalog(&mut cookie, connection, false)
+    }
+
+    /// Reads the catalog anew, whether or not the schema has changed: for tests.
+    pub(crate) fn reread(&self, connection: Option<&Connection>) -> Result<()> {
+        self.read_catalog(&mut self.cookie.lock(), connection, true)
+    }
+
+    fn read_catalog(&self, cookie: &mut i64, connection: Option<&Connection>, always: bool) -> Result<()> {
         let mark = self.room.mark();
         let keeper = self.keeper.lock();
         // a connection that is reading may see a state from before the last change
@@ -358,7 +367,7 @@ impl Engine {
             (None, Some(keeper)) => keeper,
             (None, None) => return Ok(()),
         };
-        if *cookie != schema_version(source)? {
+        if always || *cookie != schema_version(source)? {
             let own = source.is_autocommit();
             if own {
                 source.command("BEGIN")?;

@@ -50,6 +50,8 @@ pub struct Config {
     pub writer_timeout: Option<Duration>,
     /// the transaction of each silent client is put aside at once: for tests
     pub puts_aside: bool,
+    /// the catalog is read from the file before each statement: for tests
+    pub rereads: bool,
     /// how many bytes a database's log may have while a transaction keeps it from beginning anew; None: any number
     pub log_limit: Option<u64>,
     /// the file to which each error 0A000 and XX000 is appended as a line of JSON; None: none

@@ -113,6 +113,7 @@ impl Shared {
                     idle_writer_timeout: self.config.idle_writer_timeout,
                     writer_timeout: self.config.writer_timeout,
                     puts_aside: self.config.puts_aside,
+                    rereads: self.config.rereads,
                     log_limit: self.config.log_limit,
                     founder: self.config.founder.clone(),
                     reserved_connections: self.config.reserved_connections,

@@ -169,6 +169,9 @@ impl Ddl<'_> {
     /// Estimates of each column's values.
     fn distinct(&self, table: &Relation, rows: i64) -> Result<Vec<ColumnStatistics>> {
         let columns: Vec<_> = table.live_columns().collect();
+        if columns.is_empty() {
+            return Ok(vec![]);
+        }
         let Ok(rowid) = pgsqlite_sql::lower::rowid_name(table) else { return Ok(vec![]) };
         let name = pgsqlite_sql::lower::table_name(table);
         let ends = format!("SELECT min({rowid}), max({rowid}) FROM {name}");

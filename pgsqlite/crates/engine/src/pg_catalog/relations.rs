@@ -128,8 +128,12 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
         };
         let stored = matches!(kind, b'r' | b'm' | b'i' | b'S');
         let (method, columns) = match &relation.kind {
-            RelationKind::Index(index) => (method_oid(&index.method), index.columns.len() + index.include.len()),
-            _ => (if matches!(kind, b'r' | b'm') { 2 } else { 0 }, relation.columns.len()),
+            RelationKind::Index(index) => (method_oid(&index.method), (index.columns.len() + index.include.len()) as i64),
+            // (a column that only SQLite asks for has no number)
+            _ => (
+                if matches!(kind, b'r' | b'm') { 2 } else { 0 },
+                relation.columns.iter().map(|c| i64::from(c.attnum)).max().unwrap_or(0),
+            ),
         };
         let checks = relation.constraints.iter().filter(|c| c.is_check()).count();
         let options = match &relation.kind {
@@ -173,7 +177,7 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
                 if matches!(kind, b'r' | b'm' | b't') { super::cluster::recent_transaction() } else { int(0) },
             ),
             ("relminmxid", int(i64::from(matches!(kind, b'r' | b'm' | b't')))),
-            ("relnatts", int(columns as i64)),
+            ("relnatts", int(columns)),
             ("relchecks", int(checks as i64)),
             ("relhassubclass", catalog.has_children(relation.oid).into()),
             ("relispartition", part.into()),

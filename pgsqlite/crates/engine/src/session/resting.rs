@@ -249,6 +249,11 @@ impl Session {
 
     /// The client goes on.
     pub fn rouse(&mut self) {
+        if self.engine.config.rereads && !self.transaction.block.is_open() && !self.transaction.sqlite {
+            if let Err(e) = self.engine.reread(self.connection.as_ref()) {
+                tracing::error!("the catalog is not read anew: {}", e.message());
+            }
+        }
         if !std::mem::take(&mut self.transaction.rests) {
             return;
         }

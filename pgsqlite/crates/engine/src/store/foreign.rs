@@ -251,7 +251,9 @@ fn free_name(catalog: &Catalog, schema: Oid, wanted: &str) -> String {
 
 /// Columns that another program added to, renamed in or dropped from a stored table.
 fn follow_changes(conn: &Connection, relation: &mut Relation) -> Result<()> {
-    let actual = columns(conn, &relation.sqlite_name)?;
+    let mut actual = columns(conn, &relation.sqlite_name)?;
+    // (the column of a table that has none)
+    actual.retain(|c| c.name != pgsqlite_sql::lower::NO_COLUMN);
     if actual.iter().map(|c| &c.name).eq(relation.live_columns().map(|c| &c.name)) {
         return Ok(());
     }
