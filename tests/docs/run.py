@@ -32,6 +32,13 @@ NEEDS = {"js": "node", "go": "go", "rust": "cargo", "java": "mvn"}
 PROGRAMS = ("psql", "pg_dump", "pg_restore", "createdb", "sqlite3", "curl", "node", "npx", "pytest", "openssl", "go")
 PORTS = ("5432", "5433", "9088", "9187")
 
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "informix-db" / "README.md",
+    ROOT / "informix-db" / "docs" / "recipes.md",
+]
+
 # `pgsqlite` of the examples: a server goes into the background, commands run as they are.
 SHIM = """#!/bin/bash
 case "${1:-}" in exec|import|info|check|upgrade|user|demo|completions|man|help|--help|--version) exec "$REAL_PGSQLITE" "$@";; esac
@@ -115,6 +122,7 @@ class Folder:
             "PYTHONPATH": f"{ROOT / 'packages' / 'python' / 'src'}:{ROOT / 'informix-db' / 'src'}",
             "PYTEST_PLUGINS": "pgsqlite.pytest_plugin",
             "XDG_CACHE_HOME": str(self.path / "home"),
+            "SQLI_PORT": self.ports["9088"],
             "PGPORT": self.ports["5432"],
             "PSQLRC": "/dev/null",
             "PAGER": "cat",
@@ -168,7 +176,19 @@ def command(folder: Folder, block: Block, text: str) -> tuple[list[str], pathlib
     return run, project
 
 
-def execute(folder: Folder, block: Block) -> tuple[bool, str]:
+def with_prelude(folder: Folder, page: pathlib.Path, text: str) -> str:
+    """An example of informix-db's documents as a program: with what it takes for granted, and with our server in the place of the one that it names."""
+    if not started(folder):
+        flags = ["--in-memory", "--superuser", "me", "--sqli-port", folder.ports["9088"]]
+        subprocess.run([str(folder.path / "bin" / "pgsqlite"), *flags], env=folder.env, cwd=folder.work, check=True)
+    text = text.replace("db.example.com", "localhost").replace('"…"', '""').replace("host=…, user=…, password=…, database=…", "**WHERE")
+    text = re.sub(r'host="localhost", (?!port)', 'host="localhost", port=' + folder.ports["9088"] + ", ", text)
+    if re.search(r"^(async |.*\bawait\b)", text, re.M):
+        text = "async def example():\n" + "".join(f"    {line}" for line in text.splitlines(True)) + "\n\nasyncio.run(example())\n"
+    return (HERE / "preludes" / "informix_db.py").read_text() + "\n" + text
+
+
+def execute(folder: Folder, block: Block, page: pathlib.Path) -> tuple[bool, str]:
     """Whether the block succeeded, and what it printed."""
     text = folder.placed(block.text)
     if block.language == "sql":
@@ -182,6 +202,8 @@ def execute(folder: Folder, block: Block) -> tuple[bool, str]:
         finally:
             connection.close()
         return True, "".join(" | ".join(v if v is not None else "" for v in row) + "\n" for row in rows)
+    if block.language == "python" and page.is_relative_to(ROOT / "informix-db"):
+        text = with_prelude(folder, page, text)
     words, where = command(folder, block, text)
     done = subprocess.run(words, cwd=where, env=folder.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
     return done.returncode == 0, done.stdout
@@ -242,7 +264,7 @@ def run(path: pathlib.Path, verbose: bool) -> dict[str, int]:
                     counts["skipped"] += 1
                     print(f"SKIPPED {where}: {program} is not installed")
                     continue
-                ok, printed = execute(folder, block)
+                ok, printed = execute(folder, block, path)
                 if verbose:
                     print(f"{where}:\n{printed}")
                 if kind == "fails":
@@ -270,7 +292,7 @@ def main() -> int:
     if shutil.which("npm") and not (modules / "node_modules").exists():
         subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--silent"], cwd=modules, check=True)
     total = {"passed": 0, "failed": 0, "skipped": 0}
-    for path in [p.resolve() for p in a.pages] or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in [p.resolve() for p in a.pages] or PAGES:
         counts = run(path, a.verbose)
         if sum(counts.values()):
             print(f"{path.relative_to(ROOT)}: {counts['passed']} examples passed" + (f", {counts['failed']} failed" if counts["failed"] else ""))
