@@ -324,7 +324,10 @@ configuration: debug
 
 # The documents: configuration.md has the program's flags, the examples work, and the book is built without a broken link.
 test-docs: debug build/venv/done build/docs-venv/done
-	@python3 tools/configuration.py --check
+	@if ! { command -v sqlite3 && command -v psql && command -v curl; } >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends sqlite3 postgresql-client curl >/dev/null
+	fi
+	python3 tools/configuration.py --check
 	python3 tools/docs.py book
 	$(PYTHON) tests/docs/run.py
 

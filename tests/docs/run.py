@@ -236,7 +236,8 @@ def run(path: pathlib.Path, verbose: bool) -> dict[str, int]:
     """Executes the blocks of a page. Returns how many passed, failed and were skipped."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     folder = Folder()
-    printed, skipped = "", False
+    # Whether the block before was skipped, and whether any was: what comes later may need what it would have made.
+    printed, skipped, incomplete = "", False, False
     try:
         for block in blocks(path):
             where = f"{path.relative_to(ROOT)}:{block.line}"
@@ -260,6 +261,7 @@ def run(path: pathlib.Path, verbose: bool) -> dict[str, int]:
             elif block.language in EXECUTED:
                 program = missing(block)
                 skipped = bool(program)
+                incomplete |= skipped
                 if program:
                     counts["skipped"] += 1
                     print(f"SKIPPED {where}: {program} is not installed")
@@ -274,6 +276,11 @@ def run(path: pathlib.Path, verbose: bool) -> dict[str, int]:
                     log = folder.path / "state" / "server.log"
                     problem = f"failed:\n{printed}" + (f"server:\n{log.read_text()[-1500:]}" if log.exists() else "")
             else:
+                continue
+            if problem and incomplete:
+                skipped = True
+                counts["skipped"] += 1
+                print(f"SKIPPED {where}: it needs an example that was skipped")
                 continue
             counts["failed" if problem else "passed"] += 1
             if problem:
