@@ -183,13 +183,15 @@ def features() -> str:
         lines = []
         for f in theme["feature"]:
             links = []
-            for see in f["see"]:
+            for see in f.get("see", []):
                 if see.startswith("#"):
                     links.append(f"[{headings[see].lower()}](compat/differences.md{see})")
                 elif not (TESTS / "sql" / f"{see}.slt").exists():
                     raise SystemExit(f"features.toml: there is no tests/sql/{see}.slt")
                 else:
                     links.append(f"[{see}](../tests/sql/{see}.slt)")
+            if f.get("refused"):
+                links.append("[refused](compat/refused.md)")
             lines.append([f["name"], f["answer"] if f["answer"] == "yes" else f"**{f['answer']}**", f.get("note", ""), ", ".join(links)])
         body += [*rows(["feature", "answer", "remark", "details"], lines), ""]
     return "\n".join(body)
