@@ -146,9 +146,9 @@ test-reports: debug build/venv/done
 test-crash: debug
 	@python3 tests/crash/run.py --rounds $(CRASH_ROUNDS)
 
-# Calls that fail, and losses of power, at fixed points; `make test-slow` takes more of them, and looks at each call site of a sync.
+# Calls that fail, and losses of power, at some points, and what goes wrong without each sync; `make test-slow` takes more points.
 test-faults: debug
-	@python3 tests/faults/run.py --images 100 --faults 12 --seconds 5 --plain-sites
+	@python3 tests/faults/run.py --images 60 --faults 12 --seconds 5
 
 # COPY of many megabytes needs no more memory than one of few; a statement that would pass the limit fails alone.
 test-memory: debug

@@ -204,15 +204,12 @@ def few(items) -> str:
     return f"{items[:5]}" + (f" and {len(items) - 5} more" if len(items) > 5 else "")
 
 
-def check_plainly(folder: str, claims: Claims, large: bool = True) -> list[str]:
-    """What is wrong with an image, as plain SQLite sees it. It is changed by this: SQLite recovers it. `large`: the large database is looked
-    at, too."""
+def check_plainly(folder: str, claims: Claims) -> list[str]:
+    """What is wrong with an image, as plain SQLite sees it. It is changed by this: SQLite recovers it."""
     wrong = []
     try:
         # (before the workload's tables are there nothing is claimed but names)
-        if not large:
-            pass
-        elif claims.set_up and os.path.exists(os.path.join(folder, "postgres.db")):
+        if claims.set_up and os.path.exists(os.path.join(folder, "postgres.db")):
             db = sound(os.path.join(folder, "postgres.db"))
             there = {i for (i,) in db.execute("SELECT id FROM w")}
             if claims.rows - there:
@@ -420,39 +417,47 @@ def check(run: Recorded, count: int, seed: int, with_server: bool = True) -> lis
     return wrong
 
 
-def needed(run: Recorded, site: str, most: int, seed: int) -> str | None:
-    """Cuts the power with the syncs of one call site left out: the first thing that goes wrong, or None."""
-    rng = random.Random(f"{seed} {site}")
+#: How far behind a sync its loss is looked for, in events.
+BEHIND = 60
+
+
+def needed(run: Recorded, site: str) -> str | None:
+    """Cuts the power with the syncs of one call site left out: the first thing that goes wrong, or None. At each of the site's syncs the
+    states are tried that lose what it was for, after each answer, sync, change of a name and write to a database that comes soon after it."""
+    rng = random.Random(0)
     whole = run.disk()
-    # where the site's syncs are, and what the next ones are
     places = []
     for i, e in enumerate(run.events):
         whole.play(e)
         if e.kind == "Y" and whole.last_site == site and whole.last_had_work:
             places.append(i)
-    if not places:
-        return None
-    # the order of names matters for a moment only, until the next sync of the folder; what a file has lost shows for long
-    names = site.startswith("folder")
-    wanted = sorted(
-        min(len(run.events) - 1, rng.choice(places) + (rng.randint(0, 5) if names and i % 4 else int(rng.expovariate(1 / 40)))) for i in range(most)
-    )
     disk = run.disk(frozenset([site]))
-    at = 0
-    for point in wanted:
-        while at <= point:
-            disk.play(run.events[at])
-            at += 1
-        claims = Claims(run.notes, point)
-        for _ in range(6 if names else 3):
-            how, files = disk.image(rng)
+    until, synced = -1, None
+    for i, e in enumerate(run.events):
+        disk.play(e)
+        if i in places:
+            until, synced = i + BEHIND, disk.last_file
+        if i > until or e.kind not in "SYTRUW" or not (disk.name_ops if synced is None else synced.pending):
+            continue
+        if e.kind == "W" and (synced is None or disk.files[e.handle][1] is synced or record.kind_of(disk.files[e.handle][0]) != "database"):
+            # what was written for itself waits for an answer; what was written elsewhere may have taken it for granted
+            continue
+        claims = Claims(run.notes, i)
+        for how, files in disk.worst_images(synced):
             with tempfile.TemporaryDirectory(prefix="pgsqlite-image.") as folder:
                 write_image(folder, files, rng)
-                # (what names have to do with is in small databases)
-                wrong = check_plainly(folder, claims, large=not names or rng.random() < 0.2)
-            if wrong:
-                return f"event {point} ({how}): {wrong[0]}"
+                if wrong := check_plainly(folder, claims):
+                    return f"event {i} ({how}): {wrong[0]}"
     return None
+
+
+def run_script(folder: str) -> Recorded:
+    """Runs the script under the recording library, and kills the server at its end."""
+    with recording(folder, 0) as s:
+        work = workload.Workload(s, 0)
+        work.set_up()
+        workload.script(work)
+    return recorded(folder, work)
 
 
 def sites(run: Recorded) -> dict[str, int]:

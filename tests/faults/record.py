@@ -15,6 +15,7 @@ import random
 import re
 import struct
 import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -138,6 +139,8 @@ class Disk:
     last_site: str = ""
     #: whether there was anything for it to sync
     last_had_work: bool = False
+    #: the file that it synced; None: the folder
+    last_file: File | None = None
 
     def preset(self, folder: str) -> None:
         """Files that were there before, and on disk."""
@@ -173,7 +176,7 @@ class Disk:
                 self.syncs[e.number] = (site, name, f, upto)
             case "Y":
                 site, name, f, upto = self.syncs.pop(e.number)
-                self.last_site, self.last_had_work = site, upto > 0
+                self.last_site, self.last_had_work, self.last_file = site, upto > 0, None if name == "." else f
                 if site in self.ignored:
                     return
                 if name == ".":
@@ -212,30 +215,63 @@ class Disk:
 
     def image(self, rng: random.Random) -> tuple[str, dict[str, bytes]]:
         """A state that a loss of power may leave now, and how it came about."""
-        names = dict(self.durable_names)
         how_names = rng.choice(["none", "all", "first", "any"])
         upto = {"none": 0, "first": rng.randint(0, len(self.name_ops))}.get(how_names, len(self.name_ops))
         stuck: set[str] = set()
+        arrived = []
         for op in self.name_ops[:upto]:
             # in any order, but for each name in the order of its changes
             touched = {part for part in op[1:] if isinstance(part, str)}
             if how_names == "any" and (touched & stuck or rng.random() < 0.4):
                 stuck |= touched
             else:
-                self.name(names, op)
+                arrived.append(op)
         how = rng.choice(WAYS)
+        return f"names {how_names}, writes {how}", self.made(arrived, lambda _, pending: survivors(pending, how, rng))
+
+    def made(self, name_ops: list[tuple], kept: Callable[[File, list], list]) -> dict[str, bytes]:
+        """The files when these changes of names have arrived, and of each file what `kept` keeps of its pending writes."""
+        names = dict(self.durable_names)
+        for op in name_ops:
+            self.name(names, op)
         out = {}
         for name, f in names.items():
             if PASSING.search(name):
                 continue
-            if not f.pending:
-                out[name] = bytes(f.durable)
-                continue
             content = bytearray(f.durable)
-            for op in survivors(f.pending, how, rng):
+            for op in kept(f, f.pending) if f.pending else []:
                 apply(content, op)
             out[name] = bytes(content)
-        return f"names {how_names}, writes {how}", out
+        return out
+
+    def worst_images(self, synced: File | None) -> Iterator[tuple[str, dict[str, bytes]]]:
+        """The states that lose what one sync was for: that of a file, or (None) of the folder. The same ones each time."""
+        ops = [op for op in self.name_ops if not all(PASSING.search(part) for part in op[1:] if isinstance(part, str))]
+        if synced is None:
+            orders = {"none": [], "all": ops}
+            for i, op in enumerate(ops[:24]):
+                orders[f"only {op[:2]}"] = [op]
+                orders[f"all but {op[:2]}"] = ops[:i] + ops[i + 1 :]
+            for what, order in orders.items():
+                yield f"names {what}", self.made(order, lambda _, pending: pending)
+            return
+        losses: dict[str, Callable[[list], list]] = {
+            "nothing": lambda p: [],
+            "the first half": lambda p: p[: len(p) // 2],
+            "the second half": lambda p: p[len(p) // 2 :],
+            "all but the first": lambda p: p[1:],
+            "all but the first two": lambda p: p[2:],
+            "all but the first three": lambda p: p[3:],
+            "the last": lambda p: p[-1:],
+            "the first": lambda p: p[:1],
+            "a sector": lambda p: [(at, data and data[:512]) for at, data in p],
+            "all but a sector": lambda p: [(at, None) if data is None else (at + 512, data[512:]) for at, data in p],
+        }
+        for what, loss in losses.items():
+            yield f"of its file arrived: {what}", self.made(ops, lambda f, p, loss=loss: loss(p) if f is synced else p)
+        for what, loss in losses.items():
+            # what another file's later write took for granted
+            yield f"of other files arrived: {what}", self.made(ops, lambda f, p, loss=loss: [] if f is synced else loss(p))
 
 
 WAYS = ["none", "all", "first", "last", "whole", "pages", "sectors", "one", "but one"]

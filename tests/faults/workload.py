@@ -453,3 +453,93 @@ def heavy(work: Workload, number: int, rng: random.Random) -> None:
 
 
 EVERYBODY = [singles, singles, triples, triples, counters, counters, readers, readers, takers, takers, movers, loosened, exporters, copiers, removers, architects, keepers, founders, strangers, heavy]
+
+
+def script(work: Workload) -> None:
+    """One client after the other does what each sync is there for: the same events in each run."""
+    c = Client(work, "postgres")
+    stranger = Client(work, "foreign")
+    own: dict[str, Client] = {}
+    notes: dict[str, list[Note]] = {}
+
+    def insert() -> None:
+        key = work.row()
+        c.query(f"INSERT INTO w VALUES ({key}, 1, 1)")
+        c.note("row", key)
+
+    def count(i: int) -> None:
+        c.note("counter", (i, int(c.query(f"UPDATE c SET v = v + 1 WHERE id = {i} RETURNING v")[0][0])))
+
+    def found(name: str, template: str = "") -> None:
+        c.query(f"CREATE DATABASE {name}{template}")
+        notes[name] = [c.note("database", (name, -1))]
+        own[name] = Client(work, name)
+        own[name].query("CREATE TABLE IF NOT EXISTS t (i int)")
+        own[name].query("INSERT INTO t VALUES (1), (2)")
+        notes[name].append(own[name].note("database", (name, 2)))
+
+    def close(name: str) -> None:
+        own.pop(name).close()
+
+    def drop(name: str, read: bool) -> None:
+        """`read`: another program reads it, so that its log is not written back when it is closed."""
+        c.ends(*notes[name])
+        if name in own:
+            close(name)
+        other = sqlite3.connect(os.path.join(work.server.dir, "data", f"{name}.db")) if read else None
+        if other:
+            other.execute("BEGIN")
+            other.execute("SELECT count(*) FROM t").fetchone()
+        c.query(f"DROP DATABASE {name}")
+        c.note("no database", name)
+        if other:
+            other.close()
+
+    for _ in range(3):
+        insert()
+    stranger.query("INSERT INTO notes VALUES (2, 'x')")
+    stranger.note("foreign row", 2)
+    stranger.query("CREATE TABLE IF NOT EXISTS typed (id uuid PRIMARY KEY, n numeric)")
+    stranger.note("foreign table", "typed")
+    # a log that is written back, begins anew, and is written back again before its commits are on disk
+    for round in range(3):
+        c.query("CHECKPOINT")
+        for _ in range(3):
+            count(round + 1)
+            insert()
+        c.query("CHECKPOINT")
+        c.query("SET synchronous_commit = off")
+        for part in range(4):
+            c.query(f"UPDATE cold SET v = v + 1 WHERE part = {part}")
+        c.query("CHECKPOINT")
+        c.query("UPDATE cold SET v = v + 1 WHERE part = 1")
+        c.query("UPDATE cold SET v = v + 1")
+        c.query("SET synchronous_commit = on")
+        count(round + 1)
+        insert()
+    # databases: made, made where another has left its log, renamed there, and dropped, also while they are read
+    for i in range(2):
+        found(f"x_{i}")
+        found(LEFT[2 * i])
+        base = own[f"x_{i}"]
+        base.query(COLD)
+        base.query("CHECKPOINT")
+        base.query("SET synchronous_commit = off")
+        base.query("UPDATE cold SET v = v + 1 WHERE part = 1")
+        close(f"x_{i}")
+        insert()
+        c.ends(*notes[f"x_{i}"])
+        c.query(f"ALTER DATABASE x_{i} RENAME TO {LEFT[2 * i + 1]}")
+        c.note("no database", f"x_{i}")
+        notes[LEFT[2 * i + 1]] = [c.note("database", (LEFT[2 * i + 1], 2))]
+        insert()
+        found(f"y_{i}", f" TEMPLATE {LEFT[2 * i + 1]}")
+        insert()
+        drop(LEFT[2 * i], read=True)
+        insert()
+        drop(f"y_{i}", read=False)
+        insert()
+        drop(LEFT[2 * i + 1], read=True)
+        insert()
+    c.close()
+    stranger.close()
