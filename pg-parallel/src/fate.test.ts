@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onFake } from '../test/support/core'
+import type { Answer } from '../test/support/fake'
 import { fateOf, type Teller, type TransactionIdentity } from './fate'
+import { Deadline } from './policy/deadline'
 
 const row = (fields: Record<string, string>, started = '1', recovered = '2'): { rows: Record<string, string>[] } => ({
   rows: [{ ...fields, started, recovered, given: '5' }],
@@ -69,6 +71,19 @@ test('a transaction in progress is asked for again, and a lost connection is no 
   assert.equal(await fateOf(core, IDENTITY, undefined), 'committed')
   const { core: slow } = await onFake(() => row({ fate: 'in progress' }))
   assert.equal(await fateOf(slow, IDENTITY, undefined), 'unknown')
+})
+
+test('an answer that does not come does not hold the call beyond its deadline', { timeout: 60_000 }, async () => {
+  for (const hangs of [TELLER.fate, TELLER.wentOn]) {
+    const stop = new AbortController()
+    const answer = (text: string): Answer => {
+      if (text !== hangs) return row({ fate: 'committed' }, '3')
+      stop.abort()
+      return { hang: true }
+    }
+    const { core } = await onFake(answer, { cancelTimeoutMs: 50 })
+    assert.equal(await fateOf(core, IDENTITY, Deadline.from({ signal: stop.signal })), 'unknown')
+  }
 })
 
 test('an identity is heard where the server gives one', async () => {

@@ -19,7 +19,7 @@
  */
 import type { Core } from './core'
 import { ErrorUtils, PgParallelError } from './errors'
-import type { Deadline } from './policy/deadline'
+import { orDeadline, type Deadline } from './policy/deadline'
 import { RetryUtils } from './policy/retry'
 import type { Connection } from './pool/connection'
 import type { Result } from './wire/result'
@@ -202,14 +202,14 @@ async function ask(
     throw ErrorUtils.wrap((error as { error?: unknown }).error ?? error)
   })
   try {
-    const row = await one(connection, teller.fate, [id])
+    const row = await orDeadline(one(connection, teller.fate, [id]), deadline)
     const now = row && epochOf(row)
     if (now?.recovered !== epoch.recovered) return 'unknown'
     const { fate } = row as TextRow
     if (fate === 'in progress') return undefined
     if (fate !== 'committed' && fate !== 'aborted') return 'unknown'
     if (now.started === epoch.started) return fate
-    const proof = await one(connection, teller.wentOn, teller.proofs(identity, fate))
+    const proof = await orDeadline(one(connection, teller.wentOn, teller.proofs(identity, fate)), deadline)
     return (proof as { can?: unknown } | undefined)?.can === true ? fate : 'unknown'
   } catch (error) {
     if (ErrorUtils.isConnectionDead(error)) connection.fail(error as Error)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onFake } from '../test/support/core'
+import type { Answer } from '../test/support/fake'
 import { runTransaction, type Transaction, type TransactionOptions } from './transaction'
 
 type Run = <T>(fn: (tx: Transaction) => Promise<T>, options?: TransactionOptions) => Promise<T>
@@ -176,3 +177,43 @@ test('a time limit holds also where the function waits for something else', asyn
   assert.deepEqual(core.calls, { started: 1, succeeded: 0, failed: 1, retried: 0 })
   assert.deepEqual(fake.texts.slice(0, 1), ['BEGIN'])
 })
+
+for (const [what, last] of [
+  ['a statement that nobody waits for', 'UPDATE t SET b = 1'],
+  ['the question who the transaction is', 'SELECT pg_catalog.pg_current_xact_id_if_assigned()'],
+] as const) {
+  test(`COMMIT is not sent when ${what} has taken all the time`, { timeout: 60_000 }, async () => {
+    const stop = new AbortController()
+    let arrives = (): void => {}
+    const arrived = new Promise<void>((resolve) => (arrives = resolve))
+    const epoch = { started: '1', recovered: '2', given: '5' }
+    const answer = (text: string): Answer => {
+      if (text.includes('AS can')) return { rows: [{ can: 't', id: '', fate: '', ...epoch }] }
+      if (!text.startsWith(last)) return { rows: [{ id: '700', ...epoch }] }
+      arrives()
+      return { hang: true }
+    }
+    const { fake, core, run } = await setup(answer, { cancelTimeoutMs: 50 })
+    if (last.startsWith('SELECT')) fake.parameters['server_version'] = '15.3'
+    await assert.rejects(
+      run(
+        async (tx) => {
+          await tx.query('UPDATE t SET a = 1')
+          // The function has ended when the time has.
+          void arrived.then(() =>
+            setImmediate(() => {
+              stop.abort()
+            }),
+          )
+          if (last.startsWith('UPDATE')) tx.query(last).catch(() => {})
+          else await arrived
+        },
+        { signal: stop.signal },
+      ),
+      { category: 'aborted', mayHaveExecuted: false },
+    )
+    await core.pool.warmup(1)
+    assert(fake.texts.some((text) => text.startsWith(last)))
+    assert(!fake.texts.includes('COMMIT'))
+  })
+}

@@ -14,7 +14,7 @@ import type { CallOptions } from './options'
 import type { CallObserver, Followed } from './observe/observer'
 import { refusedInTransaction } from './policy/control'
 import { natureOf } from './policy/replay'
-import { Deadline, type DeadlineOptions } from './policy/deadline'
+import { Deadline, orDeadline, type DeadlineOptions } from './policy/deadline'
 import { RetryUtils } from './policy/retry'
 import type { Connection } from './pool/connection'
 import { argumentsOfSql, checkedConfig, checkSendable, refuse, refusedBy, runOn } from './query'
@@ -331,13 +331,16 @@ export class Transaction extends Queryable<TransactionQuery, DeadlineOptions> {
     }
   }
 
-  /** @internal COMMIT. It is sent when it is known who the transaction is, which comes with the answer to its first write. */
+  /**
+   * @internal COMMIT. It is sent when it is known who the transaction is, which comes with the answer to its first write, and not
+   * after the deadline.
+   */
   async commit(): Promise<QueryResult> {
     return this.#inTurn(async () => {
-      await this.#identified
+      if (this.#identified) await orDeadline(this.#identified, this.#deadline)
       // It was written to by a stream, or not at all.
       if (this.#mayHaveWritten && this.#fates && !this.#identity && this.#connection.usable) {
-        this.#identity = await this.#fates.identity(this.#connection)
+        this.#identity = await orDeadline(this.#fates.identity(this.#connection), this.#deadline)
       }
       return runOn(this.#connection, { text: 'COMMIT' }, undefined, {
         deadlines: [this.#deadline],
@@ -427,9 +430,9 @@ async function attempt<T>(
     await tx.send({ text: begin })
     const fates = core.fates.can(connection) ? core.fates : undefined
     tx = new Transaction(connection, deadline, cancelTimeoutMs, core.observer, followed, fates)
+    // A function that never ends does not hold the call beyond its deadline.
     const result = await orDeadline(fn(tx), deadline)
     await tx.end()
-    deadline?.check()
     committing = { result }
     const { command } = await tx.commit()
     if (command !== 'COMMIT') {
@@ -451,15 +454,6 @@ async function attempt<T>(
   } finally {
     core.pool.release(connection)
   }
-}
-
-/** A function that never ends must not hold the call beyond its deadline. */
-function orDeadline<T>(promise: Promise<T>, deadline: Deadline | undefined): Promise<T> {
-  if (!deadline) return promise
-  return new Promise((resolve, reject) => {
-    const forget = deadline.onEnd(reject)
-    promise.then(resolve, reject).finally(forget)
-  })
 }
 
 /** See the top of the file. */

@@ -35,10 +35,10 @@ const MUTATIONS = [
   },
   {
     name: 'COMMIT is sent although the time limit has passed',
-    file: 'transaction.js',
-    from: 'await tx.end();\n        deadline?.check();\n        committing',
-    to: 'await tx.end();\n        committing',
-    tests: ['unit transaction', 'postgres transaction'],
+    file: 'query.js',
+    from: 'for (const deadline of deadlines)\n            deadline?.check();\n        if (!connection.usable)',
+    to: 'if (!connection.usable)',
+    tests: ['unit transaction'],
   },
   {
     name: 'what was sent counts as not run',

@@ -157,3 +157,12 @@ export function pause(ms: number, deadline?: Deadline): Promise<void> {
     })
   })
 }
+
+/** What comes first: the promise's outcome, or the end of the deadline. */
+export function orDeadline<T>(promise: Promise<T>, deadline: Deadline | undefined): Promise<T> {
+  if (!deadline) return promise
+  return new Promise((resolve, reject) => {
+    const forget = deadline.onEnd(reject)
+    promise.then(resolve, reject).finally(forget)
+  })
+}

@@ -4,7 +4,7 @@
 use crate::dialect::parser;
 use crate::values::bind;
 use crate::values::codeset::CodeSet;
-use crate::values::complex::{kept, Complex, Kind};
+use crate::values::complex::{field, kept, Complex, Kind};
 use crate::values::dates::DateForm;
 use crate::values::money::MoneyForm;
 use crate::values::qualifier::{self, Qualifier};
@@ -104,7 +104,7 @@ fn all(mut bytes: &[u8]) -> (Vec<Message>, Option<Stop>) {
 /// What becomes of a message's contents before the engine sees them.
 fn use_up(message: &Message, random: &mut Random) {
     let complex = |ty| kept(ty).ok().map(Type::Complex);
-    let row = Complex::Row(vec![("a".into(), Type::Integer), ("b".into(), Type::VarChar(10))]);
+    let row = Complex::Row(vec![field("a", Type::Integer), field("b", Type::VarChar(10))]);
     let targets = [
         None,
         Some(Type::Integer),

@@ -87,6 +87,8 @@ pub struct SessionServer {
     /// no wait is for a transaction whose client is silent
     gives_up_on_silence: AtomicBool,
     transaction_number: Mutex<OwnNumber>,
+    /// ROLLBACK TO has taken back what the transaction had written: it keeps its number
+    has_undone: AtomicBool,
     /// the relations that the transaction has locked, with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
     relations: Mutex<Vec<(Oid, i32)>>,
     /// what the transaction block has read
@@ -131,6 +133,7 @@ impl SessionServer {
             met: AtomicU64::new(0),
             gives_up_on_silence: AtomicBool::new(false),
             transaction_number: Mutex::default(),
+            has_undone: AtomicBool::new(false),
             relations: Mutex::default(),
             reads: Mutex::default(),
             unnamed: AtomicU64::new(0),
@@ -203,6 +206,11 @@ impl SessionServer {
     /// The number of the transaction, which gets one if it has none; None: it is about to end.
     pub(super) fn own_transaction_id(&self) -> Option<u64> {
         self.transaction_number.lock().get(true)
+    }
+
+    /// ROLLBACK TO takes back what the transaction has written.
+    pub(super) fn undoes(&self) {
+        self.has_undone.store(true, Ordering::Relaxed);
     }
 
     /// The transaction is about to commit, and gets no number from now on. Returns the one that it has.
@@ -305,6 +313,7 @@ impl SessionServer {
     /// The transaction ended: its number and its locks are gone.
     pub fn transaction_ended(&self) {
         *self.transaction_number.lock() = OwnNumber::None;
+        self.has_undone.store(false, Ordering::Relaxed);
         {
             let mut relations = self.relations.lock();
             relations.clear();
@@ -445,6 +454,9 @@ impl ServerFunctions for SessionServer {
     fn has_writer_slot(&self) -> Result<bool> {
         let engine = self.engine()?;
         Ok(engine.rows.has(self.number) || engine.writer.holder().is_some_and(|holder| holder.session == self.number))
+    }
+    fn has_undone(&self) -> bool {
+        self.has_undone.load(Ordering::Relaxed)
     }
     fn transaction_fate(&self, number: u64) -> Result<Option<Fate>> {
         // asked first: what ends meanwhile is found in one of the records

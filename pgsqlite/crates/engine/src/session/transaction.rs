@@ -13,6 +13,7 @@ use crate::settings::rights::{self, Permit, Source};
 use crate::settings::Gucs;
 use crate::statistics::activity::Wait;
 use crate::udf::session_cell::LockMark;
+use crate::udf::session_cell::ServerFunctions as _;
 use crate::writer::{Applicant, Members, Slot};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
@@ -960,6 +961,9 @@ impl Session {
                 self.settle_portals();
                 let t = &self.transaction;
                 let began_since = t.slot.is_some() && t.slot_depth > i && t.members.is_none() && !t.repeatable;
+                if self.has_changed_rows()? {
+                    self.server.undoes();
+                }
                 if self.transaction.sqlite {
                     self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
                     self.connection()?.written().undo(self.transaction.savepoints[i].noted);
@@ -1019,6 +1023,15 @@ impl Session {
             }
             K::Undefined => Err(PgError::internal("undefined transaction statement")),
         }
+    }
+
+    /// The transaction has changed rows that it can still take back.
+    fn has_changed_rows(&self) -> Result<bool> {
+        if let Some(aside) = &self.transaction.aside {
+            return Ok(!aside.log.is_empty());
+        }
+        let changed = self.connection.as_ref().is_some_and(|c| c.changes_of_transaction() > 0);
+        Ok(changed && self.server.has_writer_slot()?)
     }
 
     fn need_block(&self, what: &str) -> Result<()> {

@@ -80,6 +80,8 @@ pub trait ServerFunctions {
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>>;
     /// Whether the transaction may have written to the file.
     fn has_writer_slot(&self) -> Result<bool>;
+    /// Whether the transaction has written something that ROLLBACK TO took back.
+    fn has_undone(&self) -> bool;
     /// What became of the transaction with this number, which is not in the future; None: that is too long ago.
     fn transaction_fate(&self, number: u64) -> Result<Option<Fate>>;
     /// The transaction's number, or the one that it would get now.

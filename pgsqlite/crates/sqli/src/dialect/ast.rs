@@ -1,7 +1,7 @@
 //! The tree of an Informix statement.
 
 use super::{sequence, spl};
-use crate::values::complex::Kind;
+use crate::values::complex::{Field, Kind};
 use crate::values::qualifier::Qualifier;
 use crate::values::types::Type;
 
@@ -280,7 +280,9 @@ pub enum Statement {
     CreateRowType {
         name: Name,
         if_not_exists: bool,
-        fields: Vec<(String, Type)>,
+        fields: Vec<Field>,
+        /// whose fields come first
+        under: Option<Name>,
     },
     DropRowType {
         name: Name,

@@ -44,7 +44,7 @@ fn canonical(complex: &'static Complex, value: &str, depth: usize) -> String {
         }
         Complex::Row(fields) | Complex::Named(_, fields) => {
             let fields: Vec<String> =
-                fields.iter().map(|(name, ty)| part(*ty, format!("({whole}).{}", ident(name)))).collect();
+                fields.iter().map(|f| part(f.ty, format!("({whole}).{}", ident(&f.name)))).collect();
             // (of a row whose fields are all NULL, IS NOT NULL is false)
             ("IS DISTINCT FROM NULL", format!("ROW({})::{}", fields.join(", "), complex.storage()))
         }
@@ -83,7 +83,10 @@ impl Printer<'_> {
             return None;
         }
         match self.known_type(&Expr::Column(column.to_vec()))? {
-            Type::Complex(complex) => Some((column, complex.fields()?.iter().find(|(n, _)| n == field)?.clone())),
+            Type::Complex(complex) => {
+                let found = complex.fields()?.iter().find(|f| f.name == *field)?;
+                Some((column, (found.name.clone(), found.ty)))
+            }
             _ => None,
         }
     }
@@ -108,9 +111,9 @@ impl Printer<'_> {
                     return Err(Failure::text(format!("a row of {n} fields is no {name}")));
                 }
                 let mut out = Vec::new();
-                for (value, (_, ty)) in values.iter().zip(fields) {
+                for (value, field) in values.iter().zip(fields) {
                     work::visit();
-                    out.push(self.assigned(value, Some(*ty))?);
+                    out.push(self.assigned(value, Some(field.ty))?);
                 }
                 Ok(format!("ROW({})::{}", out.join(", "), complex.storage()))
             }
@@ -217,40 +220,66 @@ impl Printer<'_> {
         }
     }
 
-    /// Refuses to sort and group rows by collections and rows, which are the only ones that have an order here.
-    pub fn check_sorted(&self, select: &Select, whole: Option<&Query>) -> Parse<()> {
-        let is_complex = |item: &Item| match item {
-            Item::Star(_) => false,
-            Item::Expr(e, _) => self.complex(e).is_some(),
+    /// Whether a value is a collection or row whose equal values are not stored alike.
+    pub fn unordered(&self, e: &Expr) -> Option<&'static Complex> {
+        self.complex(e).filter(|complex| complex.is_unordered())
+    }
+
+    /// A value as rows are sorted and grouped by it: equal ones are alike.
+    pub fn sort_key(&mut self, key: &Expr) -> Parse<String> {
+        let printed = self.partial_or(key, None)?;
+        Ok(match self.unordered(key) {
+            Some(complex) => canonical(complex, &printed, 0),
+            None => printed,
+        })
+    }
+
+    /// The printed value of an item of a SELECT whose equal rows become one: of a collection without an order, equal ones are alike.
+    pub fn merged(&self, value: &Expr, printed: String) -> String {
+        match self.unordered(value) {
+            Some(complex) => format!("({})::{}", canonical(complex, &printed, 0), complex.stored()),
+            None => printed,
+        }
+    }
+
+    /// A key of GROUP BY or ORDER BY of a SELECT. `merged`: its equal rows become one.
+    pub fn key_of(&mut self, key: &Expr, select: &Select, merged: bool) -> Parse<String> {
+        let is_shown = |item: &Item| match (item, key) {
+            (Item::Expr(_, Some(alias)), Expr::Column(path)) if path.len() == 1 && path[0] == *alias => true,
+            (Item::Expr(value, _), _) => value == key,
+            (Item::Star(_), _) => false,
         };
-        let refused = || Failure::refused("to sort or group by a collection or row, or DISTINCT of one,");
-        let stars =
-            select.items.iter().any(|i| matches!(i, Item::Star(_))) && self.has_column(|ty| ty.complex().is_some());
-        if select.distinct && (stars || select.items.iter().any(is_complex)) {
-            return Err(refused());
+        let number = match key {
+            Expr::Number(n) => n.parse::<usize>().ok().and_then(|n| n.checked_sub(1)),
+            _ => select.items.iter().position(is_shown),
+        };
+        let stars = select.items.iter().any(|item| matches!(item, Item::Star(_)));
+        if stars
+            && matches!(key, Expr::Number(_))
+            && self.has_column(|ty| ty.complex().is_some_and(Complex::is_unordered))
+        {
+            return Err(Failure::refused("the number of a column beside * over a SET or MULTISET"));
         }
-        let order = whole.map_or(&[][..], |q| q.order.as_slice());
-        for key in select.group.iter().chain(order.iter().map(|key| &key.value)) {
-            work::visit();
-            let shown = |name: &str| {
-                select.items.iter().any(|item| match item {
-                    Item::Expr(_, Some(alias)) => alias == name && is_complex(item),
-                    _ => false,
-                })
-            };
-            let found = match key {
-                Expr::Number(n) => {
-                    let item = n.parse::<usize>().ok().and_then(|n| select.items.get(n.checked_sub(1)?));
-                    stars || item.is_some_and(is_complex)
-                }
-                Expr::Column(path) if path.len() == 1 && shown(&path[0]) => true,
-                other => self.complex(other).is_some(),
-            };
-            if found {
-                return Err(refused());
-            }
+        let item = match number.and_then(|n| Some((n, select.items.get(n)?))) {
+            Some((n, Item::Expr(value, _))) if !stars => Some((n, value)),
+            _ => None,
+        };
+        match item {
+            Some((n, value)) if self.unordered(value).is_some() => match merged {
+                true => Ok((n + 1).to_string()),
+                false => self.sort_key(value),
+            },
+            _ => self.sort_key(key),
         }
-        Ok(())
+    }
+
+    /// Refuses DISTINCT * over what would need to be written out.
+    pub fn check_merged(&self, select: &Select) -> Parse<()> {
+        let stars = select.items.iter().any(|i| matches!(i, Item::Star(_)));
+        match select.distinct && stars && self.has_column(|ty| ty.complex().is_some_and(Complex::is_unordered)) {
+            true => Err(Failure::refused("DISTINCT * over a SET or MULTISET")),
+            false => Ok(()),
+        }
     }
 
     /// Makes the domain or composite type that stores a type, and those in it, if they are not there yet.
@@ -268,9 +297,9 @@ impl Printer<'_> {
             Complex::Named(name, _) => return Err(Failure::new(-9628, 0, name.clone())),
             Complex::Row(fields) => {
                 let mut out = Vec::new();
-                for (field, ty) in fields {
+                for field in fields {
                     work::visit();
-                    out.push(format!("{} {}", ident(field), self.type_name(*ty, &mut made)?));
+                    out.push(format!("{} {}", ident(&field.name), self.field_type(field, &mut made)?));
                 }
                 made.push(format!("CREATE TYPE {name} AS ({})", out.join(", ")));
             }

@@ -78,19 +78,21 @@ impl Parser<'_> {
         }
     }
 
-    /// `CREATE ROW TYPE name (field type, …)`
+    /// `CREATE ROW TYPE name (field type, …) UNDER parent`
     fn create_row_type(&mut self) -> Parse<Statement> {
         self.next();
         self.next();
         let if_not_exists = self.if_not_exists()?;
         let name = self.name()?;
-        self.expect_sign("(")?;
-        let fields = self.fields()?;
-        self.expect_sign(")")?;
-        if self.is_word("under") {
-            return self.refuse("a row type UNDER another one");
+        let mut fields = Vec::new();
+        // one that is UNDER another may have no fields of its own
+        if !self.is_word("under") {
+            self.expect_sign("(")?;
+            fields = self.fields()?;
+            self.expect_sign(")")?;
         }
-        Ok(Statement::CreateRowType { name, if_not_exists, fields })
+        let under = if self.accept("under") { Some(self.name()?) } else { None };
+        Ok(Statement::CreateRowType { name, if_not_exists, fields, under })
     }
 
     pub(super) fn if_not_exists(&mut self) -> Parse<bool> {

@@ -5,7 +5,7 @@ use super::lexer::Token;
 use super::parser::Parser;
 use super::Parse;
 use crate::errors::Failure;
-use crate::values::complex::{kept, Complex, Kind};
+use crate::values::complex::{kept, Complex, Field, Kind};
 use crate::values::qualifier::{self, Qualifier};
 use crate::values::types::{Type, LONGEST_LVARCHAR, LVARCHAR};
 use pgsqlite_types::work;
@@ -550,16 +550,17 @@ impl Parser<'_> {
     }
 
     /// The fields of a row type. Errors: two of one name.
-    pub(super) fn fields(&mut self) -> Parse<Vec<(String, Type)>> {
+    pub(super) fn fields(&mut self) -> Parse<Vec<Field>> {
         let place = self.place();
         let fields = self.list(|p| {
-            let field = (p.identifier()?, p.nested(|p| p.part_type())?);
-            match p.is_word("not") {
-                true => p.refuse("NOT NULL of a field"),
-                false => Ok(field),
+            let (name, ty) = (p.identifier()?, p.nested(|p| p.part_type())?);
+            let required = p.accept("not");
+            if required {
+                p.expect("null")?;
             }
+            Ok(Field { name, ty, required })
         })?;
-        match fields.iter().enumerate().any(|(i, (name, _))| fields[..i].iter().any(|(n, _)| n == name)) {
+        match fields.iter().enumerate().any(|(i, field)| fields[..i].iter().any(|f| f.name == field.name)) {
             true => Err(Failure::syntax(place)),
             false => Ok(fields),
         }

@@ -573,12 +573,12 @@ impl Printer<'_> {
                     let mut keys = Vec::new();
                     for key in partition {
                         work::visit();
-                        keys.push(self.expr(key)?);
+                        keys.push(self.sort_key(key)?);
                     }
                     over.push(format!("PARTITION BY {}", keys.join(", ")));
                 }
                 if !order.is_empty() {
-                    over.push(self.order(order)?.trim_start().to_string());
+                    over.push(self.order(order, None)?.trim_start().to_string());
                 }
                 over.extend(frame.clone());
                 let window = format!("{call} OVER ({})", over.join(" "));

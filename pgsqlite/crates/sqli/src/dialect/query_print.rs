@@ -58,7 +58,7 @@ impl Printer<'_> {
             Body::Select(select) => out += &self.select(select, Some(query), shown)?,
             set => {
                 out += &self.body(set, shown)?;
-                out += &self.order(&query.order)?;
+                out += &self.order(&query.order, None)?;
             }
         }
         if let Some(limit) = &query.limit {
@@ -84,15 +84,19 @@ impl Printer<'_> {
         }
     }
 
-    pub(super) fn order(&mut self, order: &[Key]) -> Parse<String> {
+    /// ORDER BY; `of`: the SELECT whose items the keys may name, and whether its equal rows become one.
+    pub(super) fn order(&mut self, order: &[Key], of: Option<(&Select, bool)>) -> Parse<String> {
         let mut keys = Vec::new();
         for key in order {
             work::visit();
             // NULL is the least value
             let nulls_first = key.nulls_first.unwrap_or(!key.descending);
+            let value = match of {
+                Some((select, merged)) => self.key_of(&key.value, select, merged)?,
+                None => self.sort_key(&key.value)?,
+            };
             keys.push(format!(
-                "{} {} NULLS {}",
-                self.partial_or(&key.value, None)?,
+                "{value} {} NULLS {}",
                 if key.descending { "DESC" } else { "ASC" },
                 if nulls_first { "FIRST" } else { "LAST" }
             ));
@@ -130,7 +134,8 @@ impl Printer<'_> {
         if !partial && select.items.iter().any(|i| matches!(i, Item::Star(_))) && self.has_column(lost) {
             return Err(Failure::refused("* over a partial DATETIME, collection or row in a query inside another one"));
         }
-        self.check_sorted(select, whole)?;
+        self.check_merged(select)?;
+        let merged = select.distinct || !select.group.is_empty();
         let mut conditions = select.condition.clone().map_or(vec![], Expr::conjuncts);
         let from = self.from(&select.from, &mut conditions, ", ")?;
         let named = shown.is_some();
@@ -149,6 +154,7 @@ impl Printer<'_> {
                         None if partial => self.partial_or(value, None)?,
                         None => self.expr(value)?,
                     };
+                    let printed = if merged { self.merged(value, printed) } else { printed };
                     let printed = match named && is_count(value) {
                         true => format!("({printed})::numeric(15,0)"),
                         false => printed,
@@ -156,6 +162,7 @@ impl Printer<'_> {
                     let name = match (alias, value) {
                         (Some(alias), _) => Some(alias.clone()),
                         (None, Expr::Column(path)) if named && self.is_row_number(path) => Some("rowid".into()),
+                        (None, Expr::Column(path)) if merged && self.unordered(value).is_some() => path.last().cloned(),
                         (None, Expr::Column(_)) => None,
                         (None, value) if named => Some(default_name(value)),
                         _ => None,
@@ -168,7 +175,9 @@ impl Printer<'_> {
             });
             known.push(match item {
                 Item::Star(_) => Shown { is_star: true, ..Shown::default() },
-                Item::Expr(Expr::Column(_), _) => Shown::default(),
+                Item::Expr(value @ Expr::Column(_), _) if !(merged && self.unordered(value).is_some()) => {
+                    Shown::default()
+                }
                 Item::Expr(value, _) => Shown {
                     is_star: false,
                     ty: self.known_type(value),
@@ -197,7 +206,7 @@ impl Printer<'_> {
             let mut keys = Vec::new();
             for key in &select.group {
                 work::visit();
-                keys.push(self.partial_or(key, None)?);
+                keys.push(self.key_of(key, select, merged)?);
             }
             out += &format!(" GROUP BY {}", keys.join(", "));
         }
@@ -205,7 +214,7 @@ impl Printer<'_> {
             out += &format!(" HAVING {}", self.expr(having)?);
         }
         if let Some(whole) = whole {
-            out += &self.order(&whole.order)?;
+            out += &self.order(&whole.order, Some((select, merged)))?;
         }
         if let Some(first) = &select.first {
             out += &format!(" LIMIT {}", self.expr(first)?);

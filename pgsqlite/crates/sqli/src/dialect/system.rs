@@ -398,6 +398,10 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
             columns: columns(&[("child", "int"), ("parent", "int"), ("class", FLAG)]),
             rows: relations(catalog)
                 .flat_map(|r| r.inheritance.parents.iter().map(move |parent| (r.oid, *parent)))
+                .chain(complex_types(catalog).filter_map(|(child, complex)| {
+                    let parent = complex.parent(catalog)?.0.oid(catalog)?;
+                    Some((child, parent))
+                }))
                 .map(|(child, parent)| vec![child.to_string(), parent.to_string(), "'t'".into()])
                 .collect(),
         },

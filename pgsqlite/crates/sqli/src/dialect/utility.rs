@@ -4,7 +4,7 @@ use super::ast::*;
 use super::print::{ident, idents, literal, Printer, Scope};
 use super::Parse;
 use crate::errors::Failure;
-use crate::values::complex::Complex;
+use crate::values::complex::{self, Complex, Field};
 use crate::values::types::{Type, SCHEMA};
 use pgsqlite_types::work;
 
@@ -36,7 +36,8 @@ impl Printer<'_> {
                 let Some(complex) = Complex::named(&self.environment.catalog, &row_type.name) else {
                     return Err(Failure::new(-9628, 0, row_type.name.clone()));
                 };
-                let mut parts = Vec::new();
+                let required = complex.fields().unwrap_or_default().iter().filter(|field| field.required);
+                let mut parts: Vec<String> = required.map(|field| format!("{} NOT NULL", ident(&field.name))).collect();
                 for constraint in constraints {
                     work::visit();
                     parts.push(self.constraint(constraint, &[])?);
@@ -46,33 +47,55 @@ impl Printer<'_> {
                 let name = self.new_name(table)?;
                 (14, vec![format!("CREATE TABLE{if_not_exists} {name} OF {}{parts}", complex.stored())])
             }
-            Statement::CreateRowType { name, if_not_exists, fields } => {
+            Statement::CreateRowType { name, if_not_exists, fields, under } => {
                 let catalog = &self.environment.catalog;
                 let there = catalog.schema_oid("public").and_then(|s| catalog.type_in(s, &name.name)).is_some();
                 if there && *if_not_exists {
                     return Ok((0, vec![]));
                 }
+                let parent = match under {
+                    Some(parent) => match Complex::named(catalog, &parent.name) {
+                        Some(found) => Some(found),
+                        None => return Err(Failure::new(-9628, 0, parent.name.clone())),
+                    },
+                    None => None,
+                };
+                let inherited = parent.and_then(|parent| parent.fields()).unwrap_or_default();
+                if let Some(twice) = fields.iter().find(|field| inherited.iter().any(|f| f.name == field.name)) {
+                    let parent = parent.map(Complex::name).unwrap_or_default();
+                    return Err(Failure::text(format!("the row type {parent} has a field {} already", twice.name)));
+                }
                 let (mut before, mut out) = (Vec::new(), Vec::new());
-                for (field, ty) in fields {
+                for field in inherited.iter().chain(fields) {
                     work::visit();
-                    out.push(format!("{} {}", ident(field), self.type_name(*ty, &mut before)?));
+                    out.push(format!("{} {}", ident(&field.name), self.field_type(field, &mut before)?));
                 }
                 before.push(format!("CREATE TYPE public.{} AS ({})", ident(&name.name), out.join(", ")));
+                if let Some(parent) = parent {
+                    self.need_schema(&mut before);
+                    let says_so = ident(&Complex::under(&name.name, &parent.name()));
+                    before.push(format!("CREATE DOMAIN {SCHEMA}.{says_so} AS {}[]", parent.stored()));
+                }
                 (0, before)
             }
             Statement::DropRowType { name, if_exists } => {
                 match Complex::named(&self.environment.catalog, &name.name) {
                     Some(complex) => {
                         // the domains and types that were made for columns of it are of no use without it
-                        let users = complex.users(&self.environment.catalog);
-                        let mut drops: Vec<String> = users
-                            .iter()
-                            .map(|user| {
-                                let kind = if user.fields().is_some() { "TYPE" } else { "DOMAIN" };
-                                format!("DROP {kind} {} RESTRICT", user.stored())
-                            })
-                            .collect();
-                        drops.push(format!("DROP TYPE {} RESTRICT", complex.stored()));
+                        let catalog = &self.environment.catalog;
+                        let mut drops = Vec::new();
+                        for user in complex.users(catalog).into_iter().chain([complex]) {
+                            work::visit();
+                            let required = complex::required_name(Type::Complex(user));
+                            if catalog.schema_oid(SCHEMA).is_some_and(|s| catalog.type_in(s, &required).is_some()) {
+                                drops.push(format!("DROP DOMAIN {SCHEMA}.{} RESTRICT", ident(&required)));
+                            }
+                            if let Some((_, says_so)) = user.parent(catalog) {
+                                drops.push(format!("DROP DOMAIN {SCHEMA}.{} RESTRICT", ident(&says_so)));
+                            }
+                            let kind = if user.fields().is_some() { "TYPE" } else { "DOMAIN" };
+                            drops.push(format!("DROP {kind} {} RESTRICT", user.stored()));
+                        }
                         (0, drops)
                     }
                     None if *if_exists => (0, vec![]),
@@ -264,6 +287,30 @@ impl Printer<'_> {
         Ok(out)
     }
 
+    /// The schema of the types, if it is not there yet.
+    fn need_schema(&self, before: &mut Vec<String>) {
+        let create = format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}");
+        if self.environment.catalog.schema_oid(SCHEMA).is_none() && !before.contains(&create) {
+            before.push(create);
+        }
+    }
+
+    /// The type that stores a field: of one that is NOT NULL a domain that refuses NULL, whoever writes it.
+    pub(super) fn field_type(&self, field: &Field, before: &mut Vec<String>) -> Parse<String> {
+        let base = self.type_name(field.ty, before)?;
+        if !field.required {
+            return Ok(base);
+        }
+        self.need_schema(before);
+        let (catalog, name) = (&self.environment.catalog, complex::required_name(field.ty));
+        let create = format!("CREATE DOMAIN {SCHEMA}.{} AS {base} NOT NULL", ident(&name));
+        let there = catalog.schema_oid(SCHEMA).is_some_and(|schema| catalog.type_in(schema, &name).is_some());
+        if !there && !before.contains(&create) {
+            before.push(create);
+        }
+        Ok(format!("{SCHEMA}.{}", ident(&name)))
+    }
+
     /// What stores the type. Its domain is made if it is not there yet.
     pub(super) fn type_name(&self, ty: Type, before: &mut Vec<String>) -> Parse<String> {
         let Some(domain) = ty.domain() else { return Ok(ty.storage()) };
@@ -272,12 +319,7 @@ impl Printer<'_> {
         }
         let catalog = &self.environment.catalog;
         let schema = catalog.schema_oid(SCHEMA);
-        if schema.is_none() {
-            let create = format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}");
-            if !before.contains(&create) {
-                before.push(create);
-            }
-        }
+        self.need_schema(before);
         let name = format!("{SCHEMA}.{}", ident(&domain));
         if let Type::Complex(complex) = ty {
             self.complex_type(complex, before)?;

@@ -36,14 +36,34 @@ impl Kind {
     }
 }
 
+/// A field of a row type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    pub name: String,
+    pub ty: Type,
+    /// NOT NULL
+    pub required: bool,
+}
+
+impl Field {
+    /// As Informix writes it, in lower case.
+    fn written(&self) -> String {
+        format!("{} {}{}", self.name, self.ty.name(), if self.required { REQUIRED } else { "" })
+    }
+}
+
+/// What the name of the domain of a field that is NOT NULL ends with.
+const REQUIRED: &str = " not null";
+/// Between the names of a row type and of that which it is UNDER, in the name of the domain that says so.
+const UNDER: &str = " under ";
+
 /// A type that is made of others.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Complex {
     Collection(Kind, Type),
-    /// names and types of the fields
-    Row(Vec<(String, Type)>),
+    Row(Vec<Field>),
     /// a row type with a name of its own (CREATE ROW TYPE): a composite type of the schema `public`
-    Named(String, Vec<(String, Type)>),
+    Named(String, Vec<Field>),
 }
 
 /// One of the types that a type is made of, as Informix numbers them.
@@ -105,7 +125,7 @@ impl Complex {
     pub fn written(&self) -> String {
         match self.fields() {
             Some(fields) => {
-                let fields: Vec<String> = fields.iter().map(|(name, ty)| format!("{name} {}", ty.name())).collect();
+                let fields: Vec<String> = fields.iter().map(Field::written).collect();
                 let name = if let Complex::Named(name, _) = self { name.as_str() } else { "row" };
                 format!("{name}({})", fields.join(", "))
             }
@@ -114,7 +134,7 @@ impl Complex {
     }
 
     /// Of a row: its fields.
-    pub fn fields(&self) -> Option<&[(String, Type)]> {
+    pub fn fields(&self) -> Option<&[Field]> {
         match self {
             Complex::Collection(..) => None,
             Complex::Row(fields) | Complex::Named(_, fields) => Some(fields),
@@ -131,13 +151,33 @@ impl Complex {
     /// The name of its domain or composite type. A long one is cut, and told from others by a number.
     pub fn stored_name(&self) -> String {
         let name = self.name();
-        if matches!(self, Complex::Named(..)) || name.len() <= LONGEST_NAME {
-            return name;
+        match self {
+            Complex::Named(..) => name,
+            _ => name_of_type(name, ""),
         }
-        // FNV-1a
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ b as u64).wrapping_mul(0x0100_0000_01b3));
-        let end = (0..=40).rev().find(|n| name.is_char_boundary(*n)).unwrap_or(0);
-        format!("{} #{hash:016x}", &name[..end])
+    }
+
+    /// Whether equal values are not stored alike.
+    pub fn is_unordered(&self) -> bool {
+        matches!(self, Complex::Collection(Kind::Set | Kind::MultiSet, _)) || self.has_unordered_parts()
+    }
+
+    /// The name of the domain that says that this row type is UNDER another one. It keeps that one from being dropped, too.
+    pub fn under(name: &str, parent: &str) -> String {
+        name_of_type(format!("{name}{UNDER}{parent}"), "")
+    }
+
+    /// The row type that it is UNDER, and the name of the domain that says so.
+    pub fn parent(&self, catalog: &Catalog) -> Option<(&'static Complex, String)> {
+        let Complex::Named(name, _) = self else { return None };
+        let schema = catalog.schema_oid(SCHEMA)?;
+        catalog.types.values().find_map(|stored| {
+            let UserTypeKind::Domain { base, .. } = &stored.kind else { return None };
+            let TypeEntry::ArrayOf(row) = catalog.type_entry(*base)? else { return None };
+            let parent = Complex::of_stored(catalog, row)?;
+            let says_so = stored.schema == schema && stored.name == Complex::under(name, &parent.name());
+            says_so.then(|| (parent, stored.name.clone()))
+        })
     }
 
     /// The PostgreSQL type that stores it, without the domain. A row has none but its own.
@@ -197,11 +237,12 @@ impl Complex {
     pub fn of_stored(catalog: &Catalog, type_oid: Oid) -> Option<&'static Complex> {
         let stored = catalog.types.get(&type_oid)?;
         let schema = catalog.schema_name(stored.schema);
-        let of_fields = |fields: &[(String, Oid, i32)]| -> Option<Vec<(String, Type)>> {
-            fields
-                .iter()
-                .map(|(name, ty, typmod)| Some((name.clone(), Type::of_stored(catalog, *ty, *typmod)?)))
-                .collect()
+        let of_fields = |fields: &[(String, Oid, i32)]| -> Option<Vec<Field>> {
+            let field = |(name, ty, typmod): &(String, Oid, i32)| {
+                let required = of_required(catalog, *ty).is_some();
+                Some(Field { name: name.clone(), ty: Type::of_stored(catalog, *ty, *typmod)?, required })
+            };
+            fields.iter().map(field).collect()
         };
         let complex = match &stored.kind {
             UserTypeKind::Composite { fields } if schema == "public" => {
@@ -236,7 +277,7 @@ impl Complex {
             let parts: Vec<(String, usize, Type)> = match complex {
                 Complex::Collection(_, element) => vec![(String::new(), 0, *element)],
                 Complex::Row(fields) | Complex::Named(_, fields) => {
-                    fields.iter().enumerate().map(|(i, (name, ty))| (name.clone(), i + 1, *ty)).collect()
+                    fields.iter().enumerate().map(|(i, field)| (field.name.clone(), i + 1, field.ty)).collect()
                 }
             };
             for (name, field, ty) in parts {
@@ -253,8 +294,36 @@ impl Complex {
     pub fn parts(&self) -> Vec<Type> {
         match self {
             Complex::Collection(_, element) => vec![*element],
-            Complex::Row(fields) | Complex::Named(_, fields) => fields.iter().map(|(_, ty)| *ty).collect(),
+            Complex::Row(fields) | Complex::Named(_, fields) => fields.iter().map(|field| field.ty).collect(),
         }
+    }
+}
+
+/// The name of a domain or type of the schema `informix`. A long one is cut, and told from others by a number.
+fn name_of_type(name: String, end: &str) -> String {
+    if name.len() + end.len() <= LONGEST_NAME {
+        return name + end;
+    }
+    // FNV-1a
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ b as u64).wrapping_mul(0x0100_0000_01b3));
+    let most = if end.is_empty() { 40 } else { 36 };
+    let cut = (0..=most).rev().find(|n| name.is_char_boundary(*n)).unwrap_or(0);
+    format!("{} #{hash:016x}{end}", &name[..cut])
+}
+
+/// The name of the domain that stores fields of a type which are NOT NULL.
+pub fn required_name(ty: Type) -> String {
+    name_of_type(ty.name(), REQUIRED)
+}
+
+/// The type and its modifier of fields that are NOT NULL, by the domain that stores them; None: it is no such domain.
+pub fn of_required(catalog: &Catalog, type_oid: Oid) -> Option<(Oid, i32)> {
+    let stored = catalog.types.get(&type_oid)?;
+    match stored.kind {
+        UserTypeKind::Domain { base, typmod, not_null: true, .. } if stored.name.ends_with(REQUIRED) => {
+            (catalog.schema_name(stored.schema) == SCHEMA).then_some((base, typmod))
+        }
+        _ => None,
     }
 }
 
@@ -290,7 +359,7 @@ impl Item {
                 format!("{{{}}}", items.join(","))
             }
             Complex::Row(fields) | Complex::Named(_, fields) => {
-                let items: Vec<String> = items.iter().zip(fields).map(|(i, (_, ty))| quoted(i, *ty, "")).collect();
+                let items: Vec<String> = items.iter().zip(fields).map(|(i, field)| quoted(i, field.ty, "")).collect();
                 format!("({})", items.join(","))
             }
         })
@@ -439,6 +508,12 @@ impl<'a> Literal<'a> {
     }
 }
 
+/// A field for tests, which may be NULL.
+#[cfg(test)]
+pub fn field(name: &str, ty: Type) -> Field {
+    Field { name: name.into(), ty, required: false }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -456,7 +531,7 @@ mod tests {
 
     #[test]
     fn literals_are_read() {
-        let row = kept(Complex::Row(vec![("a".into(), Type::Integer), ("b".into(), Type::VarChar(10))])).unwrap();
+        let row = kept(Complex::Row(vec![field("a", Type::Integer), field("b", Type::VarChar(10))])).unwrap();
         assert_eq!(read("SET{1, 2 ,-3}", list(Kind::Set, Type::Integer)), r#"{"1","2","-3"}"#);
         assert_eq!(read("list{ }", list(Kind::Set, Type::Integer)), "{}");
         assert_eq!(
@@ -478,14 +553,17 @@ mod tests {
 
     #[test]
     fn names() {
-        let row =
-            kept(Complex::Row(vec![("a".into(), Type::Decimal(10, Some(2))), ("b".into(), Type::LVarChar(2048))]));
-        let row = row.unwrap();
+        let row = Complex::Row(vec![field("a", Type::Decimal(10, Some(2))), field("b", Type::LVarChar(2048))]);
+        let row = kept(row).unwrap();
         assert_eq!(row.name(), "row(a decimal(10,2), b lvarchar(2048))");
         let set = list(Kind::MultiSet, Type::Complex(row));
         assert_eq!(set.name(), "multiset(row(a decimal(10,2), b lvarchar(2048)) not null)");
         assert!(std::ptr::eq(set, list(Kind::MultiSet, Type::Complex(row))));
-        let long = kept(Complex::Row((0..20).map(|i| (format!("field{i}"), Type::Integer)).collect())).unwrap();
+        let long = kept(Complex::Row((0..20).map(|i| field(&format!("field{i}"), Type::Integer)).collect())).unwrap();
         assert!(long.stored_name().len() <= LONGEST_NAME && long.stored_name().starts_with("row(field0 integer,"));
+        let name = required_name(Type::Complex(long));
+        assert!(name.len() <= LONGEST_NAME && name.ends_with(" not null"), "{name}");
+        let strict = Complex::Row(vec![Field { required: true, ..field("a", Type::Integer) }]);
+        assert_eq!(strict.name(), "row(a integer not null)");
     }
 }

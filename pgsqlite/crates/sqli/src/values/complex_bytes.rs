@@ -298,7 +298,7 @@ fn parts(complex: &Complex, bytes: &[u8]) -> Result<Vec<(Oid, Option<Vec<u8>>)>,
 fn part(complex: &Complex, i: usize) -> Type {
     match complex {
         Complex::Collection(_, element) => *element,
-        Complex::Row(fields) | Complex::Named(_, fields) => fields[i].1,
+        Complex::Row(fields) | Complex::Named(_, fields) => fields[i].ty,
     }
 }
 
@@ -457,7 +457,7 @@ fn simple_literal(ty: Type, type_oid: Oid, bytes: &[u8]) -> Result<String, Failu
 
 #[cfg(test)]
 mod tests {
-    use super::super::complex::kept;
+    use super::super::complex::{field, kept};
     use super::*;
 
     /// (level, parent, name, field, type with flags, length)
@@ -496,7 +496,7 @@ mod tests {
     }
 
     fn row() -> &'static Complex {
-        kept(Complex::Row(vec![("a".into(), Type::Integer), ("b".into(), Type::VarChar(10))])).unwrap()
+        kept(Complex::Row(vec![field("a", Type::Integer), field("b", Type::VarChar(10))])).unwrap()
     }
 
     const SET_OF_INT: [Described; 2] = [(0, 0, "", 0, 19, 0), (1, 1, "", 0, 0x102, 4)];
@@ -529,12 +529,12 @@ mod tests {
         let expected = [("1", "x         "), ("2", "yy        ")].map(|(a, b)| Item::Items(vec![text(a), text(b)]));
         assert_eq!(found, Item::Items(expected.to_vec()));
         // a NULL in an envelope, of one byte
-        let pair = kept(Complex::Row(vec![("l".into(), Type::LVarChar(99)), ("e".into(), Type::Integer)])).unwrap();
+        let pair = kept(Complex::Row(vec![field("l", Type::LVarChar(99)), field("e", Type::Integer)])).unwrap();
         let fields = [(0, 0, "", 0, 22, 0), (1, 1, "l", 1, 43, 99), (1, 1, "e", 2, 2, 4)];
         let values = "01 00000005 ffffffff 00000001 00000000";
         assert_eq!(read(&sent(&fields, 1, values), pair).unwrap().unwrap(), r#"(,"5")"#);
         // a BIGINT as INT8; NULL of an INT8
-        let numbers = kept(Complex::Row(vec![("g".into(), Type::BigInt), ("i".into(), Type::Int8)])).unwrap();
+        let numbers = kept(Complex::Row(vec![field("g", Type::BigInt), field("i", Type::Int8)])).unwrap();
         let fields = [(0, 0, "", 0, 22, 0), (1, 1, "g", 1, 52, 8), (1, 1, "i", 2, 17, 10)];
         let values = "0001 00000000 00000200 ffff 00000000 80000000 ffffffff 0000000a 00000000";
         assert_eq!(read(&sent(&fields, 1, values), numbers).unwrap().unwrap(), r#"("2199023255552",)"#);

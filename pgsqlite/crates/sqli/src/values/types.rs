@@ -5,7 +5,7 @@
 //! and CHAR) are domains in the schema `informix`, named after the Informix type: so a column's type survives in the file, and
 //! PostgreSQL clients see values of the domain's base type.
 
-use super::complex::Complex;
+use super::complex::{self, Complex};
 use super::qualifier::{self, Qualifier};
 use crate::wire::output::Field;
 use crate::wire::type_code;
@@ -140,6 +140,9 @@ impl Type {
 
     /// The type of a row's field, or of a domain's values.
     pub fn of_stored(catalog: &Catalog, type_oid: Oid, typmod: i32) -> Option<Type> {
+        if let Some((base, typmod)) = complex::of_required(catalog, type_oid) {
+            return Type::of_stored(catalog, base, typmod);
+        }
         if let Some(found) = catalog.types.get(&type_oid) {
             let complex = || Complex::of_stored(catalog, type_oid).map(Type::Complex);
             let domain =

@@ -30,8 +30,11 @@ fn assigned_transaction_id(c: &Call) -> Result<Datum> {
     };
     Ok(number.map(|n| n as i64).into())
 }
-/// Whether the transaction has changed anything: then it has a number in PostgreSQL.
+/// Whether the transaction has changed anything, be it taken back since: then it has a number in PostgreSQL.
 fn has_written(c: &Call, server: &dyn ServerFunctions) -> Result<bool> {
+    if server.has_undone() {
+        return Ok(true);
+    }
     let db = c.connection();
     // SAFETY: the connection and the statements are those of the running call's thread.
     unsafe {
