@@ -54,10 +54,10 @@ enum Command {
 
 #[derive(clap::Args, Debug)]
 struct Flags {
-    /// Serve this SQLite file, whatever database name a client gives; made if it does not exist
+    /// Serve this SQLite file under any database name that a client gives, and make it if it does not exist
     #[arg(long, env = "PGSQLITE_DATABASE", value_name = "FILE")]
     database: Option<PathBuf>,
-    /// Serve a private database in memory, gone when the server stops
+    /// Serve a private database in memory, which is gone when the server stops
     #[arg(long, env = "PGSQLITE_IN_MEMORY", value_parser = clap::builder::BoolishValueParser::new())]
     in_memory: bool,
     /// Serve a folder of files: database `name` is DIR/name.db
@@ -66,10 +66,10 @@ struct Flags {
     /// Address to listen on [default: localhost]
     #[arg(long, env = "PGSQLITE_HOST")]
     host: Option<String>,
-    /// Port, also of the Unix socket .s.PGSQL.<port> [default: 5432]
+    /// Port to listen on, which also names the Unix socket: .s.PGSQL.5432 [default: 5432]
     #[arg(long, env = "PGSQLITE_PORT")]
     port: Option<u16>,
-    /// Also listen to Informix clients (SQLI) on this port; 9088 is Informix's own [default: none]
+    /// Port for Informix clients (SQLI); Informix itself uses 9088 [default: none]
     #[arg(long, env = "PGSQLITE_SQLI_PORT", value_name = "PORT")]
     sqli_port: Option<u16>,
     /// Folder of the Unix socket [default: /tmp]
@@ -81,10 +81,10 @@ struct Flags {
     /// How clients prove who they are [default: trust on loopback and Unix sockets, nothing else is listened on]
     #[arg(long, env = "PGSQLITE_AUTH", value_enum)]
     auth: Option<AuthFlag>,
-    /// Rules of who may come in, as PostgreSQL's pg_hba.conf has them: trust, reject, scram-sha-256, peer, cert (in the place of --auth)
+    /// Rules of who may connect from where, in the syntax of pg_hba.conf, instead of --auth; methods: trust, reject, scram-sha-256, peer, cert
     #[arg(long, env = "PGSQLITE_HBA", value_name = "FILE")]
     hba: Option<PathBuf>,
-    /// Maps of the operating system's users and of certificates to roles, as PostgreSQL's pg_ident.conf has them (with --hba)
+    /// Maps from users of the operating system, and from certificates, to roles, in the syntax of pg_ident.conf (with --hba)
     #[arg(long, env = "PGSQLITE_IDENT", value_name = "FILE")]
     ident: Option<PathBuf>,
     /// Folder in which superusers may COPY from and to files of the server [default: none]
@@ -99,7 +99,7 @@ struct Flags {
     /// TLS private key, PEM
     #[arg(long, env = "PGSQLITE_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
-    /// Ask clients for certificates, which must be signed by one of these authorities, PEM (for rules of --hba)
+    /// Authorities, PEM: clients are asked for certificates that one of them has signed (for rules of --hba)
     #[arg(long, env = "PGSQLITE_TLS_CA", value_name = "FILE")]
     tls_ca: Option<PathBuf>,
     /// Offer TLS with a certificate made at start
@@ -108,18 +108,18 @@ struct Flags {
     /// Lease SQLite connections from a pool (true), or give every session one of its own (false) [default: true]
     #[arg(long, env = "PGSQLITE_USE_POOLING", value_name = "BOOL", value_parser = clap::builder::BoolishValueParser::new())]
     use_pooling: Option<bool>,
-    /// Most SQLite connections in use at once: sessions lease one per statement or transaction [default: 100]
+    /// Largest number of SQLite connections in use; a session leases one for a statement or a transaction [default: 100]
     #[arg(long, env = "PGSQLITE_POOL_SIZE", value_name = "N")]
     pool_size: Option<usize>,
     /// Seconds a statement waits for a free connection before it fails with 53300 [default: 30]
     #[arg(long, env = "PGSQLITE_POOL_TIMEOUT", value_name = "SECONDS")]
     pool_timeout: Option<u64>,
-    /// Seconds after which a session is ended whose client is silent in a transaction that has written, while others wait to
-    /// write, 0: never [default: 60]
+    /// Seconds that a client may be silent in a transaction that keeps others from writing; then its session ends (25P03). 0: no
+    /// limit [default: 60]
     #[arg(long, env = "PGSQLITE_IDLE_WRITER_TIMEOUT", value_name = "SECONDS")]
     idle_writer_timeout: Option<u64>,
-    /// Seconds that others may wait to write for one transaction, all in all: then its session is ended, unless its role is a superuser;
-    /// 0: never [default: 300]
+    /// Seconds that others may wait, in sum, for one transaction to let them write; then its session ends (25P04), unless its role is a
+    /// superuser. 0: no limit [default: 300]
     #[arg(long, env = "PGSQLITE_WRITER_TIMEOUT", value_name = "SECONDS")]
     writer_timeout: Option<u64>,
     /// Put the transaction of each silent client aside at once, also while nobody else wants to write: for tests
@@ -128,47 +128,47 @@ struct Flags {
     /// Read the catalog from the file before each statement, as after another program's change of the schema: for tests
     #[arg(long, env = "PGSQLITE_REREAD", hide = true, value_parser = clap::builder::BoolishValueParser::new())]
     reread: bool,
-    /// MiB that a database's log may have while a transaction that reads keeps it from beginning anew: then the transaction ends with
-    /// 72000, 0: never [default: 8192]
+    /// MiB that a database's write-ahead log may have before the transaction that has read for longest, and so keeps the log, fails
+    /// with 72000. 0: no limit [default: 8192]
     #[arg(long, env = "PGSQLITE_LOG_LIMIT", value_name = "MIB")]
     log_limit: Option<u64>,
-    /// Append each error 0A000 (not implemented) and XX000 (a defect) to FILE, with its statement, as one line of JSON
+    /// Append each statement that fails with 0A000 (not implemented) or XX000 (a defect) to this file, as a line of JSON
     #[arg(long, env = "PGSQLITE_LOG_REFUSED", value_name = "FILE")]
     log_refused: Option<PathBuf>,
     /// Refuse TCP connections without TLS (with --tls-cert or --tls-self-signed)
     #[arg(long, env = "PGSQLITE_REQUIRE_TLS", value_parser = clap::builder::BoolishValueParser::new())]
     require_tls: bool,
-    /// Most clients at once [default: 1000]
+    /// Largest number of clients [default: 1000]
     #[arg(long, env = "PGSQLITE_MAX_CONNECTIONS", value_name = "N")]
     max_connections: Option<usize>,
-    /// How many of them are kept for superusers [default: 3]
+    /// Connections that are kept for superusers, out of --max-connections [default: 3]
     #[arg(long, env = "PGSQLITE_RESERVED_CONNECTIONS", value_name = "N")]
     reserved_connections: Option<usize>,
     /// Seconds a client has to connect and authenticate [default: 60]
     #[arg(long, env = "PGSQLITE_AUTHENTICATION_TIMEOUT", value_name = "SECONDS")]
     authentication_timeout: Option<u64>,
-    /// Seconds after which a client that takes nothing of its result is given up, 0: never [default: 300]
+    /// Seconds that a client may take nothing of its result; then its session ends. 0: no limit [default: 300]
     #[arg(long, env = "PGSQLITE_SEND_TIMEOUT", value_name = "SECONDS")]
     send_timeout: Option<u64>,
-    /// Microseconds that a busy session's thread polls for the next message before it sleeps, 0: never [default: 50]
+    /// Microseconds that a busy session's thread polls for the next message before it sleeps. 0: it sleeps at once [default: 50]
     #[arg(long, env = "PGSQLITE_BUSY_POLL", value_name = "MICROSECONDS")]
     busy_poll: Option<u64>,
-    /// Seconds that running statements may go on after SIGTERM [default: 30]
+    /// Seconds that running statements may take to end after SIGTERM [default: 30]
     #[arg(long, env = "PGSQLITE_SHUTDOWN_TIMEOUT", value_name = "SECONDS")]
     shutdown_timeout: Option<u64>,
-    /// Stop when standard input ends: the server ends with the program that has started it, however that ends
+    /// Stop when standard input ends, so that the server ends with the program that started it
     #[arg(long, env = "PGSQLITE_STOP_WITH_INPUT", value_parser = clap::builder::BoolishValueParser::new())]
     stop_with_input: bool,
-    /// Memory that all sessions may hold together, as in 512MB or 2GB, or none [default: three quarters of the machine's or control group's]
+    /// Memory that all sessions may hold together: 512MB, 2GB, or none [default: three quarters of the machine's or control group's]
     #[arg(long, env = "PGSQLITE_MEMORY_LIMIT", value_name = "SIZE")]
     memory_limit: Option<String>,
-    /// Serve metrics for Prometheus at http://ADDR/metrics, as in localhost:9187
+    /// Serve metrics for Prometheus at http://ADDR/metrics, for example localhost:9187
     #[arg(long, env = "PGSQLITE_METRICS_ADDR", value_name = "ADDR")]
     metrics_addr: Option<String>,
     /// Log statements that take at least this many milliseconds, as log_min_duration_statement does
     #[arg(long, env = "PGSQLITE_LOG_MIN_DURATION_STATEMENT", value_name = "MS")]
     log_min_duration_statement: Option<u64>,
-    /// error, warn, info, debug or trace [default: warn]
+    /// What is logged: error, warn, info, debug or trace [default: warn]
     #[arg(long, env = "PGSQLITE_LOG_LEVEL")]
     log_level: Option<String>,
     /// TOML file with the same names as the flags

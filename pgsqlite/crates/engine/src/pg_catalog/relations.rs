@@ -128,7 +128,9 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
         };
         let stored = matches!(kind, b'r' | b'm' | b'i' | b'S');
         let (method, columns) = match &relation.kind {
-            RelationKind::Index(index) => (method_oid(&index.method), (index.columns.len() + index.include.len()) as i64),
+            RelationKind::Index(index) => {
+                (method_oid(&index.method), (index.columns.len() + index.include.len()) as i64)
+            }
             // (a column that only SQLite asks for has no number)
             _ => (
                 if matches!(kind, b'r' | b'm') { 2 } else { 0 },
