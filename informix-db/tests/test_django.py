@@ -93,6 +93,11 @@ with connection.cursor() as cursor:
     assert connection.introspection.get_relations(cursor, "shop_book") == {{"author_id": ("id", "shop_author")}}
     described = {{f.name: f for f in connection.introspection.get_table_description(cursor, "shop_author")}}
     assert described["name"].internal_size == 300 and not described["grade"].null_ok
+    # a key that counts has the type of the foreign keys to it
+    books = {{f.name: f for f in connection.introspection.get_table_description(cursor, "shop_book")}}
+    assert described["id"].type_code == books["author_id"].type_code == "IntegerField"
+    kinds = [connection.introspection.get_field_type(f.type_code, f) for f in (described["id"], books["author_id"])]
+    assert kinds == ["AutoField", "IntegerField"]
     cursor.execute("select grade from shop_author where name = %s", ["Ann"])
     assert cursor.fetchall() == [(3,)]
 ann.delete()

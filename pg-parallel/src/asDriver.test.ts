@@ -5,6 +5,7 @@ import { FakeServer } from '../test/support/fake'
 import { stops } from '../test/support/stops'
 import type { PgParallelDriver } from './asDriver'
 import { PgParallel } from './client'
+import type { Submittable } from './wire/submitted'
 
 async function setup(): Promise<{ fake: FakeServer; driver: PgParallelDriver; db: PgParallel }> {
   const fake = await FakeServer.start((text) => (text === 'bad' ? { error: '22012' } : { rows: [{ n: '1' }] }))
@@ -48,6 +49,129 @@ test('before it is connected and after it has ended, a client refuses by the way
   assert.match(String(refused), /connect\(\) first/)
   await client.end()
   await assert.rejects(client.query('one'), /was ended/)
+})
+
+test('what is asked while it connects is sent in order when it has, and drain is told at the end of all', async () => {
+  const { fake, driver } = await setup()
+  const client = new driver.Client()
+  const connected = client.connect()
+  const order: string[] = []
+  const first = client.query('one').then(({ rows }) => order.push(`one ${rows.length}`))
+  client.query('two', () => order.push('two'))
+  const failing = client.query('bad')
+  const drained = once(client, 'drain')
+  await assert.rejects(failing, { code: '22012' })
+  await Promise.all([connected, first, drained])
+  assert.deepEqual(order, ['one 1', 'two'])
+  assert.deepEqual(fake.texts, ['one', 'two', 'bad'])
+  await client.end()
+})
+
+test('a statement that speaks for itself is sent at once, or when the client is connected', async () => {
+  const { fake, driver } = await setup()
+  const client = new driver.Client()
+  const connected = client.connect()
+  const statement = (text: string): Submittable & { heard: Promise<string> } => {
+    let hear = (_: string): void => {}
+    const heard = new Promise<string>((resolve) => (hear = resolve))
+    return {
+      heard,
+      submit: (connection) => {
+        connection.query(text)
+      },
+      handleReadyForQuery: () => {
+        hear('ready')
+      },
+      handleError: ({ message }) => {
+        hear(message)
+      },
+    }
+  }
+  const early = statement('early')
+  assert.equal(client.query(early), early)
+  assert.equal(await early.heard, 'ready')
+  await connected
+  let submitted = false
+  const now = statement('now')
+  const submit = now.submit.bind(now)
+  now.submit = (connection) => {
+    submitted = true
+    return submit(connection)
+  }
+  client.query(now)
+  // Who closes a cursor in the same turn must find it begun, or it stays open.
+  assert.equal(submitted, true)
+  const order: string[] = []
+  const after = [client.query('after').then(() => order.push('after'))]
+  const last = statement('last')
+  client.query(last)
+  after.push(last.heard.then(() => order.push('last')))
+  await Promise.all(after)
+  assert.deepEqual(order, ['after', 'last'])
+  assert.deepEqual(fake.texts, ['early', 'now', 'after', 'last'])
+  await client.end()
+  const late = statement('late')
+  assert.equal(client.query(late), late)
+  assert.match(await late.heard, /was ended/)
+})
+
+test('its end does not wait for a statement that nobody reads to its end', { timeout: 60_000 }, async () => {
+  const { driver } = await setup()
+  const client = new driver.Client()
+  await client.connect()
+  const heard = new Promise<string>((resolve) => {
+    client.query({
+      submit: () => {},
+      handleError: ({ message }: Error) => {
+        resolve(message)
+      },
+    })
+  })
+  await client.end()
+  assert.match(await heard, /closed|terminated/i)
+})
+
+test(
+  'a statement that has heard an error does not hear of the end of its connection',
+  { timeout: 60_000 },
+  async () => {
+    const { driver } = await setup()
+    const client = new driver.Client()
+    await client.connect()
+    const heard: string[] = []
+    const failed = new Promise<void>((resolve) => {
+      const statement: Submittable = {
+        // Without Sync the round trip goes on after the error.
+        submit: (connection) => {
+          connection.parse({ text: 'bad' })
+          connection.bind({})
+          connection.execute({})
+          connection.flush()
+        },
+        handleError: ({ message }) => {
+          heard.push(message)
+          resolve()
+        },
+      }
+      client.query(statement)
+    })
+    await failed
+    await client.end()
+    await new Promise(setImmediate)
+    assert.equal(heard.length, 1, heard.join(', '))
+  },
+)
+
+test('a statement that speaks for itself hears that there is no connection', async () => {
+  const { fake, driver } = await setup()
+  await fake.stop()
+  const client = new driver.Client()
+  const refused = assert.rejects(client.connect(), { category: 'connection' })
+  const heard = new Promise<Error>((resolve) => {
+    client.query({ submit: () => {}, handleError: resolve })
+  })
+  await refused
+  assert.equal(((await heard) as { category?: string }).category, 'connection')
 })
 
 test('a client’s own parsers hold for it alone', async () => {

@@ -7,7 +7,8 @@ import types from 'pg-types'
 import { leaseClient, type PgParallelPool, type PooledClient } from './asPool'
 import type { Core } from './core'
 import { PgParallelError } from './errors'
-import type { QueryCallback, Submitting } from './pool/held'
+import { orCallBack, type QueryCallback, type Submitting } from './pool/held'
+import { isSubmittable } from './wire/submitted'
 import type { CustomTypes, QueryArrayConfig, QueryArrayResult, QueryConfig, QueryResult } from './types'
 
 /** What of a library's settings for its connections counts: where to connect is the instance's business. */
@@ -15,7 +16,7 @@ export interface DriverClientConfig {
   types?: CustomTypes | undefined
 }
 
-/** A connection as `pg.Client` shows itself: `connect`, `query`, `end`. Events: `error`, `end`, `notice`, `notification`. */
+/** A connection as `pg.Client` shows itself: `connect`, `query`, `end`. Events: `error`, `end`, `notice`, `notification`, `drain`. */
 export interface DriverClient extends EventEmitter {
   /** The server's process, once it is connected. */
   readonly processID: number | undefined
@@ -50,7 +51,7 @@ export interface PgParallelDriver {
   defaults: Record<string, unknown>
 }
 
-const EVENTS = ['error', 'end', 'notice', 'notification'] as const
+const EVENTS = ['error', 'end', 'notice', 'notification', 'drain'] as const
 
 /** Makes the module's face of an instance. */
 export function driverOf(core: Core, pool: () => PgParallelPool): PgParallelDriver {
@@ -101,14 +102,40 @@ export function driverOf(core: Core, pool: () => PgParallelPool): PgParallelDriv
       return client
     }
 
-    query(text: string, values?: unknown, callback?: unknown): unknown {
+    query(text: unknown, values?: unknown, callback?: unknown): unknown {
       const client = this.#client as { query(...given: unknown[]): unknown } | undefined
       if (client) return client.query(text, values, callback)
+      if (this.#connecting && !this._ending) return this.#queryLater(this.#connecting, text, values, callback)
       const error = misuse(this._ending ? 'the client was ended' : 'the client is not connected: await connect() first')
+      if (isSubmittable(text)) {
+        process.nextTick(() => {
+          text.handleError(error, undefined as never)
+        })
+        return text
+      }
       const back = [values, callback].find((one) => typeof one === 'function') as QueryCallback | undefined
       if (!back) return Promise.reject(error)
       process.nextTick(back, error)
       return undefined
+    }
+
+    /** As in pg, what is asked while the client connects is sent when it has. */
+    #queryLater(connecting: Promise<PooledClient>, text: unknown, values: unknown, callback: unknown): unknown {
+      if (isSubmittable(text)) {
+        connecting.then(
+          (client) => client.query(text, values, callback),
+          (error: unknown) => {
+            text.handleError(error as Error, undefined as never)
+          },
+        )
+        return text
+      }
+      const back = [values, callback].find((one) => typeof one === 'function') as QueryCallback | undefined
+      const given = typeof values === 'function' ? undefined : (values as readonly unknown[] | undefined)
+      return orCallBack(
+        connecting.then((client) => client.query(text as QueryConfig, given)),
+        back,
+      )
     }
 
     end(callback?: (error?: Error) => void): Promise<void> | undefined {
@@ -127,7 +154,7 @@ export function driverOf(core: Core, pool: () => PgParallelPool): PgParallelDriv
       const client = await this.#connecting?.catch(() => undefined)
       this.#client = undefined
       if (!client) return
-      await client.quiet()
+      // As in pg, a statement that speaks for itself and has not ended, ends with the connection.
       client.release(new PgParallelError('the connection is closed', { category: 'closed' }))
       this.emit('end')
     }

@@ -31,7 +31,9 @@ export function orCallBack(
   return undefined
 }
 
-/** A connection as `pg.Client` shows itself. Events: `error`, `end`, `notice`, `notification`. */
+const released = (): PgParallelError => new PgParallelError('the client was released', { category: 'closed' })
+
+/** A connection as `pg.Client` shows itself. Events: `error`, `end`, `notice`, `notification`, `drain`. */
 export class HeldClient extends EventEmitter {
   readonly #connection: Connection
   readonly #before: Connection['onNotice']
@@ -103,17 +105,49 @@ export class HeldClient extends EventEmitter {
     const config = typeof text === 'string' ? { text } : text
     const back = typeof values === 'function' ? values : (callback ?? (config as { callback?: QueryCallback }).callback)
     const given = typeof values === 'function' ? undefined : values
-    const answer = this.#run(config, given)
-    return orCallBack(answer, back)
+    const answer = orCallBack(this.#counted(this.#run(config, given)), back)
+    return answer
   }
 
   async #run(config: QueryConfig, values: readonly unknown[] | undefined): Promise<QueryResult> {
-    if (!this.#held) throw new PgParallelError('the client was released', { category: 'closed' })
     checkSendable(config.text, config.name, values ?? config.values)
-    // Between the messages of a statement that speaks for itself there is no place for another.
-    while (this.#busy) await this.#busy
     const typed = this.#types && !config.types ? { ...config, types: this.#types } : config
-    return runOn(this.#connection, typed, values, { deadlines: [], cancelTimeoutMs: this.#cancelTimeoutMs })
+    return this.#inTurn(async () => {
+      if (!this.#held) throw released()
+      return runOn(this.#connection, typed, values, { deadlines: [], cancelTimeoutMs: this.#cancelTimeoutMs })
+    }, false)
+  }
+
+  /**
+   * Begins at once, or behind what came before and speaks for itself: between the messages of such a statement there is
+   * no place for another. `alone`: it is one itself.
+   */
+  #inTurn<T>(what: () => Promise<T>, alone: boolean): Promise<T> {
+    const before = this.#busy
+    const answer = before ? before.then(what) : what()
+    if (!before && !alone) return answer
+    const busy: Promise<void> = answer.then(
+      () => {
+        if (this.#busy === busy) this.#busy = undefined
+      },
+      () => {
+        if (this.#busy === busy) this.#busy = undefined
+      },
+    )
+    this.#busy = busy
+    return answer
+  }
+
+  /** Emits `drain`, as pg does, when nothing is left to do. */
+  #counted<T>(answer: Promise<T>): Promise<T> {
+    this.#pending++
+    const over = (): void => {
+      process.nextTick(() => {
+        if (--this.#pending === 0 && this.#held) this.emit('drain')
+      })
+    }
+    answer.then(over, over)
+    return answer
   }
 
   #submit<S extends Submitting>(given: S, callback: unknown): S {
@@ -122,33 +156,27 @@ export class HeldClient extends EventEmitter {
     // As pg does: such a statement makes its rows itself, by the client's parsers.
     const types = this.#types ?? this.#connection.session.options.types
     if (types && statement._result) statement._result._types ??= types
-    const before = this.#busy
-    const turn = (async () => {
-      await before
-      if (!this.#held) {
-        statement.handleError(
-          new PgParallelError('the client was released', { category: 'closed' }),
-          undefined as never,
-        )
-        return
-      }
-      await new Promise<void>((resolve) => {
+    const speak = (): Promise<void> =>
+      new Promise((resolve) => {
+        if (!this.#held) {
+          statement.handleError(released(), undefined as never)
+          resolve()
+          return
+        }
         const submitted = new Submitted(statement, (error) => {
           if (error && ErrorUtils.isConnectionDead(error)) this.#connection.fail(error)
           resolve()
         })
         this.#connection.send(submitted)
       })
-    })()
-    this.#busy = turn.finally(() => {
-      if (this.#busy === last) this.#busy = undefined
-    })
-    const last = this.#busy
+    void this.#counted(this.#inTurn(speak, true))
     return given
   }
 
   /** Ends with the last statement that speaks for itself. */
   #busy: Promise<void> | undefined
+  /** Statements that have not ended. */
+  #pending = 0
 
   /** @internal Ends with the statements that speak for themselves, and never rejects. */
   async quiet(): Promise<void> {

@@ -246,7 +246,7 @@ export class Submitted implements Exchange {
     this.#open = false
     if (this.#heardAll) return
     this.#heardAll = true
-    this.#statement.handleError(error, this.#face as WireFace)
+    if (!this.#failed) this.#statement.handleError(error, this.#face as WireFace)
     this.#over(error)
   }
 

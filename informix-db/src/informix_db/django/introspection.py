@@ -21,9 +21,9 @@ _FIELDS: dict[int, str] = {
     T.NVARCHAR: "CharField",
     T.SMALLINT: "SmallIntegerField",
     T.INTEGER: "IntegerField",
-    T.SERIAL: "AutoField",
-    T.SERIAL8: "BigAutoField",
-    T.BIGSERIAL: "BigAutoField",
+    T.SERIAL: "IntegerField",
+    T.SERIAL8: "BigIntegerField",
+    T.BIGSERIAL: "BigIntegerField",
     T.INT8: "BigIntegerField",
     T.BIGINT: "BigIntegerField",
     T.FLOAT: "FloatField",
@@ -35,13 +35,15 @@ _FIELDS: dict[int, str] = {
     T.TEXT: "TextField",
 }
 _SERIALS = (T.SERIAL, T.SERIAL8, T.BIGSERIAL)
+#: What a foreign key and the column that it points to have in common is not that one of them counts.
+_COUNTING = {"IntegerField": "AutoField", "BigIntegerField": "BigAutoField"}
 
 
 class DatabaseIntrospection(BaseDatabaseIntrospection):
     """Reads `systables`, `syscolumns`, `sysconstraints` and their like."""
 
     def get_field_type(self, data_type: str, description: Any) -> str:
-        return data_type
+        return _COUNTING.get(data_type, data_type) if description.is_autofield else data_type
 
     def identifier_converter(self, name: str) -> str:
         return name
