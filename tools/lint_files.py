@@ -2,7 +2,7 @@
 """Checks that no code but the storage layer opens, makes, renames or removes files that may be a database's.
 
 When a process closes any descriptor of a database's file, SQLite's locks on it are gone, and with them commits that were acknowledged
-(`pgsqlite/crates/engine/src/files/mod.rs` says how). So whatever opens or changes a file stands in the storage layer, or in the list
+(`pgsqlite/crates/storage/src/files/mod.rs` says how). So whatever opens or changes a file stands in the storage layer, or in the list
 below with the reason why it can be no database's. Tests are left out. Exit status 1: something is new, or gone.
 """
 
@@ -23,7 +23,7 @@ TOUCHES = re.compile(
       | \bsymlink\b
       | \btokio::fs\b
       | \blibc::(?:open|openat|creat|unlink|unlinkat|rename|renameat|truncate|link|dup|dup2)\b
-      | \bConnection::open(?!_in_memory)\w*
+      | \bConnection(?:::<\w+>)?::open(?!_in_memory)\w*
       | (?<!self\.)(?<!async\ fn\ )\bopen_(?:file|existing)\(
       | \bsqlite3_open\w*
       | \bATTACH\ DATABASE\b
@@ -35,22 +35,22 @@ TOUCHES = re.compile(
 
 # The storage layer: it may open files of databases.
 STORAGE = (
-    "crates/engine/src/files/",
-    "crates/engine/src/vfs/",
+    "crates/storage/src/files/",
+    "crates/storage/src/vfs/",
 )
 
 # Other places: how often something is touched there, and why that is no danger.
 ALLOWED = {
-    "crates/engine/src/connection/mod.rs": (2, "the connections of a database, which vfs/open.rs opens"),
+    "crates/storage/src/connection/mod.rs": (2, "the connections of a database, which vfs/open.rs opens"),
     "crates/engine/src/engine.rs": (3, "connections to the engine's own room, and the one by which SQLite reads what it has stored of the journal mode"),
     "crates/engine/src/image.rs": (1, "a connection to the room of a copy that has just been made"),
     "crates/engine/src/copy.rs": (7, "SQLite's connections to a room or to a file that the process does not have open, and copies, which are new files"),
     "crates/engine/src/inspect.rs": (2, "a connection of a process that serves nothing, and one to its own room"),
-    "crates/engine/src/wal.rs": (1, "the log, which SQLite does not lock; it stays open as long as the database"),
+    "crates/storage/src/wal.rs": (1, "the log, which SQLite does not lock; it stays open as long as the database"),
     "crates/engine/src/store/other.rs": (1, "SQLite looks at a database of the folder; it knows which files the process has open"),
     "crates/engine/src/session/sequences.rs": (1, "SQLite writes to a copy that has no name yet"),
     "crates/engine/src/databases.rs": (1, "SQLite writes to a new database that has no name yet"),
-    "crates/engine/src/memory.rs": (4, "private folders of databases in memory, made by this process or abandoned by one that is gone"),
+    "crates/storage/src/memory.rs": (4, "private folders of databases in memory, made by this process or abandoned by one that is gone"),
     "crates/memory/src/detect.rs": (3, "files of /proc and of cgroups"),
     "crates/memory/src/trim.rs": (1, "a file of /proc"),
     "crates/server/src/hba/ident.rs": (1, "the files of rules and of maps, which the administrator names"),
@@ -115,7 +115,7 @@ def main() -> int:
         wrong += 1
         print(f"pgsqlite/{name}: nothing there opens or changes files any more (tools/lint_files.py)")
     if wrong:
-        print("Files that may be a database's belong to engine/src/files/: use it, or add the place with its reason. Names are quoted in one place.")
+        print("Files that may be a database's belong to storage/src/files/: use it, or add the place with its reason. Names are quoted in one place.")
     return 1 if wrong else 0
 
 

@@ -314,6 +314,16 @@ fn the_list_of_allowed_imports_only_becomes_shorter() {
     }
 }
 
+/// The crate that uses SQLite's files knows values and errors, and nothing of tables or statements.
+#[test]
+fn the_storage_uses_no_crate_above_it() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/storage/Cargo.toml");
+    let text = std::fs::read_to_string(manifest).expect("a manifest");
+    let used: BTreeSet<&str> =
+        text.lines().filter_map(|l| l.strip_prefix("pgsqlite-")?.split([' ', '.', '=']).next()).collect();
+    assert_eq!(used, BTreeSet::from(["memory", "sqlite", "types"]));
+}
+
 #[test]
 fn imports_are_found_in_every_form() {
     let text = "use crate::a::X; use crate::{b::{self, Y}, c}; use super::super::d; use super::own;

@@ -5,9 +5,9 @@
 
 use crate::config::{EngineConfig, Location};
 use crate::engine::Engine;
-use crate::files::Room;
 use crate::image::{Image, Read};
-use crate::memory::MemoryFolder;
+use pgsqlite_storage::files::Room;
+use pgsqlite_storage::memory::MemoryFolder;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::sync::Arc;
 

@@ -5,12 +5,12 @@
 //! still reads an older snapshot), SQLite writes the copy from a snapshot of its own (VACUUM INTO), which takes several times as long.
 
 use crate::connection::Connection;
-use crate::error::open_error;
-use crate::files::folder::companions;
-use crate::files::{check_name, Room};
 use crate::store::sqlite_error;
-use crate::vfs::open::{open_existing, open_file};
 use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_storage::error::open_error;
+use pgsqlite_storage::files::folder::companions;
+use pgsqlite_storage::files::{check_name, Room};
+use pgsqlite_storage::vfs::open::{open_existing, open_file};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::path::Path;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ fn file_error(path: &Path, e: &std::io::Error) -> PgError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryFolder;
+    use pgsqlite_storage::memory::MemoryFolder;
     use rusqlite::Connection;
     use std::path::PathBuf;
 
@@ -96,7 +96,7 @@ mod tests {
 
     /// A database with `rows` rows in the log, not in the file.
     fn database(folder: &MemoryFolder, rows: i64) -> Connection {
-        let source = crate::vfs::open::as_another_program(folder.file()).unwrap();
+        let source = pgsqlite_storage::vfs::open::as_another_program(folder.file()).unwrap();
         source
             .execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (i INTEGER)")
             .unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     fn count(path: &Path) -> i64 {
-        let copy = crate::vfs::open::as_another_program(path).unwrap();
+        let copy = pgsqlite_storage::vfs::open::as_another_program(path).unwrap();
         assert_eq!(copy.query_row("PRAGMA integrity_check", [], |r| r.get::<_, String>(0)).unwrap(), "ok");
         copy.query_row("SELECT count(*) FROM t", [], |r| r.get(0)).unwrap()
     }
@@ -130,7 +130,7 @@ mod tests {
         let source = database(&folder, 10);
         let path = folder.file();
         let copies = Copies::of(&folder);
-        let reader = crate::vfs::open::as_another_program(&path).unwrap();
+        let reader = pgsqlite_storage::vfs::open::as_another_program(&path).unwrap();
         reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
         source.execute("INSERT INTO t VALUES (0)", []).unwrap();
         copies.to(&beside(&folder, "beside-reader.db")).unwrap();

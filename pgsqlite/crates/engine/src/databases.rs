@@ -46,7 +46,7 @@ pub struct Founder {
 impl Founder {
     /// Stores the roles and the owner in a new database file. That is not synced: whoever gives the file its name does it.
     pub fn found(&self, file: &std::path::Path) -> Result<()> {
-        let conn = Connection::open(file).map_err(|e| crate::error::open_error(file, e))?;
+        let conn = Connection::open(file).map_err(|e| pgsqlite_storage::error::open_error(file, e))?;
         conn.execute_batch("PRAGMA synchronous = OFF; BEGIN IMMEDIATE").map_err(sqlite_error)?;
         let mut catalog = store::load(&conn)?;
         for role in &self.roles {

@@ -2,18 +2,18 @@
 
 use crate::config::{EngineConfig, Location};
 use crate::connection::{Connection, Idle};
-use crate::files::Room;
 use crate::image::{Image, Read};
-use crate::lease::Leases;
-use crate::memory::MemoryFolder;
 use crate::numbers::next_number;
 use crate::store;
 use crate::store::names::CatalogNames;
-use crate::vfs::Anchor;
-use crate::wal::Wal;
 use crate::writer::Writer;
 use parking_lot::{Mutex, RwLock};
 use pgsqlite_sql::catalog::{Catalog, Role};
+use pgsqlite_storage::files::Room;
+use pgsqlite_storage::lease::Leases;
+use pgsqlite_storage::memory::MemoryFolder;
+use pgsqlite_storage::vfs::Anchor;
+use pgsqlite_storage::wal::Wal;
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::{Datum, Oid, PgError, Result, Settings, SqlState};
@@ -410,11 +410,11 @@ fn set_log_mode(keeper: &Connection, path: &Path, room: &Room) -> Result<()> {
     let mode: String = keeper
         .rusqlite()
         .query_row("PRAGMA journal_mode = WAL", [], |r| r.get(0))
-        .map_err(|e| crate::error::open_error(path, e))?;
+        .map_err(|e| pgsqlite_storage::error::open_error(path, e))?;
     // where the file's header could not be written SQLite may answer "wal" all the same: another connection reads it
-    let stored: String = crate::vfs::open::open_file(room.path())?
+    let stored: String = pgsqlite_storage::vfs::open::open_file(room.path())?
         .query_row("PRAGMA journal_mode", [], |r| r.get(0))
-        .map_err(|e| crate::error::open_error(path, e))?;
+        .map_err(|e| pgsqlite_storage::error::open_error(path, e))?;
     if mode != "wal" || stored != "wal" {
         return Err(PgError::new(
             SqlState::IO_ERROR,
@@ -446,7 +446,7 @@ mod tests {
         reader.exec("BEGIN").expect("begins");
         reader.take_snapshot().expect("reads");
         // another program makes a table, and its change is noticed
-        let other = crate::vfs::open::as_another_program(engine.room.path()).expect("opens");
+        let other = pgsqlite_storage::vfs::open::as_another_program(engine.room.path()).expect("opens");
         other.execute_batch("CREATE TABLE made (i INT)").expect("runs");
         let second = Connection::open(engine.room.path()).expect("opens");
         engine.refresh(Some(&second)).expect("reads");

@@ -1,33 +1,10 @@
-//! SQLite's errors → PostgreSQL's: SQLSTATE, wording, the names of constraint, table and column.
+//! Violations of constraints, as SQLite reports them → PostgreSQL's errors, with the names of constraint, table and column. All other
+//! errors of SQLite are translated by [`pgsqlite_storage::error`].
 
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::catalog::{Catalog, ConstraintKind, Relation, RelationKind};
-use pgsqlite_types::memory::out_of_memory;
 use pgsqlite_types::{PgError, SqlState};
-use std::path::Path;
 use std::sync::Arc;
-
-/// An error of opening a file, in one line that names it.
-pub fn open_error(path: &Path, error: rusqlite::Error) -> PgError {
-    use rusqlite::ErrorCode as C;
-    let path = path.display();
-    match error.sqlite_error_code() {
-        Some(C::NotADatabase) => no_database(path),
-        Some(C::CannotOpen) => {
-            PgError::new(SqlState::UNDEFINED_FILE, format!("cannot open database file \"{path}\": {error}"))
-        }
-        Some(C::ReadOnly | C::PermissionDenied) => {
-            PgError::new(SqlState::READ_ONLY_SQL_TRANSACTION, format!("database file \"{path}\" is read-only"))
-        }
-        _ => PgError::new(SqlState::IO_ERROR, format!("database file \"{path}\": {error}")),
-    }
-}
-
-/// The refusal of a file that is something else.
-pub fn no_database(path: impl std::fmt::Display) -> PgError {
-    PgError::new(SqlState::DATA_CORRUPTED, format!("\"{path}\" is not a SQLite database"))
-        .hint("For a file of SQL statements or CSV use `pgsqlite import`. A file that is encrypted or damaged cannot be read.")
-}
 
 /// An error of a statement. `catalog` lets constraint violations be named.
 pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgError {
@@ -36,14 +13,6 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
             unique_violation(message, catalog)
         }
         ffi::SQLITE_CONSTRAINT_NOTNULL => not_null_violation(message, catalog),
-        // RESTRICT is a trigger of SQLite's
-        // RAISE() in a trigger of another program's making
-        ffi::SQLITE_CONSTRAINT_TRIGGER if message != "FOREIGN KEY constraint failed" => {
-            PgError::new(SqlState::RAISE_EXCEPTION, message)
-        }
-        ffi::SQLITE_CONSTRAINT_FOREIGNKEY | ffi::SQLITE_CONSTRAINT_TRIGGER => {
-            PgError::new(SqlState::FOREIGN_KEY_VIOLATION, "insert, update or delete violates a foreign key constraint")
-        }
         ffi::SQLITE_CONSTRAINT_CHECK => {
             let name = message.split_once(": ").map_or(message, |(_, name)| name);
             if let Some(known) = catalog.and_then(|c| sqlite_check_violation(name, c)) {
@@ -52,72 +21,8 @@ pub fn from_sqlite(code: i32, message: &str, catalog: Option<&Catalog>) -> PgErr
             PgError::new(SqlState::CHECK_VIOLATION, format!("new row violates check constraint \"{name}\""))
                 .constraint(name)
         }
-        ffi::SQLITE_BUSY_SNAPSHOT => {
-            PgError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
-        }
-        ffi::SQLITE_ERROR if window_error(message).is_some() => {
-            let (code, message) = window_error(message).expect("checked by the guard");
-            PgError::new(code, message)
-        }
-        ffi::SQLITE_ERROR
-            if matches!(message, "parser stack overflow" | "Recursion limit")
-                || message.starts_with("Expression tree is too large")
-                || message.ends_with("subqueries nested too deep") =>
-        {
-            PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
-                .hint("Simplify the statement: it is nested too deeply.")
-        }
-        ffi::SQLITE_ERROR if message.starts_with("too many ") || message.starts_with("at most ") => PgError::new(
-            SqlState::PROGRAM_LIMIT_EXCEEDED,
-            format!("the statement exceeds a limit of SQLite: {message}"),
-        ),
-        ffi::SQLITE_INTERRUPT => PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
-        _ => match code & 0xff {
-            ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => {
-                PgError::new(SqlState::LOCK_NOT_AVAILABLE, "the database file is locked by another program")
-            }
-            ffi::SQLITE_FULL => temporary_files_full().unwrap_or_else(|| {
-                PgError::new(SqlState::DISK_FULL, "could not extend the database file: no space left on device")
-            }),
-            ffi::SQLITE_IOERR => {
-                PgError::new(SqlState::IO_ERROR, format!("could not access the database file: {message}"))
-            }
-            ffi::SQLITE_NOMEM => out_of_memory(pgsqlite_memory::Exceeded { requested: 0 }),
-            ffi::SQLITE_READONLY => PgError::new(SqlState::READ_ONLY_SQL_TRANSACTION, "the database file is read-only"),
-            ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => PgError::new(SqlState::DATA_CORRUPTED, message),
-            ffi::SQLITE_TOOBIG => PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "value too large"),
-            _ => PgError::internal(format!("SQLite error {code}: {message}")),
-        },
+        _ => pgsqlite_storage::error::from_sqlite(code, message),
     }
-}
-
-/// 53400, if the session's temporary files would have passed `temp_file_limit`.
-fn temporary_files_full() -> Option<PgError> {
-    let limit = pgsqlite_memory::Account::current()?.files().take_refused()? / 1024;
-    let message = format!("temporary file size exceeds temp_file_limit ({limit}kB)");
-    Some(PgError::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message))
-}
-
-/// What SQLite says of arguments of window functions, and what PostgreSQL does.
-fn window_error(message: &str) -> Option<(SqlState, &'static str)> {
-    Some(match message {
-        "argument of ntile must be a positive integer" => {
-            (SqlState::INVALID_ARGUMENT_FOR_NTILE_FUNCTION, "argument of ntile must be greater than zero")
-        }
-        "second argument to nth_value must be a positive integer" => {
-            (SqlState::INVALID_ARGUMENT_FOR_NTH_VALUE_FUNCTION, "argument of nth_value must be greater than zero")
-        }
-        "frame starting offset must be a non-negative integer" => {
-            (SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE, "frame starting offset must not be negative")
-        }
-        "frame ending offset must be a non-negative integer" => {
-            (SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE, "frame ending offset must not be negative")
-        }
-        "frame starting offset must be a non-negative number" | "frame ending offset must be a non-negative number" => {
-            (SqlState::INVALID_PRECEDING_OR_FOLLOWING_SIZE, "invalid preceding or following size in window function")
-        }
-        _ => return None,
-    })
 }
 
 /// `UNIQUE constraint failed: t.a, t.b` → the relation and the columns' names.
@@ -213,37 +118,4 @@ fn not_null_violation(message: &str, catalog: Option<&Catalog>) -> PgError {
     .schema(schema)
     .table(relation.name.clone())
     .column(column)
-}
-
-/// An error of SQLite in our own bookkeeping: disk trouble keeps its class, the rest is our bug.
-pub(crate) fn sqlite_error(error: rusqlite::Error) -> PgError {
-    use rusqlite::ErrorCode as C;
-    // an index whose words only SQLite knows
-    let text = error.to_string();
-    if let Some(rest) = text.strip_prefix("error in index ") {
-        let index = rest.split_once(" after ").or(rest.split_once(": ")).map_or(rest, |(index, _)| index);
-        return PgError::not_supported(format!(
-            "this change of a table that index \"{index}\" of another program is on"
-        ));
-    }
-    let code = match error.sqlite_error_code() {
-        Some(C::DiskFull) => SqlState::DISK_FULL,
-        Some(C::SystemIoFailure | C::CannotOpen) => SqlState::IO_ERROR,
-        Some(C::ReadOnly) => SqlState::READ_ONLY_SQL_TRANSACTION,
-        Some(C::DatabaseCorrupt | C::NotADatabase) => SqlState::DATA_CORRUPTED,
-        Some(C::OutOfMemory) => SqlState::OUT_OF_MEMORY,
-        Some(C::OperationInterrupted) => SqlState::QUERY_CANCELED,
-        Some(C::DatabaseBusy | C::DatabaseLocked) => SqlState::LOCK_NOT_AVAILABLE,
-        _ => return PgError::internal(format!("SQLite: {error}")),
-    };
-    PgError::new(code, text)
-}
-
-/// The error of a statement that SQLite has given up because a function that it calls has changed the `temp` schema.
-pub(crate) fn given_up() -> PgError {
-    PgError::new(
-        SqlState::FEATURE_NOT_SUPPORTED,
-        "CREATE, ALTER or DROP of a temporary table in a function that this statement calls is not supported",
-    )
-    .hint("Create the temporary table before the statement.")
 }

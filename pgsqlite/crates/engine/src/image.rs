@@ -1,10 +1,10 @@
 //! What clones of a database are made from.
 
 use crate::connection::Connection;
-use crate::files::Room;
-use crate::memory::MemoryFolder;
 use crate::store;
 use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_storage::files::Room;
+use pgsqlite_storage::memory::MemoryFolder;
 use pgsqlite_types::Result;
 use std::sync::Arc;
 

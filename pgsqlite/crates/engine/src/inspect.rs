@@ -3,10 +3,10 @@
 //! [`facts`] and [`check`] read in a transaction of their own, so a server may have the file open. [`upgrade`] needs it for itself.
 
 use crate::connection::Connection;
-use crate::error::open_error;
-use crate::files::{check_name, Room};
 use crate::store::{self, sqlite_error};
 use pgsqlite_sql::catalog::{Catalog, RelationKind};
+use pgsqlite_storage::error::open_error;
+use pgsqlite_storage::files::{check_name, Room};
 use pgsqlite_types::{oid, PgError, Result, SqlState};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -217,8 +217,8 @@ pub fn upgrade(path: &Path) -> Result<(Option<i64>, i64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryFolder;
-    use crate::vfs::open::as_another_program;
+    use pgsqlite_storage::memory::MemoryFolder;
+    use pgsqlite_storage::vfs::open::as_another_program;
 
     #[test]
     fn a_file_of_another_program_is_described_and_stays_as_it_is() {

@@ -1,4 +1,5 @@
-//! PostgreSQL sessions over a SQLite file, without a socket: the only crate that links SQLite.
+//! PostgreSQL sessions over a SQLite file, without a socket. SQLite's files and connections are those of the crate
+//! [`pgsqlite_storage`].
 //!
 //! [`Engine::open`](engine::Engine::open) opens (or makes) a file; [`Engine::session`](engine::Engine::session) gives a
 //! PostgreSQL session on it: settings, transaction state, prepared statements, portals. The crate `server` puts the wire
@@ -8,8 +9,6 @@
 //! a [`connection::Connection`] (leased from the engine's pool) binds and steps the `sqlite3_stmt` → each row goes to the
 //! caller's [`session::RowSink`] as borrowed [`pgsqlite_types::DatumRef`]s.
 
-mod apart;
-mod bounded;
 mod changes;
 mod clock;
 mod clone;
@@ -24,14 +23,11 @@ mod discard;
 pub mod engine;
 pub mod error;
 mod exclusion;
-pub mod files;
 mod host;
 mod image;
 pub mod inspect;
 mod large_object;
-mod lease;
 mod locks;
-pub mod memory;
 mod naming;
 pub mod natives;
 mod notify;
@@ -44,16 +40,11 @@ pub(crate) mod routine;
 mod sequence_state;
 pub mod session;
 pub mod settings;
-mod sqlite_statement;
 mod standing;
 pub mod statistics;
 pub mod store;
 mod text_search;
 mod transactions;
 pub mod udf;
-mod vfs;
 pub mod vtab;
-
-mod wal;
 pub mod writer;
-mod written;

@@ -1,10 +1,10 @@
 //! The plan cache: parsed, analyzed and lowered statements, shared by all sessions of an engine.
 
-use crate::bounded::Bounded;
 use parking_lot::Mutex;
 use pgsqlite_sql::lift::{Lifted, Literal, Masked};
 use pgsqlite_sql::parse::RawStatement;
 use pgsqlite_sql::plan::Plan;
+use pgsqlite_storage::bounded::Bounded;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::Oid;
 use std::sync::atomic::AtomicBool;

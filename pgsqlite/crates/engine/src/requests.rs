@@ -38,7 +38,7 @@ struct State {
     silence: AtomicU64,
     /// others have waited too long for the session's transaction
     long_writer: AtomicBool,
-    /// [`crate::vfs::OldestReader::began`] of the read transaction that is to end; 0: none
+    /// [`pgsqlite_storage::vfs::OldestReader::began`] of the read transaction that is to end; 0: none
     old_snapshot: AtomicU64,
     /// something for a session whose client is silent: termination, a notification
     wake: tokio::sync::Notify,
@@ -131,7 +131,7 @@ impl CancelHandle {
         self.0.silence.load(Ordering::Acquire) == number
     }
 
-    /// The read transaction that began so ([`crate::vfs::OldestReader::began`]) ends with 72000: with the running statement, or with
+    /// The read transaction that began so ([`pgsqlite_storage::vfs::OldestReader::began`]) ends with 72000: with the running statement, or with
     /// the session if its client is silent.
     pub(crate) fn end_snapshot(&self, began: u64) {
         self.0.old_snapshot.store(began, Ordering::Release);

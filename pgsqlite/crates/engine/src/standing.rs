@@ -5,9 +5,9 @@
 //! SQLite gives the number of a deleted row to another one. So the connection notes which rows of these tables the transaction
 //! deletes ([`Written`]); such a row is not there any more for the cursor. (Rows that other sessions delete are not noted.)
 
-use crate::written::Written;
 use pgsqlite_sql::catalog::{Catalog, Relation};
 use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_storage::written::Written;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 

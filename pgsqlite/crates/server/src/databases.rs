@@ -4,8 +4,6 @@ use crate::config::{Config, Databases};
 use parking_lot::Mutex;
 use pgsqlite_engine::ddl::{DatabaseAdmin, Founder};
 use pgsqlite_engine::engine::Engine;
-use pgsqlite_engine::files::folder;
-use pgsqlite_engine::files::server_file::may_be_database;
 use pgsqlite_engine::session::{
     DatabasesHandle, EngineConfig, Flow, Location, OutputColumn, Row, RowSink, SessionOptions,
 };
@@ -13,6 +11,8 @@ use pgsqlite_engine::statistics::refused::RefusedLog;
 use pgsqlite_engine::statistics::Statistics;
 use pgsqlite_engine::store::other::{self, Other};
 use pgsqlite_engine::store::transactions::Recorded;
+use pgsqlite_storage::files::folder;
+use pgsqlite_storage::files::server_file::may_be_database;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;

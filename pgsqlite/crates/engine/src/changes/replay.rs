@@ -1,8 +1,8 @@
 //! Making recorded changes again, in a transaction that has just begun.
 
-use super::log::{ChangeLog, Operation};
 use super::table::Table;
 use pgsqlite_sql::names::quoted;
+use pgsqlite_storage::changes::log::{ChangeLog, Operation};
 use pgsqlite_types::DatumRef;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{params_from_iter, Connection, OptionalExtension, ToSql};
@@ -150,9 +150,9 @@ fn delete(conn: &Connection, table: &Table, rowid: i64) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changes::recorder::{listen, Recorder};
     use parking_lot::Mutex;
     use pgsqlite_sql::catalog::Catalog;
+    use pgsqlite_storage::changes::recorder::{listen, Recorder};
 
     fn tables(conn: &Connection, log: &ChangeLog) -> Vec<Arc<Table>> {
         let catalog = Catalog::default();
@@ -172,7 +172,7 @@ mod tests {
     /// Changes of all kinds, with referential actions, triggers and savepoints; taken back, others' changes made, and put back.
     #[test]
     fn what_is_put_back_is_what_was_there() {
-        let conn = crate::vfs::open::in_memory().expect("opens");
+        let conn = pgsqlite_storage::vfs::open::in_memory().expect("opens");
         conn.execute_batch(
             "PRAGMA foreign_keys = ON;
              CREATE TABLE p (id INTEGER PRIMARY KEY, x TEXT UNIQUE, r REAL);

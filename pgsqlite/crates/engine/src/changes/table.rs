@@ -1,8 +1,8 @@
 //! What has to be known of a table to put its rows back, and to tell which rows and keys a change touches.
 
-use super::log::{Change, ChangeLog, Operation};
 use pgsqlite_sql::catalog::{Catalog, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::names::quoted;
+use pgsqlite_storage::changes::log::{Change, ChangeLog, Operation};
 use pgsqlite_types::{DatumRef, Oid};
 use rusqlite::Connection;
 

@@ -553,7 +553,7 @@ impl Ddl<'_> {
         let values = self.session.parameters.1.iter().take(statement.parameter_count());
         for (i, value) in values.enumerate() {
             work::visit();
-            let value = crate::sqlite_statement::to_sqlite(value);
+            let value = pgsqlite_storage::sqlite_statement::to_sqlite(value);
             statement.raw_bind_parameter(i + 1, value).map_err(|e| self.row_error(e))?;
         }
         statement.raw_execute().map_err(|e| self.row_error(e))

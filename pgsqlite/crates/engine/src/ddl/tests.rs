@@ -15,7 +15,7 @@ const PATH: &[Oid] = &[PG_CATALOG, PUBLIC];
 
 impl Db {
     pub fn new() -> Db {
-        let conn = crate::vfs::open::in_memory().expect("SQLite opens");
+        let conn = pgsqlite_storage::vfs::open::in_memory().expect("SQLite opens");
         conn.execute_batch("PRAGMA foreign_keys = ON").expect("a pragma");
         // The engine registers the true ones; order does not matter here.
         conn.collation_needed(|conn, name| conn.create_collation(name, |a, b| a.cmp(b))).expect("a collation");

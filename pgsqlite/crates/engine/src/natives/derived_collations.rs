@@ -131,7 +131,7 @@ fn texts_are_compared_as_texts_whatever_is_compared_inside_them() {
 fn functions_are_not_computed_while_sqlite_plans() {
     // STAT4 computes constant functions with arguments that it has given the column's affinity: a native gets the text '2'
     // where it was given the integer 2, and fails.
-    let conn = crate::vfs::open::in_memory().expect("an in-memory database");
+    let conn = pgsqlite_storage::vfs::open::in_memory().expect("an in-memory database");
     let used: i64 =
         conn.query_row("SELECT sqlite_compileoption_used('ENABLE_STAT4')", [], |r| r.get(0)).expect("a number");
     assert_eq!(used, 0, "the crate `sqlite` turns STAT4 off");

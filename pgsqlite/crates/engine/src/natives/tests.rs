@@ -16,7 +16,7 @@ fn every_native_row_is_registered_and_nothing_else() {
 
 #[test]
 fn registers_on_a_connection() {
-    let conn = crate::vfs::open::in_memory().expect("an in-memory database");
+    let conn = pgsqlite_storage::vfs::open::in_memory().expect("an in-memory database");
     let cell = crate::natives::new_cell();
     register_all(&conn, cell.clone()).expect("registered");
     let value: i64 = conn.query_row("SELECT pg_int4pl_177(2, 3)", [], |r| r.get(0)).expect("2 + 3");
@@ -51,7 +51,7 @@ fn outcome(conn: &rusqlite::Connection, cell: &SessionCell, sql: &str) -> String
 
 #[test]
 fn recorded_vectors() {
-    let conn = crate::vfs::open::in_memory().expect("an in-memory database");
+    let conn = pgsqlite_storage::vfs::open::in_memory().expect("an in-memory database");
     let cell = crate::natives::new_cell();
     register_all(&conn, cell.clone()).expect("registered");
     let mut wrong = Vec::new();
@@ -91,7 +91,7 @@ impl shim::State for Asked {
 
 #[test]
 fn no_result_is_made_for_a_statement_that_has_failed() {
-    let conn = crate::vfs::open::in_memory().expect("an in-memory database");
+    let conn = pgsqlite_storage::vfs::open::in_memory().expect("an in-memory database");
     let cell = crate::natives::new_cell();
     // SAFETY: a live connection.
     let db = unsafe { conn.handle() };

@@ -30,16 +30,16 @@ pub(crate) mod statement;
 pub(crate) mod trigger;
 pub(crate) mod utility;
 
-use crate::sqlite_statement::RawStatement;
 use crate::standing::Standing;
 use crate::udf::session_cell::{Routines, SessionCell};
 use crate::udf::shim::{Call, Scalar};
-use crate::written::Written;
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::routine::{Function, Language};
+use pgsqlite_storage::sqlite_statement::RawStatement;
+use pgsqlite_storage::written::Written;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::{oid, record, Datum, Oid, PgError, Result, SqlState};
 use std::cell::{Cell, RefCell};
@@ -125,7 +125,7 @@ pub struct Runtime {
     /// rows that the connection has written of the tables that are watched
     pub(crate) written: Arc<Mutex<Written>>,
     /// what the transaction changes, if that is recorded
-    pub(crate) recorder: Arc<Mutex<crate::changes::recorder::Recorder>>,
+    pub(crate) recorder: Arc<Mutex<pgsqlite_storage::changes::recorder::Recorder>>,
     /// the cursors that functions have opened
     pub(crate) cursors: RefCell<cursors::Cursors>,
     /// a body's cursors have asked for that: to be forgotten when the transaction ends
@@ -412,7 +412,7 @@ impl<'a> Host<'a> {
         };
         // SAFETY: a live connection.
         if code == ffi::SQLITE_ABORT_ROLLBACK && unsafe { ffi::sqlite3_get_autocommit(self.db) } == 0 {
-            return crate::error::given_up();
+            return pgsqlite_storage::error::given_up();
         }
         let state = self.cell.state();
         crate::error::from_sqlite(code, &message, Some(&state.catalog))
@@ -495,7 +495,7 @@ impl<'a> Host<'a> {
         drop(written);
         runtime.cursors_stand.set(true);
         // SAFETY: a live connection, whose cell holds what is written.
-        unsafe { crate::written::listen(self.db, &runtime.written) }
+        unsafe { pgsqlite_storage::written::listen(self.db, &runtime.written) }
     }
 
     /// To be called for each row or statement of a routine. Errors: 57014, 57P01 if the statement is to end.

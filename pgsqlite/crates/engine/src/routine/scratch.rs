@@ -14,6 +14,23 @@ pub(crate) fn is_attached(db: *mut ffi::sqlite3) -> bool {
     unsafe { ffi::sqlite3_txn_state(db, c"pg_scratch".as_ptr()) >= 0 }
 }
 
+/// Forgets all rows there. Must be called outside a transaction.
+pub(crate) fn clear(db: &rusqlite::Connection) {
+    // SAFETY: the handle is used while `db` is borrowed.
+    if !is_attached(unsafe { db.handle() }) {
+        return;
+    }
+    let names = db
+        .prepare_cached("SELECT name FROM pg_scratch.sqlite_schema WHERE type = 'table'")
+        .and_then(|mut s| s.query_map([], |r| r.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>());
+    let cleared = names.and_then(|names| {
+        names.iter().try_for_each(|name| db.execute_batch(&format!("DELETE FROM {}", scratch_name(name))))
+    });
+    if let Err(error) = cleared {
+        tracing::debug!(%error, "rows of a statement that has ended stay in memory");
+    }
+}
+
 /// Sees to it that the connection has the database.
 pub(crate) fn attach(host: Host) -> Result<()> {
     match is_attached(host.db) {

@@ -1,7 +1,6 @@
 //! A statement of a function's body: analyzed once, with the function's variables as parameters, and run many times.
 
 use super::{Access, Host, Stamp};
-use crate::sqlite_statement::{RawStatement, Step};
 use crate::udf::rows::Current;
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::analyze::variables::Variables;
@@ -9,6 +8,7 @@ use pgsqlite_sql::analyze::{analyze_in_function, Environment, Statement};
 use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_sql::plan::{Plan, Step as PlanStep, StepOutput, Tag};
 use pgsqlite_sql::typed::{Cte, CteBody, Expr, ExprKind, Modify, Query, QueryBody};
+use pgsqlite_storage::sqlite_statement::{RawStatement, Step};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::cell::RefCell;

@@ -3,9 +3,9 @@
 
 use super::copy::Copying;
 use super::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
-use crate::files::server_file::Refused;
-use crate::files::ServerFile;
 use pgsqlite_sql::parse::{ast, RawStatement};
+use pgsqlite_storage::files::server_file::Refused;
+use pgsqlite_storage::files::ServerFile;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::io::{ErrorKind, Read, Write};
@@ -50,13 +50,13 @@ impl Session {
         if !matches!(begun, Execution::CopyIn { .. }) {
             return Ok(begun);
         }
-        let mut file = match crate::apart::apart(|| open_to_read(self.server_files(), &c.filename)) {
+        let mut file = match pgsqlite_storage::apart::apart(|| open_to_read(self.server_files(), &c.filename)) {
             Ok(file) => file,
             Err(e) => return Err(self.give_up_copy(e)),
         };
         let mut piece = vec![0; PIECE];
         loop {
-            let read = crate::apart::apart(|| file.read(&mut piece));
+            let read = pgsqlite_storage::apart::apart(|| file.read(&mut piece));
             match read {
                 Ok(0) => return self.copy_in_done().await.map(Execution::Complete),
                 Ok(n) => self.copy_in_data(&piece[..n]).await?,
@@ -68,7 +68,7 @@ impl Session {
 
     async fn copy_to_file(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
         self.begin_copy_to(c, raw)?;
-        let mut sink = match crate::apart::apart(|| open_to_write(self.server_files(), &c.filename)) {
+        let mut sink = match pgsqlite_storage::apart::apart(|| open_to_write(self.server_files(), &c.filename)) {
             Ok(file) => FileSink { file, lines: Vec::with_capacity(PIECE) },
             Err(e) => {
                 self.abandon_copy_to();
@@ -79,7 +79,7 @@ impl Session {
             let given = self.give_copy(&mut sink).await?;
             // a file outlives a loss of power, as a client does: its rows have been on disk before
             let written = match self.settle_seen().await {
-                Ok(()) => crate::apart::apart(|| sink.write()),
+                Ok(()) => pgsqlite_storage::apart::apart(|| sink.write()),
                 Err(e) => Err(e),
             };
             if !matches!(given, Execution::Paused) {

@@ -1,14 +1,13 @@
 //! DEFERRABLE PRIMARY KEY, UNIQUE and EXCLUDE constraints: checked after their statement, by SET CONSTRAINTS, or at COMMIT.
 //!
 //! SQLite checks a unique index at each row, so the index of such a constraint is an ordinary one. While a transaction writes,
-//! its connection notes the rows that are written of tables with such keys ([`crate::written`]), by whatever; here each of those
+//! its connection notes the rows that are written of tables with such keys ([`pgsqlite_storage::written`]), by whatever; here each of those
 //! rows is compared with the others of its table, through the index.
 
 use super::Session;
 use crate::connection::Connection;
 use crate::diagnose::printed;
 use crate::exclusion::violation;
-use crate::written::Rows;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::{Catalog, Column, Constraint, ConstraintKind, Relation};
@@ -17,6 +16,7 @@ use pgsqlite_sql::lower::{rowid_name, table_name};
 use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_sql::plan::Exclusion;
+use pgsqlite_storage::written::Rows;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::work;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};

@@ -1,9 +1,9 @@
 //! Beginning to write while another program has the database locked.
 
 use super::Session;
-use crate::connection::patience::pause;
 use crate::connection::Connection;
 use crate::statistics::activity::Wait;
+use pgsqlite_storage::connection::patience::pause;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 impl Session {

@@ -16,8 +16,8 @@ use super::work::Begins;
 use super::Session;
 use crate::engine::Engine;
 use crate::requests::too_old;
-use crate::vfs::OldestReader;
 use crate::writer::Slot;
+use pgsqlite_storage::vfs::OldestReader;
 use pgsqlite_types::Result;
 use std::time::{Duration, Instant};
 

@@ -12,7 +12,6 @@
 
 use super::server_functions::SessionServer;
 use super::Session;
-use crate::changes::log::{ChangeLog, Mark, Operation};
 use crate::changes::replay::{replay, Failure};
 use crate::changes::table::Table;
 use crate::connection::Connection;
@@ -24,6 +23,7 @@ use crate::statistics::activity::Wait;
 use crate::writer::{Resting, Slot};
 use parking_lot::Mutex;
 use pgsqlite_sql::plan::{PassesOver, QueryPlan};
+use pgsqlite_storage::changes::log::{ChangeLog, Mark, Operation};
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ enum Rest {
 #[derive(Default)]
 pub(super) struct Place(Mutex<Option<Rest>>);
 
-impl Resting for Place {
+impl Resting<crate::connection::PostgresNatives> for Place {
     fn put_aside(&self) -> Option<Slot> {
         let mut place = self.0.lock();
         match place.take() {

@@ -102,7 +102,7 @@ impl Session {
         // SAFETY: the body's thread is the only one that uses the connection, its cell and what `run` refers to until it has ended or waits
         // for an answer; this one waits for its requests and its end.
         let body = unsafe { Unshared::new((cell, db, run)) };
-        let result = crate::apart::apart(|| {
+        let result = pgsqlite_storage::apart::apart(|| {
             let runtime = tokio::runtime::Handle::current();
             let of_body = runtime.clone();
             std::thread::scope(|scope| {
@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn a_panic_of_a_body_ends_the_wait_for_its_requests() {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let folder = crate::memory::MemoryFolder::new().unwrap();
+        let folder = pgsqlite_storage::memory::MemoryFolder::new().unwrap();
         let engine = Engine::open(EngineConfig::new(Location::File(folder.file()), "test")).unwrap();
         let new_session = || engine.session(SessionOptions { user: "postgres".into(), ..Default::default() }).unwrap();
         let (mut session, mut other) = (new_session(), new_session());

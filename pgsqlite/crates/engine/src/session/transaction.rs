@@ -32,7 +32,7 @@ pub(super) struct Savepoint {
     /// how many rows were noted as written
     noted: u64,
     /// the changes that were recorded
-    pub(super) recorded: crate::changes::log::Mark,
+    pub(super) recorded: pgsqlite_storage::changes::log::Mark,
     locks: LockMark,
 }
 
@@ -47,13 +47,13 @@ pub(super) struct Transaction {
     /// its changes are put aside: SQLite has no transaction
     pub aside: Option<super::resting::Aside>,
     /// what was recorded before the running statement
-    pub before_statement: Option<crate::changes::log::Mark>,
+    pub before_statement: Option<pgsqlite_storage::changes::log::Mark>,
     /// how many savepoints there were when the slot was taken
     pub slot_depth: usize,
     /// it has joined a transaction that others left open ([`super::shared`]): those wait for its end
     pub members: Option<Members>,
     /// it has changed temporary tables alone ([`super::private`]), and exchanges its snapshot of the database before each statement
-    pub private: Option<crate::vfs::Pin>,
+    pub private: Option<pgsqlite_storage::vfs::Pin>,
     /// temporary tables were changed without the writer slot: that must not be rolled back when the slot is given back
     pub temporary: bool,
     /// the session's temporary objects, before the transaction changed which there are without the writer slot

@@ -237,7 +237,7 @@ impl SessionServer {
         let waiting = self.wait(what, limits, future);
         match Handle::try_current() {
             Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
-                crate::apart::apart(|| handle.block_on(waiting))
+                pgsqlite_storage::apart::apart(|| handle.block_on(waiting))
             }
             _ => std::thread::scope(|scope| {
                 let waiting = scope.spawn(|| {

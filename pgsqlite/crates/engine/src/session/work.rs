@@ -120,7 +120,7 @@ impl CancelHandle {
             told: Cell::new(false),
         };
         let result: Result<R> = match begins {
-            Begins::Apart => crate::apart::apart(|| overseen(&oversight, run)),
+            Begins::Apart => pgsqlite_storage::apart::apart(|| overseen(&oversight, run)),
             Begins::Here | Begins::OwnThread => overseen(&oversight, run),
         };
         let result = result.map_err(|e| self.told(e, oversight.told.get()));

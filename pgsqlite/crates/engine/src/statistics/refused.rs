@@ -1,8 +1,8 @@
 //! The log of refused statements: each error 0A000 (not implemented) and XX000 (a defect) that a client is told, one JSON object a line.
 
 use super::activity::Activity;
-use crate::files::server_file::{may_be_database, Refused, ServerFile};
 use parking_lot::Mutex;
+use pgsqlite_storage::files::server_file::{may_be_database, Refused, ServerFile};
 use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::io::Write;

@@ -17,12 +17,12 @@ pub(crate) mod sequence_relation;
 pub mod transactions;
 pub mod write;
 
-pub(crate) use crate::error::sqlite_error;
 use pgsqlite_sql::catalog::{
     Catalog, Extension, Relation, RelationKind, Role, Schema, TsConfiguration, TsDictionary, UserCollation, UserType,
 };
 use pgsqlite_sql::operator::{MadeOperator, UserCast, UserOperator};
 use pgsqlite_sql::routine::Function;
+pub(crate) use pgsqlite_storage::error::sqlite_error;
 use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use rusqlite::{Connection, OptionalExtension};

@@ -38,7 +38,8 @@ fn counterpart(from: &Catalog, role: Oid, to: &Catalog) -> Option<Oid> {
 pub fn look(path: &Path) -> Result<Other> {
     reading(path, |conn| {
         let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
-        let bytes = conn.query_row(sql, [], |row| row.get(0)).map_err(|e| crate::error::open_error(path, e))?;
+        let bytes =
+            conn.query_row(sql, [], |row| row.get(0)).map_err(|e| pgsqlite_storage::error::open_error(path, e))?;
         let mut catalog = base::catalog().clone();
         if version(conn)?.is_some() {
             read_roles(conn, &mut catalog)?;
@@ -55,9 +56,9 @@ pub fn recorded(path: &Path, transaction: u64) -> Result<Recorded> {
 
 /// Opens a file for a moment.
 fn reading<T>(path: &Path, read: impl FnOnce(&rusqlite::Connection) -> Result<T>) -> Result<T> {
-    let open_error = |e| crate::error::open_error(path, e);
-    crate::files::check_name(path)?;
-    let conn = crate::vfs::open::open_existing(path)?;
+    let open_error = |e| pgsqlite_storage::error::open_error(path, e);
+    pgsqlite_storage::files::check_name(path)?;
+    let conn = pgsqlite_storage::vfs::open::open_existing(path)?;
     // (a connection that may write, too, so that it tidies up as the last one: nothing stays beside the file)
     let begin = |conn: &rusqlite::Connection| -> std::result::Result<(), rusqlite::Error> {
         conn.busy_timeout(std::time::Duration::from_secs(1))?;

@@ -5,7 +5,7 @@ use pgsqlite_sql::catalog::{ConstraintKind, ForeignKeyAction, Identity, RowNumbe
 use pgsqlite_types::oid;
 
 fn foreign_file() -> Connection {
-    let conn = crate::vfs::open::in_memory().unwrap();
+    let conn = pgsqlite_storage::vfs::open::in_memory().unwrap();
     conn.execute_batch(
         "CREATE TABLE Artist (ArtistId INTEGER PRIMARY KEY, Name NVARCHAR(120));
          CREATE TABLE Album (AlbumId INTEGER NOT NULL PRIMARY KEY, Title NVARCHAR(160) NOT NULL DEFAULT 'x',
@@ -78,7 +78,7 @@ fn init_keeps_the_oids_and_notices_changes_of_others() {
 
 #[test]
 fn a_newer_file_is_refused() {
-    let conn = crate::vfs::open::in_memory().unwrap();
+    let conn = pgsqlite_storage::vfs::open::in_memory().unwrap();
     init(&conn, &load(&conn).unwrap()).unwrap();
     conn.execute_batch("UPDATE __pgsqlite_meta SET value = 99 WHERE key = 'version'").unwrap();
     let error = load(&conn).unwrap_err();

@@ -115,7 +115,7 @@ mod tests {
     /// The record is bounded, and what it has forgotten it does not deny.
     #[test]
     fn what_is_forgotten_is_not_denied() {
-        let conn = crate::vfs::open::in_memory().expect("opens");
+        let conn = pgsqlite_storage::vfs::open::in_memory().expect("opens");
         let catalog = crate::store::base::catalog();
         assert_eq!(recorded(&conn, 7).expect("reads"), Recorded::Absent);
         assert_eq!(highest(&conn).expect("reads"), 0);

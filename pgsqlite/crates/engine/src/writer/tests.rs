@@ -1,40 +1,13 @@
 //! Commits that are made together, with a disk that is busy for as long as a test likes.
 
-use super::Writer;
 use crate::engine::Engine;
-use crate::memory::MemoryFolder;
 use crate::session::{EngineConfig, Execution, Flow, Location, OutputColumn, Row, RowSink, Session, SessionOptions};
+use pgsqlite_storage::memory::MemoryFolder;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{DatumRef, PgError, Result, SqlState};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
-
-impl Writer {
-    /// From now on the disk is busy.
-    fn keep_disk_busy(&self) {
-        self.0.state.lock().syncing = true;
-    }
-
-    fn let_disk_go(&self) -> Result<()> {
-        let synced = self.0.sync();
-        self.0.call_committer();
-        synced
-    }
-
-    fn commits(&self) -> u64 {
-        self.0.state.lock().commits
-    }
-
-    /// How many transactions wait for the one that is open.
-    fn members(&self) -> usize {
-        self.0.state.lock().open.as_ref().map_or(0, |open| open.members.0.len())
-    }
-
-    fn fail(&self) {
-        self.0.log.progress.fail();
-    }
-}
 
 /// Whole numbers of the first column.
 #[derive(Default)]
@@ -137,7 +110,7 @@ fn short_transactions_are_committed_together() {
         let d = Database::new().await;
         let writer = &d.engine.writer;
         writer.keep_disk_busy();
-        let before = writer.commits();
+        let before = writer.last_commit();
         let first = d.start_as_member(1, "INSERT INTO t VALUES (1, 1)").await;
         let second = d.start_as_member(2, "INSERT INTO t VALUES (2, 1) RETURNING id").await;
         // what fails is taken back, and the others stay
@@ -146,13 +119,13 @@ fn short_transactions_are_committed_together() {
         let third = d.start_as_member(3, "UPDATE t SET s = 'x' WHERE id = 1").await;
         // nobody sees what is not committed
         assert!(d.ids().await.is_empty());
-        assert_eq!(writer.commits(), before);
+        assert_eq!(writer.last_commit(), before);
         assert!(!first.is_finished() && !second.is_finished() && !third.is_finished());
         writer.let_disk_go().expect("syncs");
         for started in [first, second, third] {
             succeeded(started).await;
         }
-        assert_eq!((d.ids().await, writer.commits()), (vec![1, 2], before + 1));
+        assert_eq!((d.ids().await, writer.last_commit()), (vec![1, 2], before + 1));
     });
 }
 
@@ -160,13 +133,13 @@ fn short_transactions_are_committed_together() {
 fn what_changes_nothing_waits_for_no_disk() {
     test(async {
         let d = Database::new().await;
-        let before = d.engine.writer.commits();
+        let before = d.engine.writer.last_commit();
         for text in ["UPDATE t SET s = 'x' WHERE id = 7", "DELETE FROM t", "BEGIN; DELETE FROM t; COMMIT"] {
             run(&mut d.session(), text).await.expect("runs");
         }
-        assert_eq!(d.engine.writer.commits(), before);
+        assert_eq!(d.engine.writer.last_commit(), before);
         run(&mut d.session(), "INSERT INTO t VALUES (1, 1)").await.expect("inserts");
-        assert_eq!(d.engine.writer.commits(), before + 1);
+        assert_eq!(d.engine.writer.last_commit(), before + 1);
         // nor do those of a transaction that was left open
         d.engine.writer.keep_disk_busy();
         let none = d.start_as_member(1, "DELETE FROM t WHERE id = 7").await;
@@ -175,7 +148,7 @@ fn what_changes_nothing_waits_for_no_disk() {
         run(&mut block, "BEGIN; DELETE FROM t WHERE id = 9").await.expect("deletes");
         succeeded(none).await;
         succeeded(also_none).await;
-        assert_eq!(d.engine.writer.commits(), before + 1);
+        assert_eq!(d.engine.writer.last_commit(), before + 1);
         d.engine.writer.let_disk_go().expect("syncs");
     });
 }
@@ -186,7 +159,7 @@ fn what_cannot_share_commits_for_the_others_first() {
         let d = Database::new().await;
         let writer = &d.engine.writer;
         writer.keep_disk_busy();
-        let before = writer.commits();
+        let before = writer.last_commit();
         let first = d.start_as_member(1, "INSERT INTO t VALUES (1, 1)").await;
         let mut block = d.session();
         run(&mut block, "BEGIN").await.expect("begins");
@@ -197,18 +170,18 @@ fn what_cannot_share_commits_for_the_others_first() {
         let waiting = d.start("INSERT INTO t VALUES (4, 1, set_config('a.b', 'x', false))");
         let block = tokio::spawn(async move { run(&mut block, "COMMIT").await });
         for _ in 0..5000 {
-            if (writer.commits(), writer.members()) == (before + 3, 1) {
+            if (writer.last_commit(), writer.members()) == (before + 3, 1) {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        assert_eq!((writer.commits(), writer.members()), (before + 3, 1));
+        assert_eq!((writer.last_commit(), writer.members()), (before + 3, 1));
         assert!(!block.is_finished() && !long.is_finished() && !waiting.is_finished());
         writer.let_disk_go().expect("syncs");
         for started in [first, block, long, waiting] {
             succeeded(started).await;
         }
-        assert_eq!((d.ids().await, writer.commits()), (vec![1, 2, 3, 4], before + 4));
+        assert_eq!((d.ids().await, writer.last_commit()), (vec![1, 2, 3, 4], before + 4));
     });
 }
 
@@ -287,7 +260,7 @@ fn what_was_seen_waits_for_its_sync() {
         writer.keep_disk_busy();
         let committed = d.start("BEGIN; SAVEPOINT a; UPDATE big SET s = 'y' WHERE id = 900; COMMIT");
         // (with a savepoint it is not left open for others)
-        while writer.commits() == writer.0.state.lock().synced {
+        while writer.is_synced() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let (mut other, mut same, mut refused) = (d.session(), d.session(), d.session());
@@ -318,7 +291,7 @@ fn files_get_what_is_on_disk() {
         let writer = &d.engine.writer;
         writer.keep_disk_busy();
         let committed = d.start("BEGIN; SAVEPOINT a; INSERT INTO t VALUES (1, 1); COMMIT");
-        while writer.commits() == writer.0.state.lock().synced {
+        while writer.is_synced() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let path = |name: &str| d.folder.file().with_file_name(name);
@@ -348,7 +321,7 @@ fn a_commit_that_comes_to_nothing_keeps_nobody_waiting() {
         let d = Database::new().await;
         let writer = &d.engine.writer;
         writer.expect_commit(true).expect("the log is there");
-        let coming = writer.commits() + 1;
+        let coming = writer.last_commit() + 1;
         let mut session = d.session();
         let waiting = tokio::spawn(async move { session.settle(coming).await });
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -366,9 +339,9 @@ fn a_shared_transaction_without_changes_waits_for_what_it_has_seen() {
         let d = Database::new().await;
         let writer = &d.engine.writer;
         writer.keep_disk_busy();
-        let before = writer.commits();
+        let before = writer.last_commit();
         let committed = d.start("BEGIN; SAVEPOINT a; INSERT INTO t VALUES (1, 1); COMMIT");
-        while writer.commits() == before {
+        while writer.last_commit() == before {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let none = d.start_as_member(1, "INSERT INTO t VALUES (1, 1) ON CONFLICT DO NOTHING").await;
@@ -390,9 +363,9 @@ fn a_number_is_told_when_what_covers_it_is_on_disk() {
         let writer = &d.engine.writer;
         run(&mut d.session(), "CREATE SEQUENCE s").await.expect("runs");
         writer.keep_disk_busy();
-        let before = writer.commits();
+        let before = writer.last_commit();
         let stores = d.start("BEGIN; SAVEPOINT a; INSERT INTO t SELECT nextval('s'), 1; COMMIT");
-        while writer.commits() == before {
+        while writer.last_commit() == before {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let taken = d.start("SELECT nextval('s')");
@@ -413,9 +386,9 @@ fn a_number_is_not_covered_by_what_ddl_takes_back() {
         let writer = &d.engine.writer;
         run(&mut d.session(), "CREATE SEQUENCE s").await.expect("runs");
         writer.keep_disk_busy();
-        let before = writer.commits();
+        let before = writer.last_commit();
         let stores = d.start("BEGIN; SAVEPOINT a; INSERT INTO t SELECT nextval('s'), 1; COMMIT");
-        while writer.commits() == before {
+        while writer.last_commit() == before {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let mut ddl = d.session();
@@ -473,7 +446,7 @@ fn the_log_gets_shorter() {
             let text = format!("INSERT INTO t VALUES ({i}, 1)");
             run(&mut d.session(), &text).await.expect("inserts");
         }
-        assert!(length() <= crate::connection::LOG_KEPT as u64, "{} bytes", length());
+        assert!(length() <= pgsqlite_storage::connection::LOG_KEPT as u64, "{} bytes", length());
         run(&mut d.session(), "CHECKPOINT").await.expect("runs");
         assert_eq!(length(), 0);
         assert_eq!(d.ids().await, [1, 2, 3]);

@@ -5,10 +5,11 @@
 //! the commit before it instead.
 
 use super::{Inner, Writer};
+use crate::connection::Natives;
 use crate::vfs::Progress;
 use std::sync::Arc;
 
-impl Writer {
+impl<N: Natives> Writer<N> {
     /// How far the log is on disk.
     pub fn progress(&self) -> &Progress {
         &self.0.log.progress
@@ -26,7 +27,7 @@ impl Writer {
     }
 }
 
-impl Inner {
+impl<N: Natives> Inner<N> {
     /// From now on readers may see the commit that the slot's holder is about to make; its number.
     pub(super) fn begin_commit(&self) -> u64 {
         let number = self.state.lock().commits + 1;

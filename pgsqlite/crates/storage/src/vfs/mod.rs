@@ -19,7 +19,7 @@ mod allocator;
 mod caches;
 mod frames;
 mod marks;
-pub(crate) mod open;
+pub mod open;
 mod progress;
 
 pub use marks::{Anchor, Pin};
@@ -98,7 +98,7 @@ struct Log {
 ///
 /// # Safety
 /// `db` must be a live connection that no other thread uses now.
-pub unsafe fn reading_of(db: *mut ffi::sqlite3) -> Option<Reading> {
+pub(crate) unsafe fn reading_of(db: *mut ffi::sqlite3) -> Option<Reading> {
     let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
     // SAFETY: promised by the caller; the operation writes one pointer.
     unsafe {
@@ -112,7 +112,7 @@ pub unsafe fn reading_of(db: *mut ffi::sqlite3) -> Option<Reading> {
 ///
 /// # Safety
 /// `db` must be a live connection that no other thread uses now.
-pub unsafe fn pin_log(db: *mut ffi::sqlite3) -> Option<Pin> {
+pub(crate) unsafe fn pin_log(db: *mut ffi::sqlite3) -> Option<Pin> {
     let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
     // SAFETY: promised by the caller; the operation writes one pointer.
     unsafe {

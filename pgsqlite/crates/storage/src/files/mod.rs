@@ -33,13 +33,14 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// A file, by whatever name: its device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileId {
+pub struct FileId {
     device: u64,
     inode: u64,
 }
 
 impl FileId {
-    pub(crate) fn of(metadata: &Metadata) -> FileId {
+    /// The file that these metadata are of.
+    pub fn of(metadata: &Metadata) -> FileId {
         FileId { device: metadata.dev(), inode: metadata.ino() }
     }
 
@@ -90,7 +91,7 @@ impl Room {
     /// Takes a database's file, which is made if it is not there; nothing else of the process or of another server has it then.
     /// Errors: 55006 if somebody has; 55000 for a file with several names; 58P01, 42809, 25006, 58030, XX001 for what is no
     /// database that can be written to.
-    pub(crate) fn enter(path: &Path) -> Result<Arc<Room>> {
+    pub fn enter(path: &Path) -> Result<Arc<Room>> {
         check(path)?;
         let lock = PathLock::new(path)?;
         let io = |e: std::io::Error| {
@@ -137,17 +138,17 @@ impl Room {
     }
 
     /// The database's path, without symbolic links.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The log's path.
-    pub(crate) fn log(&self) -> &Path {
+    pub fn log(&self) -> &Path {
         &self.log
     }
 
     /// Looks at the log's index from now on. To be called when SQLite uses it.
-    pub(crate) fn open_index(&self) {
+    pub fn open_index(&self) {
         let [_, index, ..] = folder::companions(&self.path);
         match Index::open(&index) {
             Ok(index) => {
@@ -158,17 +159,17 @@ impl Room {
     }
 
     /// Whether anything may have been committed since the schema was compared last ([`Room::compared`]).
-    pub(crate) fn has_changed(&self) -> bool {
+    pub fn has_changed(&self) -> bool {
         self.index.get().is_none_or(|index| index.mark() != self.compared.load(Ordering::Acquire))
     }
 
     /// The state that [`Room::compared`] is to be called with after a look at the schema; to be asked before it.
-    pub(crate) fn mark(&self) -> Option<u64> {
+    pub fn mark(&self) -> Option<u64> {
         self.index.get().map(Index::mark)
     }
 
     /// The schema that the engine knows is that of this state.
-    pub(crate) fn compared(&self, mark: Option<u64>) {
+    pub fn compared(&self, mark: Option<u64>) {
         if let Some(mark) = mark {
             self.compared.store(mark, Ordering::Release);
         }
@@ -203,7 +204,7 @@ impl Room {
     }
 
     /// Returns the size of the main file, without its log. Errors: 58030.
-    pub(crate) fn bytes(&self) -> Result<u64> {
+    pub fn bytes(&self) -> Result<u64> {
         self.file
             .lock()
             .metadata()
@@ -212,7 +213,7 @@ impl Room {
     }
 
     /// Copies the main file, as it is on disk, to one that does not exist yet.
-    pub(crate) fn copy_to(&self, to: &Path) -> std::io::Result<()> {
+    pub fn copy_to(&self, to: &Path) -> std::io::Result<()> {
         let mut file = self.file.lock();
         file.rewind()?;
         std::io::copy(&mut *file, &mut File::create_new(to)?).map(drop)
@@ -233,7 +234,7 @@ fn one_name(path: &Path, metadata: &Metadata) -> Result<()> {
 }
 
 /// Before SQLite opens a file for a moment: 55000 for one that has several names.
-pub(crate) fn check_name(path: &Path) -> Result<()> {
+pub fn check_name(path: &Path) -> Result<()> {
     match std::fs::metadata(path) {
         Ok(metadata) => one_name(path, &metadata),
         Err(_) => Ok(()),

@@ -5,7 +5,7 @@
 //! log is grown a stretch at a time, as zeros: to SQLite the log ends where a frame's checksum is wrong, and a frame of
 //! zeros names page 0, which there is not (<https://www.sqlite.org/walformat.html#wal_file_format>).
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Natives};
 use crate::files::{Fate, FileId, Room};
 use crate::vfs::Progress;
 use parking_lot::Mutex;
@@ -22,10 +22,23 @@ const STRETCH: usize = 256 << 10;
 /// At about this length SQLite starts again at the log's beginning: its checkpoint comes after 1000 pages.
 const LONG: u64 = 4 << 20;
 
+/// A connection that writes a log back into its database.
+pub trait Keeper: Send + Sync {
+    /// Writes back what can be of the log now. Returns whether that was all; None: the connection is closed.
+    fn write_back(&self) -> Option<Result<bool>>;
+}
+
+impl<N: Natives> Keeper for Mutex<Option<Connection<N>>> {
+    fn write_back(&self) -> Option<Result<bool>> {
+        self.lock().as_ref().map(Connection::write_back)
+    }
+}
+
+/// The open log of a database.
 pub struct Wal {
     room: Arc<Room>,
     /// writes a log back that somebody has removed
-    keeper: Arc<Mutex<Option<Connection>>>,
+    keeper: Arc<dyn Keeper>,
     file: OnceLock<(File, FileId)>,
     /// its length after it was last made longer; another one: SQLite has come to its end, or somebody has cut it
     length: AtomicU64,
@@ -37,7 +50,7 @@ pub struct Wal {
 
 impl Wal {
     /// The log that SQLite keeps at this path as long as the database is open, and what is known of it.
-    pub fn new(room: Arc<Room>, keeper: Arc<Mutex<Option<Connection>>>, progress: Arc<Progress>) -> Wal {
+    pub fn new(room: Arc<Room>, keeper: Arc<dyn Keeper>, progress: Arc<Progress>) -> Wal {
         Wal {
             room,
             keeper,
@@ -89,7 +102,7 @@ impl Wal {
         if self.room.fate() != Fate::LogRemoved {
             return false;
         }
-        match self.keeper.lock().as_ref().map(Connection::write_back) {
+        match self.keeper.write_back() {
             None => false,
             Some(Ok(done)) => !done,
             Some(Err(e)) => {
@@ -152,6 +165,11 @@ impl Wal {
 mod tests {
     use super::*;
 
+    /// A keeper that is closed.
+    fn nobody() -> Arc<dyn Keeper> {
+        Arc::<Mutex<Option<crate::connection::without_natives::Connection>>>::default()
+    }
+
     type Harm = fn(&File) -> io::Result<()>;
 
     /// What other programs may do to a log while a commit is written, and what is acknowledged without a look at it.
@@ -179,7 +197,7 @@ mod tests {
                 let insert = || db.execute("INSERT INTO t VALUES (1)", []).map(drop);
                 let room = Room::enter(&path).expect("a database");
                 room.open_index();
-                let wal = Wal::new(room, Arc::default(), Arc::default());
+                let wal = Wal::new(room, nobody(), Arc::default());
                 (0..6).try_for_each(|_| insert()).expect("commits");
                 wal.check().expect("nothing has happened");
                 if !commits_after {
@@ -209,7 +227,7 @@ mod tests {
         db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (i)").expect("runs");
         let room = Room::enter(&folder.file()).expect("a database");
         room.open_index();
-        let wal = Wal::new(room, Arc::default(), Arc::default());
+        let wal = Wal::new(room, nobody(), Arc::default());
         for how in ["PASSIVE", "RESTART", "TRUNCATE", "FULL", "TRUNCATE"] {
             for _ in 0..3 {
                 db.execute("INSERT INTO t VALUES (1)", []).expect("commits");
@@ -229,7 +247,7 @@ mod tests {
             .expect("opens")
             .execute_batch("PRAGMA journal_mode = WAL")
             .expect("runs");
-        let wal = Wal::new(Room::enter(&path("a.db")).expect("a database"), Arc::default(), Arc::default());
+        let wal = Wal::new(Room::enter(&path("a.db")).expect("a database"), nobody(), Arc::default());
         let db = crate::vfs::open::as_another_program(path("a.db")).expect("opens");
         let length = || std::fs::metadata(path("a.db-wal")).expect("is there").len();
         db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (i)").expect("runs");

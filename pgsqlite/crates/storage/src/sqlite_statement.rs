@@ -23,13 +23,15 @@ impl Drop for RawStatement {
 /// What a step gave.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub enum Step {
+    /// a row is there
     Row,
+    /// there are no more
     Done,
 }
 
 impl RawStatement {
     /// Prepares a text; Err: SQLite's code, the message is the connection's.
-    pub(crate) fn prepare(db: *mut ffi::sqlite3, sql: &str) -> std::result::Result<RawStatement, c_int> {
+    pub fn prepare(db: *mut ffi::sqlite3, sql: &str) -> std::result::Result<RawStatement, c_int> {
         let mut stmt = std::ptr::null_mut();
         let Ok(length) = c_int::try_from(sql.len()) else { return Err(ffi::SQLITE_TOOBIG) };
         // SAFETY: the text is passed with its length; SQLite copies it.
@@ -50,7 +52,8 @@ impl RawStatement {
     }
 
     /// Goes on to the next row; Err: SQLite's code, the message is the connection's.
-    pub(crate) fn step(&mut self) -> std::result::Result<Step, c_int> {
+    #[inline]
+    pub fn step(&mut self) -> std::result::Result<Step, c_int> {
         // SAFETY: a live statement.
         match unsafe { ffi::sqlite3_step(self.stmt) } {
             ffi::SQLITE_ROW => Ok(Step::Row),
@@ -60,7 +63,8 @@ impl RawStatement {
     }
 
     /// Ends the execution and forgets the bound values.
-    pub(crate) fn reset(&mut self) {
+    #[inline]
+    pub fn reset(&mut self) {
         // SAFETY: a live statement; the result of reset repeats the last step's error, which was told already.
         unsafe {
             ffi::sqlite3_reset(self.stmt);
@@ -68,6 +72,8 @@ impl RawStatement {
         }
     }
 
+    /// How many parameters it has.
+    #[inline]
     pub fn parameter_count(&self) -> usize {
         // SAFETY: a live statement.
         unsafe { ffi::sqlite3_bind_parameter_count(self.stmt) as usize }
@@ -79,6 +85,8 @@ impl RawStatement {
         unsafe { ffi::sqlite3_stmt_status(self.stmt, ffi::SQLITE_STMTSTATUS_REPREPARE, 1) > 0 }
     }
 
+    /// How many columns its rows have.
+    #[inline]
     pub fn column_count(&self) -> usize {
         // SAFETY: a live statement.
         unsafe { ffi::sqlite3_column_count(self.stmt) as usize }
@@ -88,7 +96,8 @@ impl RawStatement {
     ///
     /// # Safety
     /// `value` must stay where it is until the statement is reset or bound anew.
-    pub(crate) unsafe fn bind(&mut self, index: usize, value: &Datum) -> c_int {
+    #[inline]
+    pub unsafe fn bind(&mut self, index: usize, value: &Datum) -> c_int {
         let i = index as c_int;
         // SAFETY: a live statement; the caller keeps the value in place.
         unsafe {
@@ -113,6 +122,7 @@ impl RawStatement {
     }
 
     /// The value of a column of the present row.
+    #[inline]
     pub fn column(&self, index: usize) -> DatumRef<'_> {
         // SAFETY: the pointers are valid until the next step, reset or type conversion; the borrow of self ends before. SQLite
         // wants values that are "unprotected" (as a column's are) to be read by one thread only, which ownership guarantees;
@@ -159,7 +169,7 @@ pub struct Counted {
 
 impl RawStatement {
     /// What SQLite has counted, in the order of its plan. Nothing of a statement that was prepared without [`Connection::record`].
-    pub(crate) fn counted(&self) -> Vec<Counted> {
+    pub fn counted(&self) -> Vec<Counted> {
         let mut lines: Vec<(c_int, Counted)> = Vec::new();
         for i in 0.. {
             let mut detail: *const c_char = std::ptr::null();
@@ -189,7 +199,7 @@ impl RawStatement {
 }
 
 /// A value as rusqlite binds it.
-pub(crate) fn to_sqlite(datum: &Datum) -> rusqlite::types::Value {
+pub fn to_sqlite(datum: &Datum) -> rusqlite::types::Value {
     use rusqlite::types::Value;
     match datum {
         Datum::Null => Value::Null,

@@ -1,6 +1,7 @@
 //! Syncing the log: by the session that commits while nobody else does, by the committer's thread where several do.
 
 use super::{Inner, Writer};
+use crate::connection::Natives;
 use crate::wal::Wal;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::future::Future;
@@ -9,7 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use tokio::sync::oneshot;
 
-impl Writer {
+impl<N: Natives> Writer<N> {
     /// Resolves when the commit with this number is on disk. One sync serves all commits made before it began. `here`: the calling
     /// thread has nothing else to do, and may wait for the disk itself. The commit may be one that is still being made by another session
     /// and that this one has seen. Errors: 58030, fatal: the commit may be lost.
@@ -70,7 +71,7 @@ impl Wake for Unparks {
     }
 }
 
-impl Inner {
+impl<N: Natives> Inner<N> {
     /// One sync, by whoever has set `syncing`; who waits for it is told.
     pub(super) fn sync(self: &Arc<Self>) -> Result<()> {
         let upto = self.state.lock().commits;
@@ -183,7 +184,7 @@ impl Inner {
     }
 }
 
-impl Drop for Writer {
+impl<N: Natives> Drop for Writer<N> {
     fn drop(&mut self) {
         self.0.state.lock().closed = true;
         self.0.work.notify_one();

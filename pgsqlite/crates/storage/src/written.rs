@@ -153,6 +153,7 @@ impl Written {
         }
     }
 
+    /// Whether any table is watched.
     pub fn is_watching(&self) -> bool {
         !self.tables.is_empty() || !self.gone.is_empty()
     }
@@ -165,6 +166,7 @@ impl Written {
         }
     }
 
+    /// A row was deleted.
     pub fn note_deleted(&mut self, temporary: bool, table: &str, rowid: i64) {
         self.deleted += 1;
         if let Some((_, gone)) = self.gone.iter_mut().find(|((t, name), _)| *t == temporary && name == table) {
@@ -214,6 +216,7 @@ impl Written {
         self.gone.clear();
     }
 
+    /// A row was inserted or updated.
     pub fn note(&mut self, temporary: bool, table: &str, rowid: i64) {
         if let Some((_, gone)) = self.gone.iter_mut().find(|((t, name), _)| *t == temporary && name == table) {
             if let Some(changed) = &mut gone.changed {

@@ -3,7 +3,7 @@
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Runs what waits or computes for long without the present session: other sessions' tasks go on elsewhere.
-pub(crate) fn apart<R>(run: impl FnOnce() -> R) -> R {
+pub fn apart<R>(run: impl FnOnce() -> R) -> R {
     match Handle::try_current().map(|h| h.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(run),
         _ => run(),

@@ -1,15 +1,17 @@
-//! A SQLite connection of ours, with PostgreSQL's functions.
+//! A SQLite connection of ours, with its statements, its snapshot and its natives.
+//!
+//! What the natives are is not this crate's affair: whoever opens connections says so by a type with the trait [`Natives`].
 
-use crate::routine::HasRoutines;
-pub(crate) mod patience;
+pub mod patience;
+mod snapshots;
+#[cfg(test)]
+pub(crate) mod without_natives;
 
 use crate::bounded::Bounded;
 use crate::changes::recorder::Recorder;
 use crate::error;
 use crate::files::Room;
 pub use crate::sqlite_statement::{Counted, RawStatement, Step};
-use crate::statistics::CountsPages;
-use crate::udf::SessionCell;
 use crate::vfs::open::{count_loops, open_file};
 use crate::vfs::Reading;
 use crate::written::Written;
@@ -25,35 +27,78 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// To so many bytes a longer log is cut when SQLite begins it anew: one that grew beside a long reader, or by a large transaction.
-pub(crate) const LOG_KEPT: i64 = 16 << 20;
+pub const LOG_KEPT: i64 = 16 << 20;
 /// Prepared statements kept per connection.
 const STATEMENT_CACHE: usize = 128;
 /// The bytes of their texts together.
 const STATEMENT_BYTES: usize = 1 << 20;
 
-/// The functions' statements go before their connection does.
-struct ClearRoutines(Arc<SessionCell>);
+/// What the connections of a program have besides SQLite's own functions. A type without values has this trait: all that is known of one
+/// connection's natives is in its cell.
+///
+/// # Safety
+/// [`Natives::written`] and [`Natives::recorder`] return the same allocation as long as the cell lives: SQLite has its address.
+pub unsafe trait Natives: Sized + 'static {
+    /// What the natives of one connection share with its user.
+    type Cell: Send + Sync;
 
-impl Drop for ClearRoutines {
+    /// Registers the natives on a connection that has just been opened. Returns their cell, which lives as long as the connection.
+    fn register(connection: &rusqlite::Connection) -> Result<Arc<Self::Cell>>;
+
+    /// Finalizes the statements that the natives have prepared. The connection is about to close.
+    fn finalize(cell: &Self::Cell);
+
+    /// Clears what the natives keep in the connection's temporary databases. The connection is about to wait for its next user.
+    fn clear(connection: &Connection<Self>);
+
+    /// The rows that the connection has written, of the tables that are watched.
+    fn written(cell: &Self::Cell) -> &Arc<Mutex<Written>>;
+
+    /// What the connection's transaction has changed.
+    fn recorder(cell: &Self::Cell) -> &Arc<Mutex<Recorder>>;
+
+    /// How many rows the connection had changed before its transaction could write.
+    fn changes_before(cell: &Self::Cell) -> &Cell<i64>;
+
+    /// Whether a native has made temporary objects since this was asked last.
+    fn has_made_temporary(cell: &Self::Cell) -> bool;
+
+    /// Adds the pages that the connection has read to the counters of its database.
+    ///
+    /// # Safety
+    /// `db` is the live connection of the cell, and this thread uses it.
+    unsafe fn count_pages(cell: &Self::Cell, db: *mut ffi::sqlite3);
+
+    /// The error behind an error that a native has given to SQLite, which carries only a text. It is forgotten afterwards.
+    fn take_error(cell: &Self::Cell) -> Option<PgError>;
+
+    /// The error for a code and a message of SQLite's, by what the natives know of the tables: [`error::from_sqlite`] knows nothing of them.
+    fn statement_error(cell: &Self::Cell, code: c_int, message: &str) -> PgError;
+}
+
+/// Finalizes the natives' statements before their connection closes.
+struct Finalizes<N: Natives>(Arc<N::Cell>);
+
+impl<N: Natives> Drop for Finalizes<N> {
     fn drop(&mut self) {
-        self.0.routines().clear();
+        N::finalize(&self.0);
     }
 }
 
 /// A connection with its natives, its statement cache and the cell through which natives see the session.
-pub struct Connection(Box<Parts>);
+pub struct Connection<N: Natives>(Box<Parts<N>>);
 
 /// Boxed: a connection changes hands several times a statement.
-pub struct Parts {
+pub struct Parts<N: Natives> {
     // order matters: statements are finalized before the connection closes
     /// by their text; None: it is in use
     cache: Bounded<String, Option<RawStatement>>,
-    /// finalizes the statements of functions
-    _routines: ClearRoutines,
+    _finalizes: Finalizes<N>,
     /// BEGIN, COMMIT and the like
     commands: RefCell<Vec<(&'static str, RawStatement)>>,
     conn: rusqlite::Connection,
-    pub cell: Arc<SessionCell>,
+    /// through which its natives see the session
+    pub cell: Arc<N::Cell>,
     /// it may have temporary objects
     temporary: Cell<bool>,
     interrupt: Arc<rusqlite::InterruptHandle>,
@@ -66,40 +111,40 @@ pub struct Parts {
     /// the files are the database's as long as a connection is open
     room: Option<Arc<Room>>,
     /// SQLite's busy handler has its address
-    pub(crate) patience: Patience,
+    patience: Patience,
 }
 
-impl Drop for Parts {
+impl<N: Natives> Drop for Parts<N> {
     fn drop(&mut self) {
         self.count_pages();
     }
 }
 
-impl Parts {
+impl<N: Natives> Parts<N> {
     /// Adds the pages that it has read to the counters of its database.
     fn count_pages(&self) {
         // SAFETY: the connection is open until its parts are dropped.
-        self.cell.pages.count(unsafe { self.conn.handle() });
+        unsafe { N::count_pages(&self.cell, self.conn.handle()) };
     }
 }
 
-impl Deref for Connection {
-    type Target = Parts;
-    fn deref(&self) -> &Parts {
+impl<N: Natives> Deref for Connection<N> {
+    type Target = Parts<N>;
+    fn deref(&self) -> &Parts<N> {
         &self.0
     }
 }
 
-impl DerefMut for Connection {
-    fn deref_mut(&mut self) -> &mut Parts {
+impl<N: Natives> DerefMut for Connection<N> {
+    fn deref_mut(&mut self) -> &mut Parts<N> {
         &mut self.0
     }
 }
 
-impl Connection {
+impl<N: Natives> Connection<N> {
     /// A connection to the database that the engine has open.
-    pub(crate) fn open_in(room: &Arc<Room>) -> Result<Connection> {
-        let mut connection = Connection::open(room.path())?;
+    pub fn open_in(room: &Arc<Room>) -> Result<Connection<N>> {
+        let mut connection = Connection::<N>::open(room.path())?;
         // another file may have come to the path
         room.check_open(connection.has_moved())?;
         connection.room = Some(room.clone());
@@ -107,7 +152,7 @@ impl Connection {
     }
 
     /// Sorts and sets of rows that outgrow their caches go to temporary files. (A sort has the memory of `cache_size`, see `vfs/caches.rs`.)
-    pub fn open(path: &Path) -> Result<Connection> {
+    pub fn open(path: &Path) -> Result<Connection<N>> {
         let conn = open_file(path)?;
         let setup = || -> rusqlite::Result<()> {
             conn.execute_batch(
@@ -117,9 +162,7 @@ impl Connection {
             conn.pragma_update(None, "journal_size_limit", LOG_KEPT)
         };
         setup().map_err(|e| error::open_error(path, e))?;
-        let cell = crate::natives::new_cell();
-        crate::natives::register_all(&conn, cell.clone())?;
-        crate::vtab::register(&conn, &cell)?;
+        let cell = N::register(&conn)?;
         let interrupt = Arc::new(conn.get_interrupt_handle());
         // SAFETY: a live connection of this thread.
         let reading = unsafe { crate::vfs::reading_of(conn.handle()) };
@@ -132,7 +175,7 @@ impl Connection {
         }
         let connection = Connection(Box::new(Parts {
             cache: Bounded::new(STATEMENT_CACHE, STATEMENT_BYTES),
-            _routines: ClearRoutines(cell.clone()),
+            _finalizes: Finalizes(cell.clone()),
             commands: RefCell::default(),
             conn,
             cell,
@@ -153,10 +196,12 @@ impl Connection {
         &self.conn
     }
 
+    /// What interrupts the connection, from any thread.
     pub fn interrupt_handle(&self) -> Arc<rusqlite::InterruptHandle> {
         self.interrupt.clone()
     }
 
+    /// Whether no transaction is open.
     pub fn is_autocommit(&self) -> bool {
         self.conn.is_autocommit()
     }
@@ -211,7 +256,8 @@ impl Connection {
         self.reading.clone().unwrap_or_default()
     }
 
-    pub(crate) fn handle(&self) -> *mut ffi::sqlite3 {
+    /// SQLite's handle, which is valid as long as the connection is.
+    pub fn handle(&self) -> *mut ffi::sqlite3 {
         // SAFETY: used only while self lives.
         unsafe { self.conn.handle() }
     }
@@ -223,7 +269,7 @@ impl Connection {
 
     /// Whether the connection has temporary tables: then it belongs to its session.
     pub fn has_temporary(&self) -> bool {
-        if self.cell.routines().temporary.take() {
+        if N::has_made_temporary(&self.cell) {
             self.temporary.set(true);
         }
         if self.temporary.get() {
@@ -246,13 +292,13 @@ impl Connection {
     /// What the connection changes from now on is its transaction's.
     pub fn begins_to_write(&self) {
         // SAFETY: a live connection.
-        self.cell.changes_before.set(unsafe { ffi::sqlite3_total_changes64(self.handle()) });
+        N::changes_before(&self.cell).set(unsafe { ffi::sqlite3_total_changes64(self.handle()) });
     }
 
     /// How many rows its transaction has changed since [`Connection::begins_to_write`].
-    pub(crate) fn changes_of_transaction(&self) -> i64 {
+    pub fn changes_of_transaction(&self) -> i64 {
         // SAFETY: a live connection.
-        unsafe { ffi::sqlite3_total_changes64(self.handle()) - self.cell.changes_before.get() }
+        unsafe { ffi::sqlite3_total_changes64(self.handle()) - N::changes_before(&self.cell).get() }
     }
 
     /// Takes the snapshot of a transaction that has read nothing yet: it sees what is committed now.
@@ -425,6 +471,7 @@ impl Connection {
         Ok(())
     }
 
+    /// Runs a statement to its next row, or to its end.
     pub fn step(&self, statement: &mut RawStatement) -> Result<Step> {
         // SAFETY: a live statement of this connection.
         match unsafe { ffi::sqlite3_step(statement.stmt) } {
@@ -441,7 +488,7 @@ impl Connection {
 
     /// Notes from now on which rows of these tables (temporary, name in SQLite) are inserted and updated, by whatever.
     pub fn watch(&self, tables: impl Iterator<Item = (bool, String)>) {
-        let mut written = self.cell.routines().written.lock();
+        let mut written = N::written(&self.cell).lock();
         written.set_tables(tables);
         drop(written);
         self.listen();
@@ -450,7 +497,7 @@ impl Connection {
     /// Records changes of rows in the tables of a cursor for WHERE CURRENT OF, as far as SQLite reports them. Each table is
     /// `(is temporary, name, whether updates are recorded, too)`.
     pub fn watch_cursor<'t>(&self, tables: impl Iterator<Item = (bool, &'t str, bool)>) {
-        let mut written = self.cell.routines().written.lock();
+        let mut written = N::written(&self.cell).lock();
         for (temporary, table, changes) in tables {
             written.watch_cursor(temporary, table, changes);
         }
@@ -460,34 +507,34 @@ impl Connection {
 
     /// The cursors that asked for it are closed.
     pub fn forget_deletes(&self) {
-        self.cell.routines().written.lock().forget_deletes();
+        N::written(&self.cell).lock().forget_deletes();
         self.listen();
     }
 
     fn listen(&self) {
-        // SAFETY: the connection is live, and its cell holds what is written as long as it is.
-        unsafe { crate::written::listen(self.handle(), &self.cell.routines().written) }
+        // SAFETY: the connection is live, and its cell, which outlives it, holds what is written.
+        unsafe { crate::written::listen(self.handle(), N::written(&self.cell)) }
     }
 
     /// The rows that were written since the last [`Written::clear`].
     pub fn written(&self) -> parking_lot::MutexGuard<'_, Written> {
-        self.cell.routines().written.lock()
+        N::written(&self.cell).lock()
     }
 
     /// Records what the transaction changes from now on, or no more.
-    pub(crate) fn record_changes(&self, on: bool) {
-        // SAFETY: the connection is live, and its cell holds the recorder as long as it is.
-        unsafe { crate::changes::recorder::listen(self.handle(), &self.cell.routines().recorder, on) }
+    pub fn record_changes(&self, on: bool) {
+        // SAFETY: the connection is live, and its cell, which outlives it, holds the recorder.
+        unsafe { crate::changes::recorder::listen(self.handle(), N::recorder(&self.cell), on) }
     }
 
     /// What the transaction has changed.
-    pub(crate) fn recorder(&self) -> parking_lot::MutexGuard<'_, Recorder> {
-        self.cell.routines().recorder.lock()
+    pub fn recorder(&self) -> parking_lot::MutexGuard<'_, Recorder> {
+        N::recorder(&self.cell).lock()
     }
 
     /// The last error as PostgreSQL would tell it.
     pub fn error(&self) -> PgError {
-        if let Some(error) = self.cell.take_error() {
+        if let Some(error) = N::take_error(&self.cell) {
             return error;
         }
         // SAFETY: a live connection; the message is copied at once.
@@ -498,29 +545,7 @@ impl Connection {
         if code == ffi::SQLITE_ABORT_ROLLBACK && !self.is_autocommit() {
             return error::given_up();
         }
-        let state = self.cell.state();
-        error::from_sqlite(code, &message, Some(&state.catalog))
-    }
-}
-
-impl Connection {
-    /// Outside a transaction: the rows that statements have left there are forgotten.
-    pub(crate) fn clear_scratch(&self) {
-        if !crate::routine::scratch::is_attached(self.handle()) || !self.is_autocommit() {
-            return;
-        }
-        let db = self.rusqlite();
-        let names = db
-            .prepare_cached("SELECT name FROM pg_scratch.sqlite_schema WHERE type = 'table'")
-            .and_then(|mut s| s.query_map([], |r| r.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>());
-        let cleared = names.and_then(|names| {
-            names.iter().try_for_each(|name| {
-                db.execute_batch(&format!("DELETE FROM {}", pgsqlite_sql::lower::scratch_name(name)))
-            })
-        });
-        if let Err(error) = cleared {
-            tracing::debug!(%error, "rows of a statement that has ended stay in memory");
-        }
+        N::statement_error(&self.cell, code, &message)
     }
 }
 
@@ -528,13 +553,18 @@ impl Connection {
 const MOST_IDLE: usize = 16;
 
 /// Connections waiting to be leased.
-#[derive(Default)]
-pub struct Idle(Mutex<Vec<Connection>>);
+pub struct Idle<N: Natives>(Mutex<Vec<Connection<N>>>);
 
-impl Idle {
+impl<N: Natives> Default for Idle<N> {
+    fn default() -> Self {
+        Idle(Mutex::default())
+    }
+}
+
+impl<N: Natives> Idle<N> {
     /// The one that was used last; while what that has seen is on its way to the disk, rather another: who reads through it might have to
     /// wait for the disk. None: there is none, or the disk has failed, and what all of them have seen may be lost.
-    pub fn take(&self) -> Option<Connection> {
+    pub fn take(&self) -> Option<Connection<N>> {
         let mut idle = self.0.lock();
         match idle.iter().rposition(|c| c.is_settled()) {
             Some(at) => Some(idle.remove(at)),
@@ -542,10 +572,10 @@ impl Idle {
         }
     }
     /// Takes a connection back: its place is free for others. It is closed if enough are idle already.
-    pub fn put(&self, mut connection: Connection) {
+    pub fn put(&self, mut connection: Connection<N>) {
         connection.end_record();
         connection.record_changes(false);
-        connection.clear_scratch();
+        N::clear(&connection);
         let lease = connection.lease.take();
         let mut idle = self.0.lock();
         if idle.len() < MOST_IDLE {
@@ -554,20 +584,22 @@ impl Idle {
         drop(idle);
         drop(lease);
     }
+    /// Closes the connections.
     pub fn clear(&self) {
         self.0.lock().clear();
     }
-}
 
-impl CountsPages for Idle {
-    fn count_pages(&self) {
+    /// Adds the pages that the connections have read to the counters of their database.
+    pub fn count_pages(&self) {
         self.0.lock().iter().for_each(|connection| connection.count_pages());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::without_natives::Connection;
+    use crate::files::Room;
+    use pgsqlite_types::SqlState;
 
     /// SQLite opens a file to read where it cannot be opened to write for a moment: such a connection would stay in the pool.
     #[test]

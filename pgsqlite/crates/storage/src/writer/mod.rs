@@ -16,11 +16,9 @@
 
 mod disk;
 mod seen;
-#[cfg(test)]
-mod tests;
+mod testing;
 
-use crate::connection::{Connection, Idle};
-use crate::transactions::Number;
+use crate::connection::{Connection, Idle, Natives};
 use crate::vfs::{Progress, Reading};
 use crate::wal::Wal;
 use parking_lot::{Condvar, Mutex};
@@ -34,8 +32,10 @@ use tokio::sync::oneshot;
 pub type Outcome = oneshot::Receiver<Result<()>>;
 
 /// A SQLite transaction with the work of several sessions, open in the slot.
-pub struct Shared {
-    pub connection: Connection,
+pub struct Shared<N: Natives> {
+    /// where the transaction is open
+    pub connection: Connection<N>,
+    /// whose work is in it
     pub members: Members,
 }
 
@@ -47,7 +47,7 @@ pub struct Members(Vec<Member>);
 struct Member {
     outcome: oneshot::Sender<Result<()>>,
     /// of its transaction, which is in progress until the outcome is there, also if its session is gone
-    number: Option<Number>,
+    number: Option<Box<dyn Send>>,
 }
 
 impl Member {
@@ -89,28 +89,27 @@ pub struct Applicant {
 }
 
 /// A transaction that has the slot while its client is silent.
-pub trait Resting: Send + Sync {
+pub trait Resting<N: Natives>: Send + Sync {
     /// Puts the transaction aside. Returns its slot; None: it is at work again, or cannot be put aside.
-    fn put_aside(&self) -> Option<Slot>;
+    fn put_aside(&self) -> Option<Slot<N>>;
 }
 
-struct Waiting {
+struct Waiting<N: Natives> {
     who: Applicant,
-    turn: oneshot::Sender<Slot>,
+    turn: oneshot::Sender<Slot<N>>,
 }
 
-#[derive(Default)]
-struct State {
+struct State<N: Natives> {
     /// somebody has the slot (or it is on its way to them)
     held: bool,
     /// who has it; session 0: the committer, or nobody
     holder: Applicant,
     /// its holder's client is silent: the slot can be had for putting the transaction aside
-    resting: Option<Arc<dyn Resting>>,
+    resting: Option<Arc<dyn Resting<N>>>,
     /// who waits for it
-    queue: VecDeque<Waiting>,
+    queue: VecDeque<Waiting<N>>,
     /// left open by the slot's last holder
-    open: Option<Shared>,
+    open: Option<Shared<N>>,
     /// the slot, with what is open, is the committer's
     due: bool,
     /// the disk is at work
@@ -127,7 +126,15 @@ struct State {
     closed: bool,
 }
 
-impl State {
+impl<N: Natives> Default for State<N> {
+    fn default() -> Self {
+        let (held, holder, due, syncing, commits, synced, failed, closed) = Default::default();
+        let (resting, open, queue, waiting) = (None, None, VecDeque::new(), Vec::new());
+        State { held, holder, resting, queue, open, due, syncing, commits, synced, waiting, failed, closed }
+    }
+}
+
+impl<N: Natives> State<N> {
     /// Whether there is something for the committer.
     fn has_work(&self) -> bool {
         self.due || !self.syncing && self.is_made_for_someone()
@@ -154,8 +161,8 @@ impl State {
     }
 }
 
-struct Inner {
-    state: Mutex<State>,
+struct Inner<N: Natives> {
+    state: Mutex<State<N>>,
     /// told when there is something for the committer
     work: Condvar,
     /// None: it was not needed yet
@@ -165,22 +172,22 @@ struct Inner {
     /// how far the log is on disk, and what the engine's own connection has seen of it
     log: Reading,
     /// where the connections of shared transactions come back to
-    idle: Arc<Idle>,
+    idle: Arc<Idle<N>>,
 }
 
 /// The queue of a database's writers.
-pub struct Writer(Arc<Inner>);
+pub struct Writer<N: Natives>(Arc<Inner<N>>);
 
 /// The right to write: held from the first write of a transaction to its end, and given to the next in line when it is dropped.
-pub struct Slot {
-    inner: Arc<Inner>,
+pub struct Slot<N: Natives> {
+    inner: Arc<Inner<N>>,
     /// The transaction that others have left open: to be joined or committed before anything else is written.
-    pub shared: Option<Shared>,
+    pub shared: Option<Shared<N>>,
     /// it is somebody else's already
     spent: bool,
 }
 
-impl Drop for Slot {
+impl<N: Natives> Drop for Slot<N> {
     fn drop(&mut self) {
         if !self.spent {
             self.inner.give_back(self.shared.take());
@@ -188,8 +195,8 @@ impl Drop for Slot {
     }
 }
 
-impl Slot {
-    fn new(inner: &Arc<Inner>, shared: Option<Shared>) -> Slot {
+impl<N: Natives> Slot<N> {
+    fn new(inner: &Arc<Inner<N>>, shared: Option<Shared<N>>) -> Slot<N> {
         Slot { inner: inner.clone(), shared, spent: false }
     }
 
@@ -212,24 +219,30 @@ impl Slot {
     }
 
     /// Leaves a transaction open, for others to join and the committer to commit. `members` are those whose transaction was joined.
-    /// `number`: that of the holder's transaction, if anybody knows it.
-    pub fn leave(self, connection: Connection, members: Option<Members>, number: Option<Number>) -> Outcome {
+    /// `number`: that of the holder's transaction, if anybody knows it; it is kept until the outcome is there.
+    pub fn leave(
+        self,
+        connection: Connection<N>,
+        members: Option<Members>,
+        number: Option<impl Send + 'static>,
+    ) -> Outcome {
         let (sender, outcome) = oneshot::channel();
         let mut members = members.unwrap_or_default();
+        let number = number.map(|number| Box::new(number) as Box<dyn Send>);
         members.0.push(Member { outcome: sender, number });
         self.leave_to(Shared { connection, members });
         outcome
     }
 
     /// Leaves a transaction open in which the holder has no part (any more).
-    pub fn leave_to(mut self, shared: Shared) {
+    pub fn leave_to(mut self, shared: Shared<N>) {
         self.shared = Some(shared);
     }
 }
 
-impl Inner {
+impl<N: Natives> Inner<N> {
     /// The slot goes to the committer if there is something to commit and the disk is free, else to who waits longest.
-    fn give_back(self: &Arc<Self>, mut shared: Option<Shared>) {
+    fn give_back(self: &Arc<Self>, mut shared: Option<Shared<N>>) {
         loop {
             let next = {
                 let mut state = self.state.lock();
@@ -262,7 +275,7 @@ impl Inner {
     }
 
     /// COMMIT of a shared transaction, by the holder of the slot. From now on its members wait for the disk.
-    fn commit(self: &Arc<Self>, Shared { connection, members }: Shared) {
+    fn commit(self: &Arc<Self>, Shared { connection, members }: Shared<N>) {
         let failed = self.state.lock().check(&self.log.progress).err();
         let number = self.begin_commit();
         let committed = match failed {
@@ -322,9 +335,9 @@ impl Inner {
     }
 }
 
-impl Writer {
+impl<N: Natives> Writer<N> {
     /// `log`: what the engine's own connection sees of it.
-    pub fn new(wal: Option<Wal>, log: Reading, idle: Arc<Idle>) -> Writer {
+    pub fn new(wal: Option<Wal>, log: Reading, idle: Arc<Idle<N>>) -> Writer<N> {
         let (state, work, committer) = Default::default();
         Writer(Arc::new(Inner { state, work, committer, wal, log, idle }))
     }
@@ -335,12 +348,12 @@ impl Writer {
     }
 
     /// The slot, if nobody has it or waits for it, or its holder can be put aside. Errors: 58030 after a sync has failed.
-    pub fn try_acquire(&self, who: Applicant) -> Result<Option<Slot>> {
+    pub fn try_acquire(&self, who: Applicant) -> Result<Option<Slot<N>>> {
         self.acquire_with(who, |_| ())
     }
 
     /// Waits for the slot, in order of asking. Errors: as [`Writer::try_acquire`].
-    pub async fn acquire(&self, who: Applicant) -> Result<Slot> {
+    pub async fn acquire(&self, who: Applicant) -> Result<Slot<N>> {
         let (sender, turn) = oneshot::channel();
         let mut sender = Some(sender);
         let queued = self.acquire_with(who, |state| {
@@ -355,7 +368,7 @@ impl Writer {
     }
 
     /// The slot, if it can be had now; otherwise `wait` is called before the state of the slot can change.
-    fn acquire_with(&self, who: Applicant, wait: impl FnOnce(&mut State)) -> Result<Option<Slot>> {
+    fn acquire_with(&self, who: Applicant, wait: impl FnOnce(&mut State<N>)) -> Result<Option<Slot<N>>> {
         loop {
             let resting = {
                 let mut state = self.0.state.lock();
@@ -382,7 +395,7 @@ impl Writer {
     }
 
     /// The holder of the slot is silent: the slot can be had from it. False: others wait for it.
-    pub fn lay_down(&self, resting: Arc<dyn Resting>) -> bool {
+    pub fn lay_down(&self, resting: Arc<dyn Resting<N>>) -> bool {
         let mut state = self.0.state.lock();
         let alone = state.queue.iter().all(|w| w.turn.is_closed());
         state.resting = alone.then_some(resting);
@@ -428,7 +441,7 @@ impl Writer {
     }
 
     /// The log that is open, to compare it with what is at its place.
-    pub(crate) fn log(&self) -> Option<crate::files::FileId> {
+    pub fn log(&self) -> Option<crate::files::FileId> {
         self.0.wal.as_ref().and_then(Wal::id)
     }
 

@@ -3,10 +3,12 @@
 use pgsqlite_types::DatumRef;
 
 /// A longer log is a bulk load and no conversation: its transaction keeps the writer slot.
-pub(crate) const MOST_BYTES: usize = 64 << 20;
+pub const MOST_BYTES: usize = 64 << 20;
 
+/// What was done to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
+#[allow(missing_docs)]
+pub enum Operation {
     Insert,
     Update,
     Delete,
@@ -14,9 +16,10 @@ pub(crate) enum Operation {
 
 /// The change of one row.
 #[derive(Debug, Clone)]
-pub(crate) struct Change {
+pub struct Change {
     /// its place in [`ChangeLog::tables`]
     pub table: usize,
+    /// what was done to the row
     pub operation: Operation,
     /// A statement has made it. Otherwise SQLite has (a referential action or a trigger), and makes it again.
     pub direct: bool,
@@ -30,7 +33,7 @@ pub(crate) struct Change {
 }
 
 /// The values of a row, decoded one by one.
-pub(crate) struct Values<'a> {
+pub struct Values<'a> {
     bytes: &'a [u8],
     left: usize,
 }
@@ -78,7 +81,7 @@ const BLOB: u8 = 4;
 
 /// A moment of a log: what [`ChangeLog::cut`] goes back to.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Mark {
+pub struct Mark {
     /// how many changes there were
     pub len: usize,
     obstacle: Option<&'static str>,
@@ -86,7 +89,7 @@ pub(crate) struct Mark {
 
 /// The changes of a transaction since it took the writer slot.
 #[derive(Debug, Default)]
-pub(crate) struct ChangeLog {
+pub struct ChangeLog {
     /// the names in SQLite of the tables that were changed
     pub tables: Vec<Box<str>>,
     changes: Vec<Change>,
@@ -96,10 +99,12 @@ pub(crate) struct ChangeLog {
 }
 
 impl ChangeLog {
+    /// Whether nothing was changed.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.obstacle.is_none()
     }
 
+    /// The present end of the log.
     pub fn mark(&self) -> Mark {
         Mark { len: self.changes.len(), obstacle: self.obstacle }
     }
@@ -109,10 +114,12 @@ impl ChangeLog {
         self.changes.len()
     }
 
+    /// The changes, in their order.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
+    /// The changes, to be corrected in place.
     pub fn changes_mut(&mut self) -> &mut [Change] {
         &mut self.changes
     }
@@ -162,6 +169,7 @@ impl ChangeLog {
         self.changes.push(Change { table, operation, direct, rowid, new_rowid, columns, values });
     }
 
+    /// Adds the next value of the last change.
     pub fn push_value(&mut self, value: DatumRef) {
         if self.obstacle.is_some() {
             return;

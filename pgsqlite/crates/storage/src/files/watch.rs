@@ -161,7 +161,7 @@ impl Room {
 
     /// Whether the last connection may write the log back and remove it: not if the names are those of other files now. To be asked
     /// before the database is closed.
-    pub(crate) fn may_tidy(&self, log: Option<FileId>) -> bool {
+    pub fn may_tidy(&self, log: Option<FileId>) -> bool {
         if let Some(log) = log {
             // what is found is remembered
             let _ = self.check(log);

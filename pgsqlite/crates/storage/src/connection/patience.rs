@@ -2,10 +2,10 @@
 //!
 //! SQLite's own way to wait is to sleep on the thread that asks. A statement that is about to write waits as a task instead, and ends
 //! as it does while it waits for other sessions: by a cancel request, statement_timeout, lock_timeout or termination
-//! ([`crate::session::Session`], `begin_immediate`). What else meets such a lock (a reader while another program recovers the log) waits
+//! (the session's `begin_immediate`). What else meets such a lock (a reader while another program recovers the log) waits
 //! here, until the connection is interrupted or [`LONGEST`] is over.
 
-use super::Connection;
+use super::{Connection, Natives};
 use libsqlite3_sys as ffi;
 use pgsqlite_types::{Result, SqlState};
 use std::cell::Cell;
@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The pause after so many attempts.
-pub(crate) fn pause(attempts: u32) -> Duration {
+pub fn pause(attempts: u32) -> Duration {
     Duration::from_millis(1 << attempts.min(5)).min(PAUSE)
 }
 
@@ -47,7 +47,7 @@ unsafe extern "C" fn wait(patience: *mut c_void, attempts: c_int) -> c_int {
     1
 }
 
-impl Connection {
+impl<N: Natives> Connection<N> {
     /// Waits for the locks of other programs from now on.
     pub(crate) fn wait_for_others(&self) {
         self.patience.db.set(std::ptr::NonNull::new(self.handle()));
@@ -65,7 +65,7 @@ impl Connection {
     }
 
     /// BEGIN IMMEDIATE without waiting. False: another program has a lock.
-    pub(crate) fn try_begin_immediate(&self) -> Result<bool> {
+    pub fn try_begin_immediate(&self) -> Result<bool> {
         match self.without_patience(|| self.command("BEGIN IMMEDIATE")) {
             Ok(()) => Ok(true),
             Err(e) if e.code() == SqlState::LOCK_NOT_AVAILABLE => Ok(false),
@@ -75,7 +75,7 @@ impl Connection {
 
     /// CHECKPOINT: writes back what can be of the log without waiting for anybody, and empties the log if that was all. Returns whether
     /// it is empty.
-    pub(crate) fn empty_log(&self) -> Result<bool> {
+    pub fn empty_log(&self) -> Result<bool> {
         let empty = self.without_patience(|| {
             self.rusqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))
         });
@@ -83,7 +83,7 @@ impl Connection {
     }
 
     /// Whether the database can be written to. Errors: 58030, 25006.
-    pub(crate) fn check_writes(&self) -> Result<()> {
+    pub fn check_writes(&self) -> Result<()> {
         if self.try_begin_immediate()? {
             self.command("ROLLBACK")?;
         }
@@ -102,7 +102,7 @@ impl Connection {
     }
 
     /// The log is neither written back nor removed when this connection is closed as the last one.
-    pub(crate) fn leave_log(&self) {
+    pub fn leave_log(&self) {
         let op = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
         if let Err(e) = self.rusqlite().set_db_config(op, true) {
             tracing::warn!("the log of a file that was replaced may be taken for the new one's: {e}");
@@ -110,7 +110,7 @@ impl Connection {
     }
 
     /// Writes back what can be of the log now. Returns whether that was all.
-    pub(crate) fn write_back(&self) -> Result<bool> {
+    pub fn write_back(&self) -> Result<bool> {
         // (whether it was kept from it, frames in the log, frames that are in the file)
         let result = self.rusqlite().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))

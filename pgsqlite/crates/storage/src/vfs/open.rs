@@ -15,12 +15,12 @@ unsafe extern "C" fn look(_: *mut std::ffi::c_void) -> c_int {
 }
 
 /// SQLite's connection to a file (made if it is not there), with nothing of ours but the way to its files.
-pub(crate) fn open_file(path: &Path) -> Result<rusqlite::Connection> {
+pub fn open_file(path: &Path) -> Result<rusqlite::Connection> {
     open_with(path, rusqlite::OpenFlags::SQLITE_OPEN_CREATE)
 }
 
 /// The same to a file that must be there.
-pub(crate) fn open_existing(path: &Path) -> Result<rusqlite::Connection> {
+pub fn open_existing(path: &Path) -> Result<rusqlite::Connection> {
     open_with(path, rusqlite::OpenFlags::empty())
 }
 
@@ -57,15 +57,13 @@ pub(crate) unsafe fn count_loops(db: *mut ffi::sqlite3, counts: bool) {
 }
 
 /// A database in memory, for tests: before anything else uses SQLite, its memory is ours ([`super::name`]).
-#[cfg(test)]
-pub(crate) fn in_memory() -> rusqlite::Result<rusqlite::Connection> {
+pub fn in_memory() -> rusqlite::Result<rusqlite::Connection> {
     super::name();
     rusqlite::Connection::open_in_memory()
 }
 
 /// A file as another program opens it, for tests.
-#[cfg(test)]
-pub(crate) fn as_another_program(path: impl AsRef<Path>) -> rusqlite::Result<rusqlite::Connection> {
+pub fn as_another_program(path: impl AsRef<Path>) -> rusqlite::Result<rusqlite::Connection> {
     super::name();
     rusqlite::Connection::open(path)
 }

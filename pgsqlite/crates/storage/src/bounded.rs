@@ -6,6 +6,7 @@ use std::borrow::Borrow;
 use std::hash::Hash;
 use std::num::NonZeroUsize;
 
+/// A cache of the least recently used.
 pub struct Bounded<K: Hash + Eq, V> {
     cache: LruCache<K, (V, usize)>,
     weight: usize,
@@ -19,6 +20,7 @@ impl<K: Hash + Eq, V> Bounded<K, V> {
         Bounded { cache: LruCache::new(entries), weight: 0, budget }
     }
 
+    /// The value of a key, which is the most recently used now.
     pub fn get<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -62,6 +64,7 @@ impl<K: Hash + Eq, V> Bounded<K, V> {
         gone.into_iter().map(|(value, _)| value).collect()
     }
 
+    /// Takes out all entries.
     pub fn clear(&mut self) {
         self.cache.clear();
         self.weight = 0;

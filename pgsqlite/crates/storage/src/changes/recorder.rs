@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 /// What a connection records.
 #[derive(Debug, Default)]
-pub(crate) struct Recorder {
+pub struct Recorder {
     /// the hook is set
     listens: bool,
     /// changes are recorded
     pub on: bool,
+    /// what was recorded
     pub log: ChangeLog,
     /// how many rows statements have changed since recording began, as far as SQLite has reported them
     reported: u64,
@@ -171,7 +172,7 @@ extern "C" fn on_change(
 ///
 /// # Safety
 /// `db` is a live connection, and `recorder` outlives it.
-pub(crate) unsafe fn listen(db: *mut ffi::sqlite3, recorder: &Arc<Mutex<Recorder>>, on: bool) {
+pub unsafe fn listen(db: *mut ffi::sqlite3, recorder: &Arc<Mutex<Recorder>>, on: bool) {
     let mut own = recorder.lock();
     own.on = on;
     if !on {

@@ -1,0 +1,27 @@
+//! SQLite, as pgsqlite uses it: its files, its log, its connections, its one writer. It knows values and errors, and nothing of tables,
+//! statements or sessions.
+//!
+//! [`files`] has the names and the locks of a database's files, [`vfs`] the way by which SQLite reads and writes them, [`wal`] the log.
+//! A [`connection`] has prepared statements and the natives that its user registers; the [`writer`] queues those who write, commits
+//! for several at once, and syncs. What SQLite reports of changed rows is in [`changes`] and [`written`].
+//!
+//! Files that may be a database's are opened here. `tools/lint_files.py` lists the few other places, each with its reason.
+
+#![warn(missing_docs)]
+
+pub mod apart;
+pub mod bounded;
+pub mod changes;
+pub mod connection;
+pub mod error;
+pub mod files;
+pub mod lease;
+pub mod memory;
+pub mod sqlite_statement;
+pub mod vfs;
+pub mod wal;
+pub mod writer;
+pub mod written;
+
+// the library that the bindings are for
+use pgsqlite_sqlite as _;
