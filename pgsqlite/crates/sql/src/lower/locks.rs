@@ -75,13 +75,15 @@ impl Lowerer<'_> {
 
     /// The rows of a query, sorted, as far as LIMIT asks for them: each is locked before it is given, or left out. `text` has the columns
     /// of [`Lowerer::columns_of_locks`] beside its `width` own ones. (A query with a LIMIT is computed as it is: SQLite moves
-    /// no condition into it, and keeps its order.)
+    /// no condition into it, and keeps its order. A query with an OFFSET is not made a part of the one around it, whose order would
+    /// decide then which rows the LIMIT leaves.)
     pub(super) fn locked_rows(&mut self, query: &Query, text: &str, width: usize, limit: &str) -> String {
         let output: Vec<String> = (1..=width).map(|i| format!("c{i}")).collect();
         let locks = query.row_locks.iter().enumerate();
         let locked: Vec<String> = locks
             .map(|(i, lock)| format!("{}(lt{i}, ln{i}, {}, {})", support::LOCK_ROW, lock.mode, lock.policy as u8))
             .collect();
-        format!("SELECT {} FROM ({text} LIMIT -1) WHERE {}{limit}", output.join(", "), locked.join(" AND "))
+        let apart = if limit.is_empty() || limit.contains(" OFFSET ") { "" } else { " OFFSET 0" };
+        format!("SELECT {} FROM ({text} LIMIT -1) WHERE {}{limit}{apart}", output.join(", "), locked.join(" AND "))
     }
 }

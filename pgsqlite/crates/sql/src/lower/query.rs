@@ -669,6 +669,9 @@ impl Lowerer<'_> {
         };
         Ok(match &query.offset {
             Some(offset) => format!(" LIMIT {limit} OFFSET {}", self.limit_bound(offset, LimitKind::Offset)?),
+            // (which rows it leaves, the order of the rows below it decides, not that of the query around it, which SQLite would make it a
+            // part of)
+            None if query.order_by.is_empty() && self.scopes.len() > 1 => format!(" LIMIT {limit} OFFSET 0"),
             None => format!(" LIMIT {limit}"),
         })
     }
