@@ -6,7 +6,7 @@
 
 use pgsqlite_sql::analyze::{row_security_counts, Environment};
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_sql::lower::proposed::{proposed_rows, Proposed, Reference, UniqueKey};
+use pgsqlite_sql::lower::proposed::{proposed_by_parts, proposed_rows, Proposed, Reference, UniqueKey};
 use pgsqlite_sql::typed::{Cte, CteBody, Modify};
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
@@ -26,6 +26,44 @@ pub(crate) fn proposed_of(environment: &Environment, modify: &Modify) -> Result<
         return Ok(None);
     }
     proposed_rows(environment, modify)
+}
+
+/// The rows that each part of it proposes, where parts do different things.
+pub(crate) fn proposed_by(environment: &Environment, modify: &Modify) -> Result<Vec<Proposed>> {
+    match row_security_counts(environment, &modify.target)? {
+        true => Ok(vec![]),
+        false => proposed_by_parts(environment, modify),
+    }
+}
+
+/// Whether two errors are of the same constraint.
+pub(crate) fn same_constraint(a: &PgError, b: &PgError) -> bool {
+    let constraint =
+        |e: &PgError| (e.code(), e.fields().table.clone(), e.fields().constraint.clone(), e.fields().column.clone());
+    constraint(a) == constraint(b)
+}
+
+/// The error with the row of the one part that has met it; None: several have, or none.
+pub(crate) fn violation_of_parts(
+    parts: &[Proposed],
+    catalog: &Catalog,
+    context: Context,
+    reader: &mut dyn RowReader,
+    parameters: &[Datum],
+    error: &PgError,
+) -> Result<Option<PgError>> {
+    let mut found = None;
+    for part in parts {
+        let of_part = violation(part, catalog, context, reader, parameters, error.code())?;
+        // (which foreign key is violated, SQLite does not tell)
+        let met = |e: &PgError| e.code() == SqlState::FOREIGN_KEY_VIOLATION || same_constraint(e, error);
+        if let Some(of_part) = of_part.filter(met) {
+            if found.replace(of_part).is_some() {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The same of the first WITH query, if it is a modification: those after it may read what it gives.
@@ -57,10 +95,12 @@ pub(crate) fn violation(
 ) -> Result<Option<PgError>> {
     let Some(rows) = reader.read(&proposed.sql, parameters, MOST_ROWS)? else { return Ok(None) };
     let schema = catalog.schema_name(proposed.relation.schema).to_string();
-    let mut search = Search { proposed, schema, context, catalog, reader };
+    let mut search = Search { proposed, schema, context, catalog, reader, parameters };
     if code != SqlState::FOREIGN_KEY_VIOLATION {
-        return search.row_constraints(&rows);
+        // (which key's conflict is not passed over, ON CONFLICT's target says)
+        return if proposed.skips_conflicts { Ok(None) } else { search.row_constraints(&rows) };
     }
+    let rows = if proposed.skips_conflicts { search.without_conflicts(rows)? } else { rows };
     search.foreign_keys(&rows)
 }
 
@@ -78,6 +118,7 @@ struct Search<'a> {
     context: Context<'a>,
     catalog: &'a Catalog,
     reader: &'a mut dyn RowReader,
+    parameters: &'a [Datum],
 }
 
 impl Search<'_> {
@@ -100,6 +141,10 @@ impl Search<'_> {
         // what the statement has written when a row is checked
         let mut written: Vec<HashSet<Vec<Vec<u8>>>> = p.unique.iter().map(|_| HashSet::new()).collect();
         let mut updated: HashSet<i64> = HashSet::new();
+        for (sql, at) in &p.gone {
+            let Some(gone) = self.reader.read(sql, self.parameters, MOST_ROWS)? else { return Ok(None) };
+            updated.extend(gone.iter().filter_map(|row| if let Datum::Int(i) = row[*at] { Some(i) } else { None }));
+        }
         for (i, row) in rows.iter().enumerate() {
             if i < whole {
                 for (unique, written) in p.unique.iter().zip(&mut written).filter(|(u, _)| u.repeatable) {
@@ -217,6 +262,23 @@ impl Search<'_> {
                 .table(self.proposed.relation.name.clone())
                 .constraint(unique.name.clone()),
         ))
+    }
+
+    /// The rows whose keys are not there yet.
+    fn without_conflicts(&mut self, rows: Vec<RowValues>) -> Result<Vec<RowValues>> {
+        let p = self.proposed;
+        let mut written: Vec<HashSet<Vec<Vec<u8>>>> = p.unique.iter().map(|_| HashSet::new()).collect();
+        let mut out = Vec::new();
+        for row in rows {
+            let mut stays = true;
+            for (unique, written) in p.unique.iter().zip(&mut written) {
+                stays &= self.unique_key(unique, &row, written, &HashSet::new())?.is_none();
+            }
+            if stays {
+                out.push(row);
+            }
+        }
+        Ok(out)
     }
 
     // --- foreign keys ------------------------------------------------------------------------------------------------

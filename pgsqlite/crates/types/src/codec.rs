@@ -95,6 +95,7 @@ impl RegNames for NamesFor<'_> {
 }
 
 /// What a codec may ask for while it works.
+#[derive(Clone, Copy)]
 pub struct Context<'a> {
     pub settings: &'a Settings,
     pub names: &'a dyn RegNames,

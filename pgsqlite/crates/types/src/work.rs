@@ -18,8 +18,8 @@ use std::ptr::NonNull;
 pub const PER_LOOK: usize = 4096;
 /// What is announced to take this many steps at once may take a millisecond.
 pub const LONG: usize = 1 << 17;
-/// Pieces in which large texts are copied and read between two ticks.
-pub const PIECE: usize = 1 << 16;
+/// Pieces in which large texts are copied and read between two ticks. (Miri is too slow for the large ones.)
+pub const PIECE: usize = if cfg!(miri) { 64 } else { 1 << 16 };
 
 /// Who decides whether the thread's work goes on.
 pub trait Overseer {

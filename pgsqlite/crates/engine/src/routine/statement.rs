@@ -372,21 +372,31 @@ pub(crate) fn told_more(
     error: PgError,
     adapt: impl Fn(String) -> String,
 ) -> PgError {
-    use crate::diagnose::{may_tell_more, proposed_of, violation};
+    use crate::diagnose::{may_tell_more, proposed_by, proposed_of, violation, violation_of_parts};
     if !may_tell_more(&error) {
         return error;
     }
     let find = || -> Result<Option<PgError>> {
-        let Some(mut proposed) = host.with_environment(|e| proposed_of(e, modify))? else { return Ok(None) };
-        proposed.sql = adapt(std::mem::take(&mut proposed.sql));
-        proposed.shown = shown.cloned();
+        let (whole, mut parts) = host.with_environment(|e| Ok((proposed_of(e, modify)?, proposed_by(e, modify)?)))?;
+        parts.extend(whole);
+        for part in &mut parts {
+            part.sql = adapt(std::mem::take(&mut part.sql));
+            for (sql, _) in &mut part.gone {
+                *sql = adapt(std::mem::take(sql));
+            }
+            part.shown = shown.cloned();
+        }
         let catalog = host.catalog();
         let (settings, names) = {
             let state = host.cell.state();
             (state.settings.clone(), state.names.clone())
         };
         let context = Context { settings: &settings, names: &*names };
-        violation(&proposed, &catalog, context, &mut Reader(host), parameters, error.code())
+        match &parts[..] {
+            [] => Ok(None),
+            [whole] => violation(whole, &catalog, context, &mut Reader(host), parameters, error.code()),
+            parts => violation_of_parts(parts, &catalog, context, &mut Reader(host), parameters, &error),
+        }
     };
     match find() {
         Ok(Some(found)) => found,

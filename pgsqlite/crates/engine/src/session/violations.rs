@@ -2,7 +2,10 @@
 
 use super::Session;
 use crate::connection::{Connection, Step};
-use crate::diagnose::{first_in_with, may_tell_more, proposed_of, violation, RowReader, RowValues};
+use crate::diagnose::{
+    first_in_with, may_tell_more, proposed_by, proposed_of, same_constraint, violation, violation_of_parts, RowReader,
+    RowValues,
+};
 use crate::plans::{Body, Prepared};
 use pgsqlite_sql::analyze::{analyze, Statement};
 use pgsqlite_sql::plan::Tag;
@@ -37,32 +40,35 @@ impl Session {
     ) -> Result<Option<PgError>> {
         let code = error.code();
         let view = self.view();
-        let (proposed, first) = self.with_environment(&view, |environment| {
+        let (proposed, parts, first) = self.with_environment(&view, |environment| {
             let (statement, _) = analyze(environment, &prepared.statement.node, &prepared.parameters)?;
             Ok(match &statement {
                 Statement::Modify(modify) => {
-                    (proposed_of(environment, modify)?, first_in_with(environment, &modify.ctes))
+                    let parts = proposed_by(environment, modify)?;
+                    (proposed_of(environment, modify)?, parts, first_in_with(environment, &modify.ctes))
                 }
-                Statement::Query(query) => (None, first_in_with(environment, &query.ctes)),
-                Statement::Rewritten(_) => (None, None),
+                Statement::Query(query) => (None, vec![], first_in_with(environment, &query.ctes)),
+                Statement::Rewritten(_) => (None, vec![], None),
             })
         })?;
         let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         if let Some(first) = &first {
             // (another part of the statement may have failed: it must be the error that was met)
-            let constraint = |f: &PgError| {
-                (f.code(), f.fields().table.clone(), f.fields().constraint.clone(), f.fields().column.clone())
-            };
             let found = violation(first, catalog, context, connection, parameters, code)?;
-            if let Some(found) = found.filter(|found| constraint(found) == constraint(error)) {
+            if let Some(found) = found.filter(|found| same_constraint(found, error)) {
                 return Ok(Some(found));
             }
         }
-        let Some(proposed) = proposed else { return Ok(None) };
-        let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
-        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-        match violation(&proposed, catalog, context, connection, parameters, code)? {
+        let mut found = match &proposed {
+            Some(proposed) => violation(proposed, catalog, context, connection, parameters, code)?,
+            None => None,
+        };
+        let met = |found: &PgError| code == SqlState::FOREIGN_KEY_VIOLATION || same_constraint(found, error);
+        if !parts.is_empty() && !found.as_ref().is_some_and(met) {
+            found = violation_of_parts(&parts, catalog, context, connection, parameters, error)?;
+        }
+        match found {
             None if code == SqlState::FOREIGN_KEY_VIOLATION => self.violation_by_action(prepared, parameters),
             found => Ok(found),
         }

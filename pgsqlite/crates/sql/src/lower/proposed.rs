@@ -10,7 +10,10 @@ use crate::acl;
 use crate::analyze::{analyze_expression, Environment};
 use crate::catalog::{ConstraintKind, ForeignKeyAction, KeyPart, Relation};
 use crate::deparse::{definitions, Style};
-use crate::typed::{InsertSource, Modify, ModifyAction, OnConflict, RowCheckOf};
+use crate::typed::{
+    Cte, CteBody, Expr, FromItem, InsertSource, MergeAction, MergeWhen, Modify, ModifyAction, OnConflict, Query,
+    QueryBody, RowCheckOf, Select,
+};
 use crate::volatility;
 use pgsqlite_types::{Oid, PgError, Result};
 use std::sync::Arc;
@@ -45,6 +48,10 @@ pub struct Proposed {
     pub references: Vec<Reference>,
     /// foreign keys of other tables (or itself) to the table
     pub referenced_by: Vec<Reference>,
+    /// ON CONFLICT DO NOTHING: of these rows those are left out whose keys are there
+    pub skips_conflicts: bool,
+    /// rows of the table that the statement's WITH deletes: a query, and its column with their rowids
+    pub gone: Vec<(String, usize)>,
 }
 
 /// A unique index.
@@ -89,12 +96,44 @@ pub struct Reference {
 
 /// The rows that a statement proposes; None where they cannot be told again.
 pub fn proposed_rows(environment: &Environment, modify: &Modify) -> Result<Option<Proposed>> {
+    proposed_by(environment, modify, Part::Whole)
+}
+
+/// The rows that each part proposes of a statement which does one thing to some rows and another one to others: what ON CONFLICT DO
+/// UPDATE makes of rows that are there, and what each WHEN clause of MERGE does. (In which order the parts meet their rows is not known.)
+pub fn proposed_by_parts(environment: &Environment, modify: &Modify) -> Result<Vec<Proposed>> {
+    let parts = match &modify.action {
+        ModifyAction::Insert { on_conflict: Some(OnConflict { set: Some(_), .. }), .. } => vec![Part::Updated],
+        ModifyAction::Merge { whens, .. } => (0..whens.len()).map(Part::When).collect(),
+        _ => vec![],
+    };
+    let mut out = Vec::new();
+    for part in parts {
+        out.extend(proposed_by(environment, modify, part)?);
+    }
+    Ok(out)
+}
+
+fn proposed_by(environment: &Environment, modify: &Modify, part: Part) -> Result<Option<Proposed>> {
     crate::parse::with_stack(|| {
         let mut lowerer = Lowerer::new(environment);
         lowerer.scopes.push(Scope::default());
-        lowerer.proposed(modify)
+        lowerer.proposed(modify, part)
     })
 }
+
+/// What of a statement proposes rows.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Whole,
+    /// ON CONFLICT DO UPDATE
+    Updated,
+    /// a WHEN clause of MERGE
+    When(usize),
+}
+
+/// The texts of new rows, of old ones, of their rowid, and where they come from.
+type Sides = (Option<Vec<String>>, Option<Vec<String>>, Option<String>, String);
 
 /// The row's texts while the query is put together.
 struct Texts {
@@ -112,21 +151,33 @@ impl Texts {
 }
 
 impl Lowerer<'_> {
-    fn proposed(&mut self, modify: &Modify) -> Result<Option<Proposed>> {
+    fn proposed(&mut self, modify: &Modify, part: Part) -> Result<Option<Proposed>> {
         let relation = modify.target.clone();
-        if modify.ctes.iter().any(|c| matches!(c.body, crate::typed::CteBody::Modify(_))) {
-            return Ok(None);
+        let Some(ctes) = as_queries(&modify.ctes) else { return Ok(None) };
+        let mut gone = vec![];
+        for cte in &modify.ctes {
+            let CteBody::Modify(other) = &cte.body else { continue };
+            if other.target.oid == relation.oid {
+                match proposed_by(self.env, other, Part::Whole)? {
+                    Some(Proposed { sql, rowid: Some(rowid), .. }) => gone.push((sql, rowid)),
+                    _ => return Ok(None),
+                }
+            }
         }
-        let with = self.with_queries(&modify.ctes)?;
+        let with = self.with_queries(&ctes)?;
         let mut texts = Texts { columns: vec![] };
         let mut kept = vec![];
         let mut unknown = vec![];
+        let mut skips_conflicts = false;
         let (new, old, rowid, from) = match &modify.action {
             ModifyAction::Insert { columns, source, on_conflict } => {
                 // which row a conflict's action changed cannot be told from the proposed rows
-                if on_conflict.is_some() && !matches!(source, InsertSource::Values(rows) if rows.len() == 1) {
+                let one = matches!(source, InsertSource::Values(rows) if rows.len() == 1);
+                let updates = on_conflict.as_ref().is_some_and(|c| c.set.is_some());
+                if part == Part::Whole && updates && !one {
                     return Ok(None);
                 }
+                skips_conflicts = part == Part::Whole && on_conflict.is_some() && !one;
                 let Some(from) = self.inserted_rows(modify, columns, source, &mut kept)? else { return Ok(None) };
                 let mut new = Vec::new();
                 for column in relation.live_columns() {
@@ -143,7 +194,16 @@ impl Lowerer<'_> {
                     });
                 }
                 self.fill_generated(&relation, &mut new)?;
-                (Some(new), None, None, from)
+                match (on_conflict, part) {
+                    (Some(conflict), Part::Updated) => {
+                        if !kept.is_empty() || !unknown.is_empty() {
+                            return Ok(None);
+                        }
+                        let Some(sides) = self.updated_rows(modify, conflict, &new, &from)? else { return Ok(None) };
+                        sides
+                    }
+                    _ => (Some(new), None, None, from),
+                }
             }
             ModifyAction::Update { set, from, filter } => {
                 if relation.without_rowid || set.iter().any(|(_, e)| !volatility::is_repeatable(e)) {
@@ -167,8 +227,13 @@ impl Lowerer<'_> {
                 }
                 (Some(new), Some(old), Some(format!("{alias}.{}", rowid_name(&relation)?)), text)
             }
-            // which clause acted on which row is forgotten by then
-            ModifyAction::Merge { .. } => return Ok(None),
+            ModifyAction::Merge { source, on, whens } => {
+                let Part::When(at) = part else { return Ok(None) };
+                let Some(sides) = self.merged_rows(modify, source, on, &whens[..=at], &mut unknown)? else {
+                    return Ok(None);
+                };
+                sides
+            }
             ModifyAction::Delete { using, filter } => {
                 if relation.without_rowid {
                     return Ok(None);
@@ -209,14 +274,15 @@ impl Lowerer<'_> {
                 checks.push((name.clone(), texts.add(condition)));
             }
             // with DO UPDATE the row that failed may be the one that was changed instead
-            if !matches!(
+            let replaced = matches!(
                 &modify.action,
                 ModifyAction::Insert { on_conflict: Some(OnConflict { set: Some(_), .. }), .. }
-            ) {
+            );
+            if part != Part::Whole || !replaced {
                 unique = self.unique_keys(&relation, new, &mut texts, &kept)?;
             }
         }
-        let deletes = matches!(&modify.action, ModifyAction::Delete { .. });
+        let deletes = new.is_none();
         let (references, referenced_by) = self.foreign_keys(&relation, deletes)?;
         let new = new.map(|n| texts.add_all(&n));
         let old = old.map(|o| texts.add_all(&o));
@@ -238,7 +304,135 @@ impl Lowerer<'_> {
             row_checks,
             references,
             referenced_by,
+            skips_conflicts,
+            gone,
         }))
+    }
+
+    /// What ON CONFLICT DO UPDATE makes of the rows that are there. `excluded`: the row that was to be inserted, of `from`.
+    fn updated_rows(
+        &mut self,
+        modify: &Modify,
+        conflict: &OnConflict,
+        excluded: &[String],
+        from: &str,
+    ) -> Result<Option<Sides>> {
+        let relation = modify.target.clone();
+        let (Some(set), Some(target)) = (&conflict.set, &conflict.target) else { return Ok(None) };
+        let expressions = set.iter().map(|(_, e)| e).chain(&conflict.filter);
+        let place = modify.range_table.iter().position(|r| r.alias == "excluded");
+        let (Some(place), false) = (place, relation.without_rowid) else { return Ok(None) };
+        if expressions.into_iter().any(|e| !volatility::is_repeatable(e)) {
+            return Ok(None);
+        }
+        let alias = self.unique("t");
+        let prefix = format!("{alias}.");
+        let old = self.target_columns(&relation, &prefix);
+        let mut entries = vec![vec![]; place + 1];
+        entries[0] = self.entry_columns(&relation, &prefix);
+        entries[place] = excluded.to_vec();
+        self.scope().entries = entries;
+        let mut conditions = Vec::new();
+        for key in &target.keys {
+            conditions.push(format!("{} = {}", self.over_row(key, &old)?, self.over_row(key, excluded)?));
+        }
+        if let Some(filter) = &target.filter {
+            conditions.push(self.over_row(filter, &old)?);
+            conditions.push(self.over_row(filter, excluded)?);
+        }
+        if let Some(filter) = &conflict.filter {
+            conditions.push(self.expr(filter)?);
+        }
+        let mut new = old.clone();
+        for (attnum, expr) in set {
+            new[position(&relation, *attnum)?] = self.expr(expr)?;
+        }
+        self.fill_generated(&relation, &mut new)?;
+        let rowid = format!("{prefix}{}", rowid_name(&relation)?);
+        let text =
+            format!("{from} CROSS JOIN {} AS {alias} WHERE ({})", table_name(&relation), conditions.join(") AND ("));
+        Ok(Some((Some(new), Some(old), Some(rowid), text)))
+    }
+
+    /// What the last of these WHEN clauses of a MERGE does.
+    fn merged_rows(
+        &mut self,
+        modify: &Modify,
+        source: &FromItem,
+        on: &Expr,
+        whens: &[MergeWhen],
+        unknown: &mut Vec<i16>,
+    ) -> Result<Option<Sides>> {
+        let relation = modify.target.clone();
+        let Some((when, earlier)) = whens.split_last() else { return Ok(None) };
+        let values: Vec<&Expr> = match &when.action {
+            MergeAction::Update(set) => set.iter().map(|(_, e)| e).collect(),
+            MergeAction::Insert { values, .. } => values.iter().collect(),
+            MergeAction::Delete => vec![],
+            MergeAction::Nothing => return Ok(None),
+        };
+        let conditions = whens.iter().filter_map(|w| w.condition.as_ref());
+        let all_repeatable = values.into_iter().chain(conditions).chain([on]).all(volatility::is_repeatable);
+        let several = self.stands_for_several(&modify.range_table[0], &relation);
+        if relation.without_rowid || several || !all_repeatable {
+            return Ok(None);
+        }
+        let alias = self.unique("t");
+        let prefix = format!("{alias}.");
+        let mut source_text = self.other_entries(modify, &prefix, std::slice::from_ref(source))?;
+        if matches!(source, FromItem::Join { .. }) {
+            source_text = format!("({source_text})");
+        }
+        let on = self.expr(on)?;
+        let mut conditions = Vec::new();
+        for other in earlier.iter().filter(|w| w.matched == when.matched) {
+            conditions.push(match &other.condition {
+                Some(condition) => format!("({}) IS NOT TRUE", self.expr(condition)?),
+                None => "0".into(),
+            });
+        }
+        if let Some(condition) = &when.condition {
+            conditions.push(self.expr(condition)?);
+        }
+        let old = self.target_columns(&relation, &prefix);
+        let new = match &when.action {
+            MergeAction::Insert { columns, values } => {
+                let mut new = Vec::new();
+                for column in relation.live_columns() {
+                    new.push(match columns.iter().position(|a| *a == column.attnum) {
+                        Some(i) => self.expr(&values[i])?,
+                        None => {
+                            if column.generated.is_none() && column.sqlite_default
+                                || relation.rowid_column == Some(column.attnum)
+                            {
+                                unknown.push(column.attnum);
+                            }
+                            "NULL".to_string()
+                        }
+                    });
+                }
+                self.fill_generated(&relation, &mut new)?;
+                Some(new)
+            }
+            MergeAction::Update(set) => {
+                let mut new = old.clone();
+                for (attnum, expr) in set {
+                    new[position(&relation, *attnum)?] = self.expr(expr)?;
+                }
+                self.fill_generated(&relation, &mut new)?;
+                Some(new)
+            }
+            MergeAction::Delete | MergeAction::Nothing => None,
+        };
+        let table = table_name(&relation);
+        if !when.matched {
+            conditions.push(format!("NOT EXISTS (SELECT 1 FROM {table} AS {alias} WHERE {on})"));
+            let text = format!("{source_text} WHERE ({})", conditions.join(") AND ("));
+            return Ok(Some((new, None, None, text)));
+        }
+        conditions.push(on);
+        let text = format!("{source_text} CROSS JOIN {table} AS {alias} WHERE ({})", conditions.join(") AND ("));
+        Ok(Some((new, Some(old), Some(format!("{prefix}{}", rowid_name(&relation)?)), text)))
     }
 
     /// The rows of an INSERT as a FROM item named `r` with columns `c1`, `c2` …
@@ -451,6 +645,31 @@ impl Lowerer<'_> {
         }
         Ok((own, others))
     }
+}
+
+/// WITH queries with each DELETE as the query that gives the rows which it returns; None: there is another modification.
+fn as_queries(ctes: &[Cte]) -> Option<Vec<Cte>> {
+    ctes.iter()
+        .map(|cte| {
+            let modify = match &cte.body {
+                CteBody::Query(_) => return Some(cte.clone()),
+                CteBody::Modify(modify) => modify,
+            };
+            let ModifyAction::Delete { using, filter } = &modify.action else { return None };
+            let conditions = modify.returning.iter().map(|t| &t.expr).chain(filter);
+            if conditions.into_iter().any(|e| !volatility::is_repeatable(e)) {
+                return None;
+            }
+            let mut from = vec![FromItem::Entry(0)];
+            from.extend(using.iter().cloned());
+            let select =
+                Select { from, targets: modify.returning.clone(), filter: filter.clone(), ..Select::default() };
+            let mut query = Query::new(QueryBody::Select(select), cte.columns.clone());
+            query.ctes = as_queries(&modify.ctes)?;
+            query.range_table = modify.range_table.clone();
+            Some(Cte { body: CteBody::Query(query), ..cte.clone() })
+        })
+        .collect()
 }
 
 /// The place of a column among the live columns.
