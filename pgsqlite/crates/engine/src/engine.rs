@@ -72,6 +72,7 @@ pub struct Engine {
     pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence_state::State>>,
     pub(crate) locks: crate::locks::table::LockTable,
     pub(crate) rows: crate::locks::rows::RowLocks,
+    pub(crate) serializable: crate::locks::serializable::Serializable,
     /// what is known of the tables whose changes were put aside, by their names, in the catalog with this epoch
     pub(crate) tables: Mutex<(u64, HashMap<Box<str>, Arc<crate::changes::table::Table>>)>,
     pub(crate) waits: Waits,
@@ -182,6 +183,7 @@ impl Engine {
             sequences: Mutex::default(),
             locks: Default::default(),
             rows: Default::default(),
+            serializable: Default::default(),
             tables: Mutex::default(),
             waits: Default::default(),
             channels: Default::default(),

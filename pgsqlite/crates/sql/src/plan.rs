@@ -81,6 +81,8 @@ pub struct QueryPlan {
     /// it only reads and calls functions that wait (`pg_sleep`, `pg_advisory_lock`): it may be given up when it has to wait, and run
     /// again afterwards, for nothing else that it calls leaves traces
     pub waits_apart: bool,
+    /// it changes or locks rows, and calls functions that wait for locks: it may be undone when it has to wait, and run again afterwards
+    pub waits_aside: bool,
     /// it is bounded, and calls nothing that may wait or take long: it may run in a transaction that other sessions wait for
     pub shares: bool,
     /// the tables it modifies (OIDs), for triggers of the engine such as sequence resynchronisation

@@ -131,7 +131,7 @@ fn update(conn: &Connection, table: &Table, rowid: i64, old: &[DatumRef], new: &
 }
 
 /// Whether two values are stored alike. (Not by numbers' equality: NaN and the sign of zero count.)
-fn same(one: &DatumRef, other: &DatumRef) -> bool {
+pub(crate) fn same(one: &DatumRef, other: &DatumRef) -> bool {
     match (one, other) {
         (DatumRef::Real(a), DatumRef::Real(b)) => a.to_bits() == b.to_bits(),
         _ => one == other,

@@ -134,6 +134,11 @@ impl Table {
                 None => obstacle = Some("a foreign key's table is not known"),
             }
         }
+        if name.starts_with("__pgsqlite_") {
+            // SQLite's triggers keep it, and keep it again where the changes of their table are made again: the recorder sees to it that no
+            // statement has changed it
+            obstacle = None;
+        }
         Ok(Table {
             name: name.into(),
             oid: relation.map_or(0, |r| r.oid),
@@ -160,6 +165,33 @@ impl Table {
             .filter(|(_, key)| which(key))
             .filter_map(|(number, key)| key.bytes(number, row));
         bytes.map(|bytes| KeyOfTable { table: self.name.clone(), bytes }).collect()
+    }
+
+    /// How to find other rows that have a key which a change gives its row: the key's columns as SQLite names them, the query of the row's
+    /// number, and its values. Keys of expressions, and those that hold for some rows only, are left out.
+    pub fn lookups(&self, log: &ChangeLog, change: &Change) -> Vec<(String, String, Vec<pgsqlite_types::Datum>)> {
+        let (Some(new), Some(number)) = (log.new_row(change), self.rowid) else { return vec![] };
+        let old = log.old(change);
+        let mut lookups = Vec::new();
+        for key in self.keys.iter().filter(|k| !k.partial && !k.columns.is_empty()) {
+            let is_new = old.as_ref().is_none_or(|old| key.columns.iter().any(|(c, _)| old[*c] != new[*c]));
+            let has_null = key.columns.iter().any(|(c, _)| new[*c] == DatumRef::Null);
+            if !is_new || has_null {
+                continue;
+            }
+            let names: Vec<String> =
+                key.columns.iter().map(|(c, _)| format!("{}.{}", self.name, self.columns[*c])).collect();
+            let conditions: Vec<String> = key
+                .columns
+                .iter()
+                .enumerate()
+                .map(|(i, (c, _))| format!("{} = ?{}", quoted(&self.columns[*c]), i + 1))
+                .collect();
+            let query = format!("SELECT {number} FROM main.{} WHERE {}", quoted(&self.name), conditions.join(" AND "));
+            let values = key.columns.iter().map(|(c, _)| new[*c].to_owned()).collect();
+            lookups.push((names.join(", "), query, values));
+        }
+        lookups
     }
 
     /// What a change touches beside its row.

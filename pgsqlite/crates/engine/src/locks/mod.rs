@@ -2,12 +2,14 @@
 //!
 //! * [`table`]: what sessions hold and queue for: advisory locks and relations. A further kind of object is a further [`Target`].
 //! * [`rows`]: the rows and keys that transactions hold.
+//! * [`serializable`]: what SERIALIZABLE transactions have read and written.
 //! * [`graph`]: the sessions that wait (for a lock of the table, for the writer slot, for a pooled connection), and the cycles among them.
 //!
 //! The locks belong to the database and are gone with the server, as PostgreSQL's are. A session is known by a number of its own.
 
 pub(crate) mod graph;
 pub(crate) mod rows;
+pub(crate) mod serializable;
 pub(crate) mod table;
 
 use crate::udf::session_cell::AdvisoryKey;

@@ -235,6 +235,33 @@ impl RowLocks {
         });
     }
 
+    /// A transaction holds this, too, by its changes.
+    pub fn hold_more(&self, session: u64, footprint: Footprint) {
+        self.change(session, |state| {
+            for (row, mode) in footprint.rows {
+                state.hold(session, row, mode, 0);
+            }
+            for key in &footprint.keys {
+                state.keys.insert(key.clone(), session);
+            }
+            let holder = state.holders.entry(session).or_default();
+            holder.keys.extend(footprint.keys);
+            holder.removes |= footprint.removes;
+        });
+    }
+
+    /// Whether a session's transaction has changed a row.
+    pub fn holds_by_change(&self, session: u64, row: &Row) -> bool {
+        let changed = |h: &Held| h.session == session && h.number == 0 && h.mode >= RowMode::NoKeyUpdate;
+        self.0.state.lock().rows.get(row).is_some_and(|held| held.iter().any(changed))
+    }
+
+    /// Whether a session holds a row in this mode or a stronger one.
+    pub fn holds(&self, session: u64, row: &Row, mode: RowMode) -> bool {
+        let state = self.0.state.lock();
+        state.rows.get(row).is_some_and(|held| held.iter().any(|h| h.session == session && h.mode >= mode))
+    }
+
     /// The number of the lock that was taken last: what [`RowLocks::release_since`] takes.
     pub fn mark(&self) -> u64 {
         self.0.state.lock().last

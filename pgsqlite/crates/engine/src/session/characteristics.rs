@@ -54,9 +54,13 @@ impl Session {
 
     /// Makes the transaction what its settings say: at its beginning, after a change, after ROLLBACK TO.
     pub(super) fn apply_characteristics(&mut self) {
-        self.transaction.repeatable =
-            matches!(self.gucs.get("transaction_isolation").as_deref(), Some("repeatable read" | "serializable"));
+        let isolation = self.gucs.get("transaction_isolation");
+        self.transaction.serializable = isolation.as_deref() == Some("serializable");
+        self.transaction.repeatable = self.transaction.serializable || isolation.as_deref() == Some("repeatable read");
         self.transaction.read_only = self.gucs.is_on("transaction_read_only");
+        if let Some(watched) = &self.transaction.watched {
+            watched.set_read_only(self.transaction.read_only);
+        }
     }
 
     /// The characteristics that a chained transaction takes over.

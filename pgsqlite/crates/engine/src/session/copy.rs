@@ -26,6 +26,7 @@ impl Session {
     ) -> Result<Execution> {
         if !matches!(self.copying, Some(Copying::Out(_))) {
             self.begin_whole().await?;
+            self.note_anything(false)?;
             self.refresh_catalog()?;
             if c.is_program {
                 let direction = if c.is_from { "from" } else { "to" };

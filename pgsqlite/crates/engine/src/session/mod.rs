@@ -17,6 +17,7 @@
 //! * [`copy`]: COPY ([`copy_to`], [`copy_from`]), with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
 mod api;
+mod beside;
 mod block;
 mod brief;
 mod characteristics;
@@ -61,6 +62,7 @@ mod routines;
 mod script;
 mod seen;
 pub(crate) mod sequences;
+mod serializable;
 pub(crate) mod server_functions;
 mod shared;
 mod spool;

@@ -258,9 +258,14 @@ impl Session {
             self.transaction.slot.is_none() && !self.transaction.sqlite && self.transaction.aside.is_none();
         if matches!((&prepared.body, &portal.state), (Body::Plan(_), State::New)) {
             if let Err(e) = self.begin_plan(portal, &mut prepared, max_rows > 0).await {
-                // a lock that cannot be had is met when rows are read
-                if let (SqlState::LOCK_NOT_AVAILABLE, Some(columns)) = (e.code(), &prepared.columns) {
-                    if matches!(&prepared.body, Body::Plan(plan) if plan.query.locks_rows) {
+                // a lock that cannot be had, and what others have written, is met when rows are read
+                let of_rows = |plan: &QueryPlan| match e.code() {
+                    SqlState::LOCK_NOT_AVAILABLE => plan.locks_rows,
+                    SqlState::SERIALIZATION_FAILURE => !plan.writes,
+                    _ => false,
+                };
+                if let (Body::Plan(plan), Some(columns)) = (&prepared.body, &prepared.columns) {
+                    if of_rows(&plan.query) {
                         sink.columns(columns)?;
                     }
                 }
@@ -297,11 +302,11 @@ impl Session {
                 let told = sink.mark();
                 let mark = self.may_wait_apart(portal, query).then_some(told).flatten();
                 if mark.is_some() {
-                    self.begin_apart();
+                    self.begin_apart(query.waits_aside);
                 }
                 self.note_statement();
                 if fresh && (query.writes || query.locks_rows || query.calls_writers) {
-                    self.heed(query)?;
+                    self.heed(query, mark.is_some())?;
                 }
                 let mut result = self.run_on_sqlite(portal, &prepared, query, max_rows, sink);
                 if let Ok(Execution::Complete(_)) = &result {
@@ -327,6 +332,11 @@ impl Session {
                     return Ok(None);
                 }
                 if let Some(mark) = mark {
+                    if query.waits_aside && self.server.wants_apart() {
+                        self.stop_reading(portal, State::Exhausted);
+                        // (what cannot be put aside keeps the slot)
+                        self.make_way()?;
+                    }
                     if self.wait_apart().await? {
                         // nothing has happened yet
                         sink.take_back(mark);
@@ -339,6 +349,12 @@ impl Session {
                     // (what the triggers have made of the row cannot be told again)
                     (Some(_), _) => result,
                     (None, None) => result.map_err(|e| self.diagnose(&prepared, &portal.parameters, e)),
+                };
+                let result = match result {
+                    Ok(Execution::Complete(tag)) if query.writes && !tag.ends_with(" 0") => {
+                        self.note_plan_writes(query).map(|()| Execution::Complete(tag))
+                    }
+                    other => other,
                 };
                 let result = match result {
                     // (a function that the query has called may have changed data, too)
@@ -378,7 +394,7 @@ impl Session {
 
     /// Whether a portal may be given up when it has to wait, and begun anew afterwards.
     fn may_wait_apart(&self, portal: &Portal, query: &QueryPlan) -> bool {
-        query.waits_apart
+        (query.waits_apart || query.waits_aside)
             && portal.is_new()
             && portal.own.is_none()
             && portal.spool.keep == Keep::Nothing
@@ -496,6 +512,7 @@ impl Session {
             }
             // (who waits in these goes on with another state of the catalog)
             self.heed_locks(&plan.query).await?;
+            self.note_plan_reads(&plan.query)?;
             if self.changes_temporary_alone(&plan.query) && self.begin_temporary()? {
                 // others may write meanwhile
             } else if self.needs_slot(&plan.query) {
@@ -503,7 +520,14 @@ impl Session {
                     // it reads its snapshot, and writes nothing
                     self.begin_read()?;
                 }
-                self.begin_write(command(plan.query.tag), plan.query.shares && !partial).await?;
+                let tag = command(plan.query.tag);
+                match self.transaction.repeatable && self.may_write_beside(&plan.query)? {
+                    true => {
+                        self.check_may_write(tag)?;
+                        self.begin_beside().await?;
+                    }
+                    false => self.begin_write(tag, plan.query.shares && !partial).await?,
+                }
                 if self.is_locked_meanwhile(&plan.query, had_slot)? {
                     continue;
                 }

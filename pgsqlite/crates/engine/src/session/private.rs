@@ -77,7 +77,7 @@ impl Session {
 
     /// Before a statement that changes temporary tables alone: a transaction of SQLite, without the writer slot. False: it needs the slot.
     pub(super) fn begin_temporary(&mut self) -> Result<bool> {
-        if self.transaction.slot.is_some() {
+        if self.transaction.slot.is_some() || self.transaction.beside.is_some() {
             return Ok(false);
         }
         self.settle_portals();

@@ -21,12 +21,12 @@ pub(crate) struct Readers {
 }
 
 /// How the texts of plans name a table of the database.
-fn written(sqlite_name: &str) -> String {
+pub(super) fn written(sqlite_name: &str) -> String {
     format!("main.{}", pgsqlite_sql::names::quoted(sqlite_name))
 }
 
 /// The tables of the database that a text names, as it names them.
-fn tables_of(sql: &str) -> impl Iterator<Item = String> + '_ {
+pub(super) fn tables_of(sql: &str) -> impl Iterator<Item = String> + '_ {
     sql.match_indices("main.\"").map(|(at, begin)| {
         let name = &sql[at + begin.len()..];
         let mut end = 0;

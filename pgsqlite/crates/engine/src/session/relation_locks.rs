@@ -107,6 +107,7 @@ impl Session {
             }
             let had_slot = self.transaction.slot.is_some();
             self.begin_write(command, false).await?;
+            self.note_anything(true)?;
             if had_slot || self.transaction.repeatable || self.locked_for_text(text, mode, all).is_empty() {
                 return Ok(());
             }
@@ -151,6 +152,7 @@ impl Session {
         let command = if self.is_read_only() { pgsqlite_sql::command::name(&raw.node) } else { String::new() };
         if let NodeEnum::AlterSeqStmt(s) = &raw.node {
             self.begin_write(&command, false).await?;
+            self.note_anything(true)?;
             // nextval in other sessions waits for the end of this transaction. (It is locked after the slot is taken: who has the slot
             // and calls nextval must not wait for who waits for the slot.)
             let sequence = s.sequence.as_ref().and_then(|r| self.named_relation(r).ok());
@@ -159,7 +161,10 @@ impl Session {
             }
             return Ok(());
         }
-        let Some(mode) = mode_of_ddl(&raw.node) else { return self.begin_write(&command, false).await };
+        let Some(mode) = mode_of_ddl(&raw.node) else {
+            self.begin_write(&command, false).await?;
+            return self.note_anything(true);
+        };
         for relation in self.locked_by_ddl(&raw.node) {
             self.import_holders(relation);
         }

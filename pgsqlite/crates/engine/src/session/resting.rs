@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub(super) struct Aside {
     pub log: ChangeLog,
     /// the log's tables
-    tables: Vec<Arc<Table>>,
+    pub tables: Vec<Arc<Table>>,
 }
 
 /// A transaction whose client is silent.
@@ -96,7 +96,12 @@ fn aside(rest: &AtRest) -> Result<Aside> {
 }
 
 /// What the changes of a log touch from number `since` on.
-fn footprint(connection: &Connection, log: &ChangeLog, tables: &[Arc<Table>], since: usize) -> Result<Footprint> {
+pub(super) fn footprint(
+    connection: &Connection,
+    log: &ChangeLog,
+    tables: &[Arc<Table>],
+    since: usize,
+) -> Result<Footprint> {
     let mut footprint = Footprint::default();
     let names: Vec<Arc<str>> = tables.iter().map(|t| Arc::from(&*t.name)).collect();
     for change in &log.changes()[since..] {
@@ -130,7 +135,7 @@ fn footprint(connection: &Connection, log: &ChangeLog, tables: &[Arc<Table>], si
 
 impl Engine {
     /// What is known of a log's tables.
-    fn tables_of(&self, connection: &Connection, log: &ChangeLog) -> Result<Vec<Arc<Table>>> {
+    pub(super) fn tables_of(&self, connection: &Connection, log: &ChangeLog) -> Result<Vec<Arc<Table>>> {
         let catalog = self.catalog();
         let mut known = self.tables.lock();
         if known.0 != catalog.epoch {
@@ -179,6 +184,8 @@ pub(super) struct Heeding {
     of_transaction: Option<ChangeLog>,
     /// the tables that it changes, by their names in SQLite; None: any
     tables: Option<Vec<Arc<str>>>,
+    /// it has ON CONFLICT
+    upserts: bool,
     /// it has a savepoint of its own
     savepoint: bool,
 }
@@ -224,6 +231,9 @@ impl Session {
 
     /// The client is silent from now on, until [`Session::rouse`]: whoever needs the writer slot may have that of an open block.
     pub fn rest_block(&mut self) {
+        if self.transaction.beside.is_some() && !self.has_open_query() {
+            self.transaction.slot = None;
+        }
         if self.transaction.slot.is_some() && self.transaction.block.is_explicit() && self.may_be_put_aside() {
             self.lay_down(self.engine.config.puts_aside);
         }
@@ -350,6 +360,11 @@ impl Session {
         if !rows.has(session) {
             return Ok(());
         }
+        if self.transaction.beside.is_some() {
+            self.lock_what_is_left_beside()?;
+            self.server.wake_waiters(&self.engine);
+            return Ok(());
+        }
         let left = match &self.transaction.aside {
             Some(aside) => footprint(self.connection()?, &aside.log, &aside.tables, 0)?,
             None => Footprint::default(),
@@ -410,10 +425,12 @@ impl Session {
 
     // --- the locks of others -------------------------------------------------------------------------------------------
 
-    /// Before a statement that writes or locks rows, in the writer slot.
-    pub(super) fn heed(&mut self, query: &QueryPlan) -> Result<()> {
+    /// Before a statement that writes or locks rows, in the writer slot. `may_wait`: it may have to be undone in any case.
+    pub(super) fn heed(&mut self, query: &QueryPlan, may_wait: bool) -> Result<()> {
         self.heeding = None;
-        if self.transaction.slot.is_none() || !self.engine.rows.has_others(self.server.number()) {
+        let beside = self.transaction.beside.is_some();
+        let always = beside || may_wait;
+        if self.transaction.slot.is_none() || !always && !self.engine.rows.has_others(self.server.number()) {
             return Ok(());
         }
         let joined = self.transaction.members.is_some();
@@ -443,8 +460,9 @@ impl Session {
         let since = connection.recorder().log.mark();
         let catalog = self.catalog();
         let names = query.modifies.iter().map(|&t| catalog.relation(t).map(|r| Arc::from(&*r.sqlite_name)));
+        let upserts = query.steps.iter().any(|s| s.sql.contains(" ON CONFLICT"));
         let tables = (!query.calls_writers && query.triggered.is_none()).then(|| names.flatten().collect());
-        self.heeding = Some(Heeding { since, of_transaction, tables, savepoint });
+        self.heeding = Some(Heeding { since, of_transaction, tables, upserts, savepoint });
         Ok(())
     }
 
@@ -452,8 +470,9 @@ impl Session {
     /// [`Session::in_the_way`] takes.
     pub(super) fn check_touched(&mut self) -> Result<()> {
         let Some(heeding) = &self.heeding else { return Ok(()) };
+        let (since, upserts) = (heeding.since.len, heeding.upserts);
         match self.met_by(heeding)? {
-            None => Ok(()),
+            None => self.check_beside(since, upserts),
             Some(other) => Err(self.server.meet(other)),
         }
     }
@@ -506,7 +525,11 @@ impl Session {
         if let Some(log) = heeding.of_transaction {
             connection.recorder().go_on(log);
         }
-        if met.is_some() {
+        if !undone {
+            self.lock_beside()?;
+        }
+        let connection = self.connection()?;
+        if met.is_some() || query.waits_aside && self.server.wants_apart() {
             connection.cell.routines().go_back_to_kept();
             connection.cell.take_notices();
             connection.cell.routines().changed.take();
@@ -515,28 +538,38 @@ impl Session {
         Ok(met)
     }
 
+    /// Gives others the writer slot. False: the transaction has to keep it.
+    pub(super) fn make_way(&mut self) -> Result<bool> {
+        if self.transaction.members.is_some() {
+            self.withdraw()?;
+            return Ok(true);
+        }
+        if self.transaction.slot.is_none() {
+            return Ok(true);
+        }
+        if self.transaction.repeatable {
+            return self.leave_slot();
+        }
+        let empty = self.connection()?.recorder().log.is_empty();
+        if empty && !self.transaction.temporary {
+            self.give_slot_back()?;
+            return Ok(true);
+        }
+        Ok(self.put_aside())
+    }
+
     /// Gives others the writer slot, and waits for the end of a session's transaction. Errors: those of waits; 40001 where a transaction keeps its
     /// snapshot; 40P01 where it cannot be put aside, so that each would wait for the other.
     pub(super) async fn step_aside(&mut self, other: u64) -> Result<()> {
-        if self.transaction.members.is_some() {
-            self.withdraw()?;
-        } else if self.transaction.slot.is_some() {
-            if self.transaction.repeatable && !self.leave_slot()? {
-                return Err(PgError::new(
-                    SqlState::SERIALIZATION_FAILURE,
-                    "could not serialize access due to concurrent update",
-                ));
-            }
-            let empty = self.connection()?.recorder().log.is_empty();
-            if self.transaction.slot.is_none() {
-                // it keeps its snapshot
-            } else if empty && !self.transaction.temporary {
-                self.give_slot_back()?;
-            } else if !self.put_aside() {
-                return Err(PgError::new(SqlState::DEADLOCK_DETECTED, "deadlock detected").detail(
+        if !self.make_way()? {
+            return Err(match self.transaction.repeatable {
+                true => {
+                    PgError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
+                }
+                false => PgError::new(SqlState::DEADLOCK_DETECTED, "deadlock detected").detail(
                     "The transaction has made changes with which it keeps the writer slot, and waits for a row that another transaction has locked.",
-                ));
-            }
+                ),
+            });
         }
         let keeps_lease = self.release_for_wait();
         let target = Target::Transaction(other);
@@ -571,6 +604,9 @@ impl Session {
         for (row, place) in locked.iter().zip(places) {
             pgsqlite_types::work::tick(1)?;
             let table = &tables[place];
+            if self.has_changed_row(row) {
+                continue;
+            }
             let Some(number) = table.rowid else { continue };
             let sql = format!("SELECT * FROM main.{} WHERE {number} = ?1", pgsqlite_sql::names::quoted(&table.name));
             let key = [Datum::Int(row.rowid)];
@@ -599,6 +635,6 @@ impl Session {
 }
 
 /// 40001: what was put aside cannot be put back.
-fn changed(what: String) -> PgError {
+pub(super) fn changed(what: String) -> PgError {
     PgError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update").detail(what)
 }

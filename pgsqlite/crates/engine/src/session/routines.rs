@@ -155,6 +155,7 @@ impl Session {
         if writes && !self.is_read_only() {
             loop {
                 self.begin_write("CALL", false).await?;
+                self.note_anything(true)?;
                 if !self.let_holder_end(None).await? {
                     break;
                 }
@@ -179,6 +180,7 @@ impl Session {
             }
         } else {
             self.begin_whole().await?;
+            self.note_anything(true)?;
             self.begin_read()
         }
     }

@@ -140,6 +140,7 @@ impl Session {
         t.members.is_some()
             || busy
                 && is_plain
+                && t.watched.is_none()
                 && self.gucs.often.waits_for_disk
                 && self.engine.writer.syncs()
                 && self.connection_is_passing()

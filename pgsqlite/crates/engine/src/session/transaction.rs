@@ -46,6 +46,8 @@ pub(super) struct Transaction {
     pub rests: bool,
     /// its changes are put aside: SQLite has no transaction
     pub aside: Option<super::resting::Aside>,
+    /// its changes are made beside the log, on its own snapshot
+    pub beside: Option<super::beside::Beside>,
     /// what was recorded before the running statement
     pub before_statement: Option<pgsqlite_storage::changes::log::Mark>,
     /// how many savepoints there were when the slot was taken
@@ -60,7 +62,11 @@ pub(super) struct Transaction {
     pub temporary_before: Option<super::private::Temporary>,
     /// one snapshot for the whole transaction
     pub repeatable: bool,
+    /// SERIALIZABLE: it is repeatable, too
+    pub serializable: bool,
     pub read_only: bool,
+    /// what it reads and writes is watched: it is serializable
+    pub watched: Option<crate::locks::serializable::Watched>,
     /// tables that TRUNCATE has emptied, and how many savepoints there were: COPY may FREEZE its rows in them
     pub emptied: Vec<(Oid, usize)>,
     /// sequences that DDL (RESTART, TRUNCATE … RESTART IDENTITY) has set: where they stood before, and how many savepoints there were
@@ -142,6 +148,7 @@ impl Session {
             return Err(crate::requests::terminated());
         }
         self.transaction.block.start();
+        self.watch_serializable();
         if self.connection.is_none() {
             let connection = match self.engine.connection_to_spare()? {
                 Some(connection) => connection,
@@ -245,15 +252,21 @@ impl Session {
     /// `command` names the statement in the refusal of a read-only transaction.
     /// `shares`: it is over soon, and may join a transaction that others have left open.
     pub(super) async fn begin_write(&mut self, command: &str, shares: bool) -> Result<()> {
-        if self.is_read_only() {
-            return Err(PgError::new(
-                SqlState::READ_ONLY_SQL_TRANSACTION,
-                format!("cannot execute {command} in a read-only transaction"),
-            ));
-        }
+        self.check_may_write(command)?;
         self.settle_portals();
         self.transaction.queried = true;
-        self.begin_slot(shares).await
+        self.begin_slot(shares && self.transaction.watched.is_none()).await
+    }
+
+    /// Errors: 25006 in a read-only transaction, which names the command.
+    pub(super) fn check_may_write(&self, command: &str) -> Result<()> {
+        match self.is_read_only() {
+            false => Ok(()),
+            true => Err(PgError::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                format!("cannot execute {command} in a read-only transaction"),
+            )),
+        }
     }
 
     /// The writer slot, if it is free now.
@@ -294,22 +307,8 @@ impl Session {
 
     /// The writer slot, and a SQLite transaction in it: one of its own, or (`shares`) one that others have left open.
     pub(super) async fn begin_slot(&mut self, shares: bool) -> Result<()> {
-        if self.transaction.slot.is_none() {
-            let mut slot = match self.engine.writer.try_acquire(self.applicant())? {
-                Some(slot) => slot,
-                None => {
-                    // many may wait: what they would do nothing with meanwhile is for others
-                    self.release_for_wait();
-                    self.wait_for_slot().await?
-                }
-            };
-            self.bound_log(&mut slot).await?;
-            self.enter_slot(slot, shares).await?;
-            if self.transaction.aside.is_none() {
-                self.transaction.slot_depth = self.transaction.savepoints.len();
-            }
-            self.connection()?.begins_to_write();
-        }
+        self.acquire_slot(shares).await?;
+        self.keep_slot()?;
         if !self.transaction.sqlite {
             self.begin_immediate().await?;
             self.transaction.sqlite = true;
@@ -340,6 +339,27 @@ impl Session {
         self.watch_keys()
     }
 
+    /// The writer slot; SQLite begins nothing. `shares`: see [`Session::begin_slot`].
+    pub(super) async fn acquire_slot(&mut self, shares: bool) -> Result<()> {
+        if self.transaction.slot.is_none() {
+            let mut slot = match self.engine.writer.try_acquire(self.applicant())? {
+                Some(slot) => slot,
+                None => {
+                    // many may wait: what they would do nothing with meanwhile is for others
+                    self.release_for_wait();
+                    self.wait_for_slot().await?
+                }
+            };
+            self.bound_log(&mut slot).await?;
+            self.enter_slot(slot, shares).await?;
+            if self.transaction.aside.is_none() {
+                self.transaction.slot_depth = self.transaction.savepoints.len();
+            }
+            self.connection()?.begins_to_write();
+        }
+        Ok(())
+    }
+
     /// Savepoints made before the SQLite transaction began exist in it, too.
     pub(super) fn reopen_savepoints(&mut self) -> Result<()> {
         for i in 0..self.transaction.savepoints.len() {
@@ -361,6 +381,7 @@ impl Session {
                         members.fail(&e);
                     }
                     if !self.keeps_changes() {
+                        self.transaction.beside = None;
                         self.transaction.sqlite = false;
                         self.transaction.private = None;
                         self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
@@ -552,9 +573,12 @@ impl Session {
         }
         if self.transaction.sqlite {
             let connection = self.connection()?;
-            if !connection.is_autocommit() {
+            if connection.is_branch() {
+                connection.leave_branch()?;
+            } else if !connection.is_autocommit() {
                 connection.command(sql)?;
             }
+            self.transaction.beside = None;
             self.transaction.sqlite = false;
             self.transaction.private = None;
         }
@@ -568,6 +592,7 @@ impl Session {
             tracing::warn!("a connection that cannot roll back is closed: {e}");
             // SQLite's lock is given back before the slot
             self.connection = None;
+            self.transaction.beside = None;
             self.transaction.sqlite = false;
             self.transaction.private = None;
             self.transaction.slot = None;
@@ -601,6 +626,17 @@ impl Session {
             self.begin_statement().await?;
             self.begin_slot(false).await?;
         }
+        if self.transaction.beside.is_some() {
+            self.while_requests_count(|session| {
+                session.hold_cursors()?;
+                session.run_pending(|_| true)?;
+                session.check_keys_at_commit()
+            })?;
+            if let Some(watched) = &self.transaction.watched {
+                watched.prepare()?;
+            }
+            self.bring_home().await?;
+        }
         // (after a statement requests count no more: those that come meanwhile end the transaction, as long as it is not committed)
         if self.waits_for_commit() {
             self.while_requests_count(|session| {
@@ -617,6 +653,9 @@ impl Session {
         }
         if self.transaction.slot.is_none() {
             self.store_sequences_ahead().await?;
+        }
+        if let Some(watched) = &self.transaction.watched {
+            watched.prepare()?;
         }
         let wrote = self.writes();
         let waits = self.gucs.often.waits_for_disk;
@@ -677,6 +716,9 @@ impl Session {
                 let catalog = self.take_temporary(catalog).with_labels_committed();
                 self.engine.publish(catalog, cookie);
             }
+        }
+        if let Some(watched) = self.transaction.watched.take() {
+            watched.committed();
         }
         // others may write while we wait for the disk
         self.transaction.slot = None;

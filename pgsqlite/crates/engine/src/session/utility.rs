@@ -94,6 +94,7 @@ impl Session {
             return Ok(Execution::Complete(self.transaction_statement(t).await?));
         }
         self.begin_whole().await?;
+        self.note_utility(&raw.node)?;
         let tag = match &raw.node {
             NodeEnum::VariableSetStmt(s) => self.set_statement(s)?,
             NodeEnum::VariableShowStmt(s) => {

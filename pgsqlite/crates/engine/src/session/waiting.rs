@@ -66,6 +66,8 @@ pub(crate) enum Wanted {
 pub(crate) struct Apart {
     /// the running statement may be given up
     allowed: bool,
+    /// … for locks alone
+    locks_only: bool,
     /// what it has to wait for
     wanted: Option<Wanted>,
     /// what it has waited for, or got at once, in its earlier executions and this one
@@ -266,7 +268,7 @@ impl SessionServer {
     /// What a native function is to do that wants this.
     pub(crate) fn step(&self, wanted: Wanted) -> Step {
         let apart = &mut *self.apart.lock();
-        if !apart.allowed {
+        if !apart.allowed || apart.locks_only && matches!(wanted, Wanted::Sleep(_)) {
             return Step::Here;
         }
         let same = |done: &Wanted| match (done, &wanted) {
@@ -298,10 +300,16 @@ impl SessionServer {
         PgError::internal("a statement that waits is begun anew")
     }
 
-    /// The next statement may be given up to wait apart.
-    fn allow_apart(&self) {
+    /// Whether the statement was given up because it has to wait.
+    pub(super) fn wants_apart(&self) -> bool {
+        self.apart.lock().wanted.is_some()
+    }
+
+    /// The next statement may be given up to wait apart; `locks_only`: for locks, not for a time.
+    fn allow_apart(&self, locks_only: bool) {
         let mut apart = self.apart.lock();
         apart.allowed = true;
+        apart.locks_only = locks_only;
         apart.passed.fill(false);
     }
 
@@ -352,8 +360,8 @@ impl Session {
     }
 
     /// A statement may be given up and run anew if it has to wait.
-    pub(super) fn begin_apart(&mut self) {
-        self.server.allow_apart();
+    pub(super) fn begin_apart(&mut self, locks_only: bool) {
+        self.server.allow_apart(locks_only);
     }
 
     /// After such a statement: true if it has waited now, and is to be run anew.

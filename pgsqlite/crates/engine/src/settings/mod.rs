@@ -196,6 +196,8 @@ pub struct Often {
     /// synchronous_commit: a commit is told when it is on disk
     pub waits_for_disk: bool,
     pub default_transaction_read_only: bool,
+    /// statements outside of blocks are serializable transactions
+    pub default_serializable: bool,
     /// bytes; None: no limit
     pub temp_file_limit: Option<u64>,
     /// an error ends the session
@@ -220,6 +222,7 @@ impl Often {
         client_connection_check_interval: 0,
         waits_for_disk: true,
         default_transaction_read_only: false,
+        default_serializable: false,
         temp_file_limit: None,
         exits_on_error: false,
         tracks_activities: true,
@@ -268,6 +271,10 @@ impl Often {
             }
             "default_transaction_read_only" => {
                 self.default_transaction_read_only = value == "on";
+                return;
+            }
+            "default_transaction_isolation" => {
+                self.default_serializable = value == "serializable";
                 return;
             }
             _ => return,

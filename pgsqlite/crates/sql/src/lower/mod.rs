@@ -351,12 +351,8 @@ impl<'a> Lowerer<'a> {
                 triggered: None,
                 shape: crate::plan::Shape::of_query(&query),
                 bounded: is_bounded(&query, self.env),
-                waits_apart: modifies.is_empty()
-                    && !locks.any
-                    && steps.len() == 1
-                    && self.waits
-                    && !self.leaves_traces
-                    && self.routines.is_empty(),
+                waits_apart: modifies.is_empty() && !locks.any && steps.len() == 1 && self.waits_alone(),
+                waits_aside: modifies.is_empty() && locks.any && steps.len() == 1 && self.waits_alone(),
                 shares: false,
                 constant: is_constant(&query),
                 steps,
@@ -365,6 +361,11 @@ impl<'a> Lowerer<'a> {
             },
             uses_catalog: self.uses_catalog,
         })
+    }
+
+    /// Whether functions are called that wait, and none that leaves other traces.
+    fn waits_alone(&self) -> bool {
+        self.waits && !self.leaves_traces && self.routines.is_empty()
     }
 
     /// Whether a function that is called may change data.

@@ -95,6 +95,7 @@ impl Lowerer<'_> {
                 writes: true,
                 bounded,
                 waits_apart: false,
+                waits_aside: !several && !by_rows && self.waits_alone(),
                 shares: bounded && self.routines.is_empty() && !self.may_wait,
                 constant: false,
                 modifies,

@@ -47,6 +47,7 @@ pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, p
         writes: true,
         bounded: false,
         waits_apart: false,
+        waits_aside: false,
         shares: false,
         constant: false,
         modifies,

@@ -254,6 +254,7 @@ impl Lowerer<'_> {
             writes: true,
             bounded: false,
             waits_apart: false,
+            waits_aside: false,
             shares: false,
             modifies,
             constant: false,

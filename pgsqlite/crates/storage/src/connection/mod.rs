@@ -2,6 +2,7 @@
 //!
 //! What the natives are is not this crate's affair: whoever opens connections says so by a type with the trait [`Natives`].
 
+mod branch;
 pub mod patience;
 mod snapshots;
 #[cfg(test)]
@@ -208,12 +209,17 @@ impl<N: Natives> Connection<N> {
 
     /// Whether its transaction holds SQLite's write lock.
     pub fn is_writing(&self) -> bool {
-        self.transaction_state() == ffi::SQLITE_TXN_WRITE
+        self.transaction_state() == ffi::SQLITE_TXN_WRITE && !self.is_branch()
     }
 
     /// Whether it reads from a snapshot that may not be the last one.
     pub fn is_reading(&self) -> bool {
-        self.transaction_state() == ffi::SQLITE_TXN_READ
+        self.transaction_state() == ffi::SQLITE_TXN_READ || self.is_branch()
+    }
+
+    /// Whether SQLite has begun to write, also beside the log.
+    pub fn has_begun_to_write(&self) -> bool {
+        self.transaction_state() == ffi::SQLITE_TXN_WRITE
     }
 
     fn transaction_state(&self) -> c_int {

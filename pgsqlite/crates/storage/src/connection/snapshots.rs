@@ -10,7 +10,7 @@ impl<N: Natives> Connection<N> {
     pub fn try_write_lock(&self) -> Result<bool> {
         // (changes nothing but, in a file with auto_vacuum, where a free page is)
         match self.without_patience(|| self.exec("PRAGMA main.incremental_vacuum(1)")) {
-            Ok(()) if self.is_writing() => Ok(true),
+            Ok(()) if self.has_begun_to_write() => Ok(true),
             Ok(()) => Err(PgError::internal("SQLite has not taken the write lock")),
             Err(e) if [SqlState::LOCK_NOT_AVAILABLE, SqlState::SERIALIZATION_FAILURE].contains(&e.code()) => Ok(false),
             Err(e) => Err(e),

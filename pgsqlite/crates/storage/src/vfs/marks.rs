@@ -14,6 +14,7 @@
 //! not begun anew while one is locked. Checkpoints of this process come first: the anchor lets go as one begins. For those of
 //! others it lets go when nobody has read for [`IDLE`].
 
+use super::branch::Index;
 use super::{FileState, Progress, Reading};
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
@@ -32,6 +33,7 @@ const IDLE: Duration = Duration::from_millis(50);
 const LOWER: u32 = 64;
 
 // the indexes of SQLite's locks on a write-ahead log
+pub(super) const WRITE: c_int = 0;
 const CHECKPOINT: c_int = 1;
 const RECOVERY: c_int = 2;
 const FIRST_MARK: c_int = 3;
@@ -110,6 +112,8 @@ pub struct User {
     marks: Arc<Marks>,
     /// what its connection has read of the log
     pub reading: Reading,
+    /// its mapping of the log's index
+    pub(super) index: Index,
     /// it holds SQLite's lock for checkpoints or recovery: these bits of (1 << CHECKPOINT, 1 << RECOVERY)
     clearing: c_int,
 }
@@ -118,7 +122,7 @@ impl User {
     /// The file of this name (SQLite's full path name).
     pub fn of(name: &CStr) -> User {
         let marks = marks_of(name);
-        User { reading: Reading::of(marks.progress.clone()), marks, clearing: 0 }
+        User { reading: Reading::of(marks.progress.clone()), marks, index: Index::default(), clearing: 0 }
     }
 
     /// SQLite's `xShmLock`.
@@ -133,6 +137,11 @@ impl User {
         n: c_int,
         flags: c_int,
     ) -> c_int {
+        if self.index.is_beside() && offset == WRITE && n == 1 {
+            let answer = self.index.lock(flags);
+            self.reading.set_beside(self.index.is_beside());
+            return answer.unwrap_or(ffi::SQLITE_OK);
+        }
         // SAFETY: promised by the caller.
         let pass = || unsafe { lock(file, offset, n, flags) };
         // all marks but the first: the log is to be begun anew

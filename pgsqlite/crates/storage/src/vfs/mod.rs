@@ -9,6 +9,8 @@
 //!
 //! * Temporary files count for the session that makes them, up to its `temp_file_limit`.
 //!
+//! * A transaction can change an older snapshot, in its memory alone ([`branch`]).
+//!
 //! It also notes how far the log is on disk, who has read beyond that, and whether a sync has failed ([`progress`]).
 //!
 //! Everything else is the default VFS's: its files are opened in place, and only the methods named above are exchanged. What
@@ -16,6 +18,7 @@
 //! <https://www.sqlite.org/walformat.html#wal_locks>.
 
 mod allocator;
+mod branch;
 mod caches;
 mod frames;
 mod marks;
@@ -99,13 +102,8 @@ struct Log {
 /// # Safety
 /// `db` must be a live connection that no other thread uses now.
 pub(crate) unsafe fn reading_of(db: *mut ffi::sqlite3) -> Option<Reading> {
-    let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
-    // SAFETY: promised by the caller; the operation writes one pointer.
-    unsafe {
-        let op = ffi::SQLITE_FCNTL_FILE_POINTER;
-        ffi::sqlite3_file_control(db, c"main".as_ptr(), op, (&raw mut file).cast());
-        reading_of_file(file)
-    }
+    // SAFETY: promised by the caller.
+    unsafe { user_of(db) }.map(|(user, _)| user.reading.clone())
 }
 
 /// Keeps this process from beginning the log of a connection's database anew. None: it does so just now, or the files are none of ours.
@@ -113,6 +111,15 @@ pub(crate) unsafe fn reading_of(db: *mut ffi::sqlite3) -> Option<Reading> {
 /// # Safety
 /// `db` must be a live connection that no other thread uses now.
 pub(crate) unsafe fn pin_log(db: *mut ffi::sqlite3) -> Option<Pin> {
+    // SAFETY: promised by the caller.
+    unsafe { user_of(db) }.and_then(|(user, _)| user.pin())
+}
+
+/// The file of a connection's database. None: its files are none of ours.
+///
+/// # Safety
+/// `db` must be a live connection that no other thread uses as long as the result lives.
+unsafe fn user_of<'a>(db: *mut ffi::sqlite3) -> Option<(&'a mut marks::User, *mut ffi::sqlite3_file)> {
     let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
     // SAFETY: promised by the caller; the operation writes one pointer.
     unsafe {
@@ -122,9 +129,62 @@ pub(crate) unsafe fn pin_log(db: *mut ffi::sqlite3) -> Option<Pin> {
             return None;
         }
         match state_of(file) {
-            FileState::Database(user) => user.pin(),
+            FileState::Database(user) => Some((user, file)),
             FileState::Log(_) | FileState::Temporary(_) => None,
         }
+    }
+}
+
+/// Lets a transaction of SQLite, which has only read, change the snapshot that it reads, beside the log. False: it cannot, and is as
+/// before.
+///
+/// # Safety
+/// `db` must be a live connection that no other thread uses now.
+pub(crate) unsafe fn begin_branch(db: *mut ffi::sqlite3) -> bool {
+    // SAFETY: promised by the caller; the snapshot is freed once, after its last use.
+    unsafe {
+        let Some((user, _)) = user_of(db) else { return false };
+        let mut snapshot = std::ptr::null_mut();
+        let header = match ffi::sqlite3_snapshot_get(db, c"main".as_ptr(), &mut snapshot) {
+            ffi::SQLITE_OK => {
+                // (a snapshot is the header of the log's index as it was)
+                const { assert!(size_of::<ffi::sqlite3_snapshot>() == branch::HEADER) };
+                let header = *snapshot.cast::<branch::Header>();
+                ffi::sqlite3_snapshot_free(snapshot);
+                Some(header)
+            }
+            _ => user.index.header_of_empty_log(),
+        };
+        let begun = header.is_some_and(|header| user.index.begin(&header));
+        user.reading.set_beside(user.index.is_beside());
+        begun
+    }
+}
+
+/// Ends a branch that SQLite has not begun to write in.
+///
+/// # Safety
+/// As for [`begin_branch`].
+pub(crate) unsafe fn end_branch(db: *mut ffi::sqlite3) {
+    // SAFETY: promised by the caller.
+    if let Some((user, _)) = unsafe { user_of(db) } {
+        user.index.end();
+        user.reading.set_beside(user.index.is_beside());
+    }
+}
+
+/// Makes a writing transaction of a branch. False: others have committed since its snapshot, or another program writes.
+///
+/// # Safety
+/// As for [`begin_branch`].
+pub(crate) unsafe fn join_branch(db: *mut ffi::sqlite3) -> bool {
+    // SAFETY: promised by the caller.
+    unsafe {
+        let Some((user, file)) = user_of(db) else { return false };
+        let Some(lock) = base_of(state_of(file)).xShmLock else { return false };
+        let joined = user.index.join(|flags| lock(file, marks::WRITE, 1, flags));
+        user.reading.set_beside(user.index.is_beside());
+        joined
     }
 }
 
@@ -220,6 +280,8 @@ unsafe extern "C" fn open(
             let exchanged = match kind {
                 0 => ffi::sqlite3_io_methods {
                     xShmLock: Some(shm_lock),
+                    xShmMap: Some(shm_map),
+                    xShmUnmap: Some(shm_unmap),
                     xSync: Some(sync),
                     xClose: Some(close),
                     ..*methods
@@ -280,6 +342,39 @@ unsafe extern "C" fn shm_lock(file: *mut ffi::sqlite3_file, offset: c_int, n: c_
             FileState::Database(user) => user.lock(lock, file, offset, n, flags),
             FileState::Log(_) | FileState::Temporary(_) => lock(file, offset, n, flags),
         }
+    }
+}
+
+unsafe extern "C" fn shm_map(
+    file: *mut ffi::sqlite3_file,
+    region: c_int,
+    length: c_int,
+    extend: c_int,
+    mapped: *mut *mut std::ffi::c_void,
+) -> c_int {
+    // SAFETY: a database's file of ours; the arguments are SQLite's own.
+    unsafe {
+        let state = state_of(file);
+        let Some(map) = base_of(state).xShmMap else { return ffi::SQLITE_IOERR };
+        let rc = map(file, region, length, extend, mapped.cast());
+        if let (FileState::Database(user), ffi::SQLITE_OK, 0) = (state, rc, region) {
+            if !(*mapped).is_null() {
+                *mapped = user.index.map((*mapped).cast(), length.max(0) as usize).cast();
+            }
+        }
+        rc
+    }
+}
+
+unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, delete: c_int) -> c_int {
+    // SAFETY: a database's file of ours; the arguments are SQLite's own.
+    unsafe {
+        let state = state_of(file);
+        let unmap = base_of(state).xShmUnmap;
+        if let FileState::Database(user) = state {
+            user.index.unmap();
+        }
+        unmap.map_or(ffi::SQLITE_IOERR, |unmap| unmap(file, delete))
     }
 }
 
@@ -359,6 +454,10 @@ unsafe extern "C" fn write(
         let base = base_of(state);
         match state {
             FileState::Log(log) => {
+                if log.reading.is_beside() {
+                    // (a branch has no place in the log)
+                    return ffi::SQLITE_IOERR_WRITE;
+                }
                 let bytes = std::slice::from_raw_parts(buffer.cast::<u8>(), n.max(0) as usize);
                 log.reading.progress.writes(at, bytes.len());
                 let rc = log.pending.write(base, file, bytes, at);

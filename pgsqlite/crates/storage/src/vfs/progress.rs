@@ -51,6 +51,8 @@ struct Reader {
     session: AtomicU64,
     /// [`Progress::appended`] when the transaction that it reads in began, and one; 0: it reads nothing
     began: AtomicU64,
+    /// its transaction is a branch: nothing of it may reach the log
+    beside: AtomicBool,
 }
 
 /// The read transaction that has kept the log from beginning anew for longest.
@@ -226,6 +228,16 @@ impl Reading {
     /// [`OldestReader::began`] of the connection's read transaction; 0: it reads nothing.
     pub fn began(&self) -> u64 {
         self.reader.began.load(Ordering::Acquire)
+    }
+
+    /// The connection's transaction is a branch ([`super::branch`]), or is no more.
+    pub fn set_beside(&self, beside: bool) {
+        self.reader.beside.store(beside, Ordering::Release);
+    }
+
+    /// Whether the connection must not write to the log.
+    pub fn is_beside(&self) -> bool {
+        self.reader.beside.load(Ordering::Acquire)
     }
 
     /// The connection has read `bytes` of the log at `at`.

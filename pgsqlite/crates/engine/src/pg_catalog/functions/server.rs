@@ -41,7 +41,8 @@ fn has_written(c: &Call, server: &dyn ServerFunctions) -> Result<bool> {
         if ffi::sqlite3_txn_state(db, c"temp".as_ptr()) == ffi::SQLITE_TXN_WRITE {
             return Ok(true);
         }
-        if !server.has_writer_slot()? {
+        let beside = ffi::sqlite3_txn_state(db, c"main".as_ptr()) == ffi::SQLITE_TXN_WRITE;
+        if !beside && !server.has_writer_slot()? {
             return Ok(false);
         }
         if ffi::sqlite3_total_changes64(db) > c.session.changes_before.get() {
