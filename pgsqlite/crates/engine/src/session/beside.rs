@@ -269,7 +269,7 @@ impl Comparison<'_> {
                     return Err(concurrent("update"));
                 }
                 // (what keeps the row out was read, too)
-                self.session.note_table_read(&table.name)?;
+                self.session.note_met(&table.name)?;
                 let message = format!("UNIQUE constraint failed: {names}");
                 let catalog = self.session.catalog();
                 return Err(crate::error::from_sqlite(ffi::SQLITE_CONSTRAINT_UNIQUE, &message, Some(&catalog)));

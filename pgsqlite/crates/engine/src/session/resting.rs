@@ -267,7 +267,8 @@ impl Session {
         if !std::mem::take(&mut self.transaction.rests) {
             return;
         }
-        match self.place.0.lock().take() {
+        let rest = self.place.0.lock().take();
+        match rest {
             Some(Rest::Untouched(rest)) => {
                 self.engine.writer.take_up();
                 let AtRest { connection, slot, .. } = *rest;

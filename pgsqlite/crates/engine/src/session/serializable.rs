@@ -25,11 +25,13 @@ impl Session {
         }
     }
 
-    /// The transaction has met a row of a table. Errors: 40001.
-    pub(super) fn note_table_read(&self, sqlite_name: &str) -> Result<()> {
+    /// The transaction has met a row where it wanted to insert one. Errors: 40001.
+    pub(super) fn note_met(&self, sqlite_name: &str) -> Result<()> {
         let Some(watched) = &self.transaction.watched else { return Ok(()) };
         let name = super::readers::written(sqlite_name).into_boxed_str();
-        watched.reads(&Tables { all: false, names: [name].into() })
+        let table = Tables { all: false, names: [name].into() };
+        watched.writes(&table)?;
+        watched.reads(&table)
     }
 
     /// The tables that a plan reads. (What an INSERT alone names is not read.)

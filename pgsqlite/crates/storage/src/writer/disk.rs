@@ -188,7 +188,10 @@ impl<N: Natives> Drop for Writer<N> {
     fn drop(&mut self) {
         self.0.state.lock().closed = true;
         self.0.work.notify_one();
-        if let Some(committer) = self.0.committer.lock().take() {
+        // (its thread may ask for the committer, or start another one, before it ends: nobody may hold the lock meanwhile)
+        loop {
+            let committer = self.0.committer.lock().take();
+            let Some(committer) = committer else { return };
             if committer.join().is_err() {
                 tracing::error!("the committer's thread has panicked");
             }
