@@ -277,6 +277,29 @@ class Writers:
             assert not t.is_alive(), "a client hangs"
 
 
+@test
+def what_others_change_of_a_silent_transaction_is_not_lost():
+    """Locks keep sessions from the rows of a transaction; what keeps another program from them is nothing: then the transaction fails."""
+    with Database() as d:
+        c, other = connect(d.server), d.other()
+        expect(c, "CREATE TABLE t (a int PRIMARY KEY, b int, c text)", [])
+        changes = ("UPDATE t SET b = 50 WHERE a = 1", "UPDATE t SET c = 'theirs' WHERE a = 1", "DELETE FROM t WHERE a = 1")
+        for level in ("READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"):
+            for mine in ("UPDATE t SET b = b + 1 WHERE a = 1", "DELETE FROM t WHERE a = 1"):
+                for theirs in changes:
+                    expect(c, "TRUNCATE t", [])
+                    expect(c, "INSERT INTO t VALUES (1, 0, 'x'), (2, 0, 'x')", [])
+                    block = connect(d.server)
+                    expect(block, f"BEGIN ISOLATION LEVEL {level}", [])
+                    expect(block, mine, [])
+                    # (another session's write puts it aside)
+                    expect(c, "UPDATE t SET b = 100 WHERE a = 2", [])
+                    other.execute(theirs)
+                    now = other.execute("SELECT * FROM t ORDER BY a").fetchall()
+                    fails(block, "COMMIT", "40001", "could not serialize access due to concurrent update")
+                    expect(c, "SELECT * FROM t ORDER BY a", [tuple(str(v) for v in row) for row in now])
+
+
 def keys(c: sqlite3.Connection) -> set[str]:
     return {row[0] for row in c.execute("SELECT k FROM load")}
 

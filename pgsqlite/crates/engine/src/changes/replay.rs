@@ -56,6 +56,9 @@ pub(crate) fn replay(
         let now = |rowid: i64| moved.get(&(change.table, rowid)).copied().unwrap_or(rowid);
         let (rowid, mut new_rowid) = (now(change.rowid), now(change.new_rowid));
         if change.direct {
+            if let Some(old) = log.old(&change) {
+                unchanged(conn, table, rowid, &old)?;
+            }
             match change.operation {
                 Operation::Insert => {
                     let row = log.new_row(&change).unwrap_or_default();
@@ -85,6 +88,32 @@ pub(crate) fn replay(
 
 fn missing(table: &Table, rowid: i64) -> Failure {
     Failure::Changed(format!("Row {rowid} of table \"{}\" is not there any more.", table.name))
+}
+
+/// A row is as the transaction saw it: locks keep this server's sessions from changing it, and nothing keeps another program from that.
+fn unchanged(conn: &Connection, table: &Table, rowid: i64, old: &[DatumRef]) -> Result<(), Failure> {
+    let Some(number) = table.rowid else { return Err(missing(table, rowid)) };
+    let columns: Vec<String> = table.columns.iter().map(|c| quoted(c)).collect();
+    let sql = format!("SELECT {} FROM main.{} WHERE {number} = ?1", columns.join(", "), quoted(&table.name));
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([rowid])?;
+    let row = rows.next()?.ok_or_else(|| missing(table, rowid))?;
+    for (i, old) in old.iter().enumerate() {
+        let now = match row.get_ref(i)? {
+            ValueRef::Null => DatumRef::Null,
+            ValueRef::Integer(n) => DatumRef::Int(n),
+            ValueRef::Real(r) => DatumRef::Real(r),
+            ValueRef::Text(t) => std::str::from_utf8(t).map_or(DatumRef::Blob(t), DatumRef::Text),
+            ValueRef::Blob(b) => DatumRef::Blob(b),
+        };
+        if !same(old, &now) {
+            return Err(Failure::Changed(format!(
+                "Another program has changed row {rowid} of table \"{}\".",
+                table.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the row's number.
@@ -217,6 +246,12 @@ mod tests {
             ],
             expected
         );
+        // a row that others have changed is noticed
+        conn.execute_batch("ROLLBACK; BEGIN; UPDATE p SET r = 1.5 WHERE id = 1").expect("works");
+        let Err(Failure::Changed(what)) = replay(&conn, &mut log, &tables, |_| Ok(())) else {
+            panic!("it is put back")
+        };
+        assert_eq!(what, "Another program has changed row 1 of table \"p\".");
         // a row that is gone is noticed
         conn.execute_batch("ROLLBACK; DELETE FROM p WHERE id = 1; BEGIN").expect("works");
         assert!(matches!(replay(&conn, &mut log, &tables, |_| Ok(())), Err(Failure::Changed(_))));
