@@ -93,15 +93,12 @@ impl Session {
         let command = if v.is_vacuumcmd { "VACUUM" } else { "ANALYZE" };
         let (mut analyze, mut verbose) = (!v.is_vacuumcmd, false);
         let (mut full, mut workers, mut skips_no_page, mut toast) = (false, 0, false, true);
+        let mut skips_locked = false;
         for option in options(&v.options) {
             match option.defname.as_str() {
                 "verbose" => verbose = truth(option)?,
                 "analyze" if v.is_vacuumcmd => analyze = truth(option)?,
-                "skip_locked" => {
-                    if truth(option)? {
-                        return Err(PgError::not_supported(format!("{command} (SKIP_LOCKED)")).at(option.location));
-                    }
-                }
+                "skip_locked" => skips_locked = truth(option)?,
                 // how PostgreSQL goes about it: the whole file is rewritten in any case
                 "full" if v.is_vacuumcmd => full = truth(option)?,
                 "disable_page_skipping" if v.is_vacuumcmd => skips_no_page = truth(option)?,
@@ -196,7 +193,23 @@ impl Session {
             }
             return Ok(command.into());
         }
-        self.take_slot_of(&raw.text, Mode::ShareUpdateExclusive, v.rels.is_empty()).await?;
+        let mut locked = Vec::new();
+        if skips_locked {
+            let mode = if full { Mode::AccessExclusive } else { Mode::ShareUpdateExclusive };
+            locked = self.locked_by_others(mode);
+            let named: Vec<_> = tables.iter().filter(|t| locked.contains(&t.oid)).map(|t| t.name.clone()).collect();
+            for name in named.iter().filter(|_| !v.rels.is_empty()) {
+                let message = format!("skipping {verb} of \"{name}\" --- lock not available");
+                self.warn(SqlState::LOCK_NOT_AVAILABLE, message);
+            }
+            tables.retain(|t| !locked.contains(&t.oid));
+            if !v.rels.is_empty() && tables.is_empty() {
+                return Ok(command.into());
+            }
+            self.take_slot().await?;
+        } else {
+            self.take_slot_of(&raw.text, Mode::ShareUpdateExclusive, v.rels.is_empty()).await?;
+        }
         let catalog = self.catalog();
         let mut left = Vec::new();
         for table in tables {
@@ -214,10 +227,11 @@ impl Session {
             true => catalog.relations.values().filter(|r| r.is_stored() || is_catalog(r)).map(|r| r.oid).collect(),
             false => named_catalogs.into_iter().chain(tables.iter().flat_map(|t| catalog.with_partitions(t))).collect(),
         };
+        let meant: Vec<Oid> = meant.into_iter().filter(|t| !locked.contains(t)).collect();
         let counters = self.engine.counters.clone();
         counters.keep_tables(|table| catalog.relation(table).is_some());
         if v.is_vacuumcmd {
-            self.vacuum(verbose).await?;
+            self.vacuum(verbose, skips_locked).await?;
             // (PostgreSQL writes tables anew by VACUUM FULL, and does not count that)
             if !full {
                 let cleaned =
@@ -227,12 +241,13 @@ impl Session {
         }
         if analyze {
             self.begin_slot(false).await?;
-            for table in tables.iter().flat_map(|t| catalog.with_partitions(t)).filter_map(|t| catalog.relation(t)) {
+            let partitions = tables.iter().flat_map(|t| catalog.with_partitions(t)).filter(|t| !locked.contains(t));
+            for table in partitions.filter_map(|t| catalog.relation(t)) {
                 // ANALYZE of a temporary table has SQLite keep its figures beside it
                 let database = if table.temporary { "temp" } else { "main" };
                 self.run_long(&format!("ANALYZE {database}.{}", quoted(&table.sqlite_name)))?;
             }
-            if v.rels.is_empty() && owns_database {
+            if v.rels.is_empty() && owns_database && locked.is_empty() {
                 self.run_long("ANALYZE main")?;
             }
             counters.analyzed(meant, crate::clock::now());
@@ -240,13 +255,31 @@ impl Session {
                 self.inform(format!("analyzed \"{}\"", self.database()), None);
             }
         }
-        self.run_ddl_on(raw, &[], Default::default(), None).await
+        if !skips_locked {
+            return self.run_ddl_on(raw, &[], Default::default(), None).await;
+        }
+        // (a statement that names no relation waits for none)
+        let is_left = |node: &ast::Node| match &node.node {
+            Some(NodeEnum::VacuumRelation(rel)) => {
+                let relation = rel.relation.as_ref().map(|r| self.named_relation(r));
+                relation.is_some_and(|r| r.is_ok_and(|r| tables.iter().any(|t| t.oid == r.oid)))
+            }
+            _ => false,
+        };
+        let mut left = v.clone();
+        left.rels.retain(is_left);
+        let left = RawStatement { node: NodeEnum::VacuumStmt(left), text: command.into(), offset: 0 };
+        self.run_ddl_on(&left, &[], Default::default(), None).await
     }
 
-    /// Rewrites the file without its free pages. No transaction is open.
-    async fn vacuum(&mut self, verbose: bool) -> Result<()> {
+    /// Rewrites the file without its free pages. No transaction is open. `skips_locked`: not while a transaction holds rows, whose
+    /// numbers SQLite may change.
+    async fn vacuum(&mut self, verbose: bool, skips_locked: bool) -> Result<()> {
         loop {
             self.take_slot().await?;
+            if skips_locked && self.engine.rows.has_others(self.server.number()) {
+                return Ok(());
+            }
             // (SQLite may number rows anew)
             if !self.let_holder_end(None).await? {
                 break;

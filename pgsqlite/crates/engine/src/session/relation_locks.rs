@@ -245,6 +245,17 @@ impl Session {
         self.begin_statement().await
     }
 
+    /// The relations that others have locked so that a lock in this mode would have to wait.
+    pub(super) fn locked_by_others(&self, mode: Mode) -> Vec<Oid> {
+        let catalog = self.catalog();
+        catalog
+            .relations
+            .values()
+            .filter(|r| r.is_stored() || r.is_partitioned())
+            .for_each(|r| self.import_holders(r.oid));
+        self.engine.locks.relations_against(self.server.number(), mode)
+    }
+
     /// What other transactions have noted of a relation becomes locks of the table.
     fn import_holders(&self, relation: Oid) {
         let catalog = self.catalog();
