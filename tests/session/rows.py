@@ -222,7 +222,21 @@ def check(control: pgwire.Connection, books: Books) -> None:
             books.wrong.append(f"{n} locks are left")
 
 
-def run(seed: int, transactions: int, sessions: int, away: bool) -> Books:
+PLAIN = """
+CREATE TABLE parents (id int PRIMARY KEY);
+CREATE TABLE children (id serial, parent int REFERENCES parents);
+"""
+PARTITIONED = """
+CREATE TABLE parents (id int PRIMARY KEY) PARTITION BY LIST (id);
+CREATE TABLE parents_0 PARTITION OF parents FOR VALUES IN (0, 2, 4);
+CREATE TABLE parents_1 PARTITION OF parents DEFAULT;
+CREATE TABLE children (id serial, parent int REFERENCES parents) PARTITION BY LIST (parent);
+CREATE TABLE children_0 PARTITION OF children FOR VALUES IN (0, 1);
+CREATE TABLE children_1 PARTITION OF children DEFAULT;
+"""
+
+
+def run(seed: int, transactions: int, sessions: int, away: bool, partitioned: bool) -> Books:
     books = Books()
     environment = dict(os.environ)
     os.environ["PGSQLITE_PUT_ASIDE"] = "true" if away else "false"
@@ -236,8 +250,9 @@ def run(seed: int, transactions: int, sessions: int, away: bool) -> Books:
             control = connect()
             control.simple(
                 "CREATE TABLE counters (id int PRIMARY KEY, n int NOT NULL); CREATE TABLE lists (id int PRIMARY KEY, elements text[] NOT NULL DEFAULT '{}');"
-                "CREATE TABLE jobs (id int PRIMARY KEY, taken boolean NOT NULL DEFAULT false); CREATE TABLE parents (id int PRIMARY KEY);"
-                "CREATE TABLE children (id serial, parent int REFERENCES parents); CREATE INDEX ON children (parent);"
+                "CREATE TABLE jobs (id int PRIMARY KEY, taken boolean NOT NULL DEFAULT false);"
+                + (PARTITIONED if partitioned else PLAIN)
+                + "CREATE INDEX ON children (parent);"
                 f"INSERT INTO counters SELECT i, 0 FROM generate_series(0, {COUNTERS - 1}) i; INSERT INTO lists SELECT generate_series(0, {LISTS - 1});"
                 f"INSERT INTO jobs SELECT generate_series(1, {JOBS}); INSERT INTO parents SELECT generate_series(0, {PARENTS - 1})"
             )
@@ -267,12 +282,12 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=16)
     options = parser.parse_args()
     failed = 0
-    for away in (False, True):
-        books = run(options.seed, options.transactions, options.sessions, away)
+    for away, partitioned in ((False, False), (True, False), (True, True)):
+        books = run(options.seed, options.transactions, options.sessions, away, partitioned)
         for line in books.wrong[:20]:
             print(line)
         failed += len(books.wrong)
-        print(f"tests/session: rows, seed {options.seed}, {'put aside at once' if away else 'as they come'}: {books.done} transactions acknowledged,"
+        print(f"tests/session: rows, seed {options.seed}, {'put aside at once' if away else 'as they come'}{', partitions' if partitioned else ''}: {books.done} transactions acknowledged,"
               f" {books.refused} taken back, {len(books.wrong)} failed")
     sys.exit(1 if failed else 0)
 

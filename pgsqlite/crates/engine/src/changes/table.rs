@@ -5,6 +5,8 @@ use pgsqlite_sql::names::quoted;
 use pgsqlite_storage::changes::log::{Change, ChangeLog, Operation};
 use pgsqlite_types::{DatumRef, Oid};
 use rusqlite::Connection;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// How the values of a column of an index are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,8 @@ pub(crate) struct Table {
     pub obstacle: Option<&'static str>,
     keys: Vec<Key>,
     references: Vec<Reference>,
+    /// the tables whose foreign keys refer to it, or to a table that it is a partition of
+    referencing: BTreeSet<Oid>,
 }
 
 /// A key of a table with its values, so that equal keys are equal bytes.
@@ -120,17 +124,20 @@ impl Table {
             let ConstraintKind::ForeignKey { references: parent, columns: named, .. } = &constraint.kind else {
                 continue;
             };
-            let reference = relation.and_then(|r| {
+            let found = relation.and_then(|r| {
                 let parent = catalog.relation(*parent)?;
                 let places = constraint.columns.iter().map(|&a| place(r, a)).collect::<Option<Vec<_>>>()?;
                 let names = named
                     .iter()
                     .map(|&a| Some(quoted(&parent.column_by_attnum(a)?.name)))
                     .collect::<Option<Vec<_>>>()?;
-                Some(Reference::new(places, parent, &names))
+                // (the rows of a partitioned table are in its partitions)
+                let with_rows = catalog.with_partitions(parent).into_iter().filter_map(|t| catalog.relation(t));
+                let with_rows = with_rows.filter(|t| !t.is_partitioned());
+                Some(with_rows.map(|table| Reference::new(places.clone(), table, &names)).collect::<Vec<_>>())
             });
-            match reference {
-                Some(reference) => references.push(reference),
+            match found {
+                Some(found) => references.extend(found),
                 None => obstacle = Some("a foreign key's table is not known"),
             }
         }
@@ -148,12 +155,17 @@ impl Table {
             obstacle,
             keys,
             references,
+            referencing: referencing(catalog, relation),
         })
     }
 
     /// Whether changes that were recorded of the one can be made in the other.
     pub fn is_like(&self, other: &Table) -> bool {
-        self.oid == other.oid && self.columns == other.columns && self.rowid == other.rowid
+        // (a foreign key that was made meanwhile has been checked without the changes)
+        self.oid == other.oid
+            && self.columns == other.columns
+            && self.rowid == other.rowid
+            && other.referencing.is_subset(&self.referencing)
     }
 
     /// The keys that a row has. None of its values: such a key is nobody's.
@@ -252,6 +264,17 @@ impl Reference {
         let refers = !values.contains(&pgsqlite_types::Datum::Null);
         refers.then(|| (self.table.clone(), self.query.clone(), values))
     }
+}
+
+/// The tables whose foreign keys refer to a table, or to one that it is a partition of.
+fn referencing(catalog: &Catalog, relation: Option<&Arc<Relation>>) -> BTreeSet<Oid> {
+    let mut found = BTreeSet::new();
+    let mut at = relation;
+    while let Some(table) = at {
+        found.extend(catalog.referencing(table.oid).map(|(r, _)| r.oid));
+        at = table.inheritance.parents.first().filter(|_| table.is_partition()).and_then(|p| catalog.relation(*p));
+    }
+    found
 }
 
 fn is_stored(relation: &Relation) -> bool {
