@@ -3,8 +3,9 @@
 
     tools/oracle.sh python3 tests/isolation/run.py [--check] [--whole] [--details FILE] [--workers N] [SPEC…]
 
-`score.json` says of each specification how many of its permutations give PostgreSQL's transcript. `--check` fails where one has got
-worse; `--whole`: those for which all of them do, and nothing else. `tests/scoreboard/corpus.sh` brings the specifications.
+`score.json` says of each specification how many of its permutations give PostgreSQL's transcript, and why the others do not. `--check` fails
+where one has got worse; `--whole`: those that are marked as `quick`, for which all of them do. Which session of a deadlock fails depends on
+when each began to wait: a specification that has got worse is tried again before it counts. `tests/scoreboard/corpus.sh` brings the specifications.
 """
 
 from __future__ import annotations
@@ -112,13 +113,18 @@ def main() -> None:
     chosen = names(options.specs)
     known = json.loads(SCORE.read_text())["specifications"]
     if options.whole:
-        chosen = [n for n in chosen if n in known and known[n]["same"] == known[n]["of"]]
+        chosen = [n for n in chosen if known.get(n, {}).get("quick")]
     totals: collections.Counter[str] = collections.Counter()
     results: dict[str, list[int]] = {}
     details = options.details.open("w") if options.details else None
     with concurrent.futures.ProcessPoolExecutor(options.workers) as pool:
         for name, wanted, got in pool.map(compare, chosen):
             same = sum(w == g for w, g in zip(wanted, got, strict=True))
+            for _ in range(2):
+                if options.check and same < known.get(name, {"same": 0})["same"]:
+                    print(f"{name}: {same} of {len(wanted)}, again", flush=True)
+                    got = of_pgsqlite(name)
+                    same = sum(w == g for w, g in zip(wanted, got, strict=True))
             hanging = sum(g[:1] != [] and g[0].startswith("hangs") for g in got)
             results[name] = [same, len(wanted)]
             totals.update(same=same, all=len(wanted), hanging=hanging)
