@@ -103,17 +103,16 @@ impl Session {
     /// A statement has made its changes beside the log: compares what they touch, from number `since` on, with what is committed now.
     /// `upserts`: the statement has ON CONFLICT. Errors: 40001, 23505.
     pub(super) fn check_beside(&mut self, since: usize, upserts: bool) -> Result<()> {
+        if self.transaction.beside.is_some() && self.cannot_be_made_again()? {
+            return self.keep_slot();
+        }
         let Some(beside) = &self.transaction.beside else { return Ok(()) };
         let connection = self.connection()?;
         let log = &connection.recorder().log;
-        if log.len() == since && log.obstacle.is_none() {
+        if log.len() == since {
             return Ok(());
         }
         let tables = self.engine.tables_of(connection, log)?;
-        if log.obstacle.is_some() || tables.iter().any(|t| t.obstacle.is_some()) {
-            // (its end says whether that matters: see `bring_home`)
-            return Ok(());
-        }
         let keeper = self.engine.keeper();
         let newest = keeper.as_ref().ok_or_else(|| PgError::internal("the engine is shut down"))?;
         let mut comparison = Comparison {
@@ -127,6 +126,14 @@ impl Session {
             upserts,
         };
         log.changes()[since..].iter().try_for_each(|change| comparison.check(change))
+    }
+
+    /// Whether the changes that were recorded cannot be made again, or are too many for that.
+    fn cannot_be_made_again(&self) -> Result<bool> {
+        let connection = self.connection()?;
+        let log = &connection.recorder().log;
+        let tables = self.engine.tables_of(connection, log)?;
+        Ok(log.obstacle.is_some() || tables.iter().any(|t| t.obstacle.is_some()))
     }
 
     /// A statement has ended: what it has changed is locked.
