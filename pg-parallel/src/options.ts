@@ -12,6 +12,7 @@ import { PgParallelError } from './errors'
 import type { CircuitBreakerOptions } from './policy/breaker'
 import type { DeadlineOptions } from './policy/deadline'
 import { RetryUtils, type RetryOptions } from './policy/retry'
+import { checkedThreadPath } from './workers/files'
 import { resolveHosts, type HostAddress, type HostPlan, type TargetSessionAttrs } from './pool/hosts'
 
 /** Where messages for the operator go. `console` fits. */
@@ -122,6 +123,11 @@ export interface PgParallelOptions extends PoolOptions {
    * of that name, which `worker` needs where the option cannot be sent to a thread.
    */
   setup?: string | undefined
+  /**
+   * The threads' file (a path or a `file:` URL), for applications that are bundled: `pg-parallel/thread`, bundled as an
+   * entry of its own. Default: the package's own file.
+   */
+  threadPath?: string | URL | undefined
   /** Limits on each thread's memory; a task that exceeds them is rejected and its thread replaced. */
   workerResourceLimits?: ResourceLimits | undefined
   /**
@@ -172,6 +178,7 @@ export interface Settings {
   readonly workerResourceLimits: ResourceLimits | undefined
   readonly workerNice: number
   readonly setup: string | undefined
+  readonly threadPath: string | undefined
   readonly maxLifetimeMs: number
   readonly maxUses: number
   readonly allowExitOnIdle: boolean
@@ -228,6 +235,7 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     workerResourceLimits,
     workerNice,
     setup,
+    threadPath,
     maxUses,
     maxLifetimeSeconds,
     allowExitOnIdle,
@@ -304,6 +312,7 @@ export function resolveSettings(options: PgParallelOptions = {}): Settings {
     idleWorkerTimeoutMs: whole('idleWorkerTimeoutMs', idleWorkerTimeoutMs, Infinity, 0),
     workerResourceLimits,
     setup: checkedSetup(setup),
+    threadPath: checkedThreadPath(threadPath),
     workerNice: Math.min(whole('workerNice', workerNice, 5, 0), 19),
     maxLifetimeMs: whole('maxLifetimeSeconds', maxLifetimeSeconds, 0, 0) * 1_000 || Infinity,
     maxUses: whole('maxUses', maxUses, Infinity, 1),

@@ -1,11 +1,12 @@
 /** The package as it is published: both module systems, declarations, and the examples of the README. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
+import { build } from 'esbuild'
 import { server } from './support/run'
 import { TARGET } from './support/servers'
 
@@ -206,6 +207,61 @@ test('the declarations serve strict TypeScript in both module systems', async ()
 const examples = [...readFileSync('README.md', 'utf8').matchAll(/^```js\n([^]*?)^```$/gm)].map(
   (match) => match[1] ?? '',
 )
+
+for (const format of ['cjs', 'esm'] as const) {
+  test(`an application may be bundled (esbuild, ${format}), with its threads in a bundle of their own`, async () => {
+    const source = join(app, `source-${format}`)
+    const out = join(app, `bundled-${format}`)
+    mkdirSync(source)
+    symlinkSync(join(app, 'node_modules'), join(source, 'node_modules'))
+    const place = format === 'esm' ? `new URL('thread.mjs', import.meta.url)` : `__dirname + '/thread.js'`
+    // A thread that stands back speaks through the relay, which is the same file.
+    const program = `
+      import { PgParallel } from 'pg-parallel'
+      const options = { connectionString: process.env.DATABASE_URL, max: 3, maxWorkers: 1 }
+      async function main() {
+        const unbundled = new PgParallel(options)
+        await unbundled.task(() => 1).catch(({ category, message }) => console.log(category, message.includes('threadPath')))
+        await unbundled.shutdown()
+        for (const workerNice of [0, 1]) {
+          const db = new PgParallel({ ...options, workerNice, threadPath: ${place} })
+          console.log(await db.task((a, b) => a + b, [40, 2]))
+          console.log(await db.worker(async (client, n) => (await client.query('SELECT $1::int AS n', [n])).rows, [7]))
+          const { rows } = await db.query({ text: 'SELECT n FROM generate_series(1, 3) AS n', decode: 'thread' })
+          console.log(rows.length, rows[2])
+          await db.shutdown()
+        }
+      }
+      void main()`
+    writeFileSync(join(source, 'app.js'), program)
+    const banner = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)`
+    await build({
+      absWorkingDir: source,
+      entryPoints: { app: './app.js', thread: 'pg-parallel/thread' },
+      bundle: true,
+      minify: true,
+      platform: 'node',
+      target: 'node20',
+      format,
+      outdir: out,
+      logLevel: 'silent',
+      ...(format === 'esm' ? { outExtension: { '.js': '.mjs' }, banner: { js: banner } } : {}),
+    })
+    // Nothing but the two files is there.
+    const alone = mkdtempSync(join(tmpdir(), 'pg-parallel-bundle-'))
+    try {
+      cpSync(out, alone, { recursive: true })
+      const env = { ...process.env, DATABASE_URL: (await server()).url, NODE_OPTIONS: '' }
+      const file = format === 'esm' ? 'app.mjs' : 'app.js'
+      const { stdout, stderr } = await run(process.execPath, [file], { cwd: alone, env, timeout: 60_000 })
+      assert.equal(stderr, '')
+      const once = ['42', '[ { n: 7 } ]', '3 { n: 3 }']
+      assert.deepEqual(stdout.trim().split('\n'), ['configuration true', ...once, ...once])
+    } finally {
+      rmSync(alone, { recursive: true })
+    }
+  })
+}
 
 test('the README tells of every option, event and exported tool', () => {
   const readme = readFileSync('README.md', 'utf8')

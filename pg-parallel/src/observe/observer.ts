@@ -88,7 +88,9 @@ type Api = typeof import('@opentelemetry/api')
 
 /** The API package, where the application has it. */
 function loadApi(): Api | undefined {
-  for (const from of [__filename, `${process.cwd()}/`]) {
+  // In a bundle that is an ES module there is no file name.
+  const own = typeof __filename === 'string' ? [__filename] : []
+  for (const from of [...own, `${process.cwd()}/`]) {
     try {
       return createRequire(from)('@opentelemetry/api') as Api
     } catch {

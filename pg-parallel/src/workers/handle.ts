@@ -2,7 +2,6 @@
  * The main thread's hold on one worker thread: its start, its end, and its two ports. Orders go to it directly; what it
  * says comes back through the {@link Relay} if it stands back behind the event loop.
  */
-import { join } from 'node:path'
 import { MessageChannel, Worker, type MessagePort, type Transferable } from 'node:worker_threads'
 import type { PgParallelError } from '../errors'
 import type { CallObserver, Followed } from '../observe/observer'
@@ -10,6 +9,7 @@ import type { Deadline } from '../policy/deadline'
 import type { CancelKey } from '../pool/connection'
 import type { Waiter } from '../pool/queue'
 import type { Settings } from '../options'
+import { threadFile } from './files'
 import type { RowReader } from './parcels'
 import { fromPlain, type CallNews, type Job, type MainMessage, type ThreadData, type ThreadMessage } from './protocol'
 import { hearDirectly, type Hearing, type Relay } from './relay'
@@ -70,7 +70,8 @@ export class ThreadHandle {
 
   /** Starts it. `relay`: what passes on what it says, where it stands back. */
   constructor(settings: Settings, options: ThreadOptions, relay: () => Relay, events: ThreadEvents) {
-    const { workerNice, workerResourceLimits, setup, idleWorkerTimeoutMs } = settings
+    const { workerNice, workerResourceLimits, setup, threadPath, idleWorkerTimeoutMs } = settings
+    const file = threadFile('thread.js', threadPath)
     const orders = new MessageChannel()
     const answers = new MessageChannel()
     const data: ThreadData = {
@@ -82,7 +83,7 @@ export class ThreadHandle {
       answers: answers.port2,
       job: this.#job,
     }
-    this.#worker = new Worker(join(__dirname, 'thread.js'), {
+    this.#worker = new Worker(file, {
       name: 'pg-parallel',
       workerData: data,
       transferList: [data.orders, data.answers],

@@ -231,7 +231,8 @@ export class WorkerPool {
         thread = this.#free(entry.job.kind) ?? this.#open()
       } catch (error) {
         this.#waiting.delete(entry)
-        this.#crash(entry, error)
+        if (error instanceof PgParallelError) this.#refuse(entry, error)
+        else this.#crash(entry, error)
         continue
       }
       if (!thread) return
@@ -271,7 +272,7 @@ export class WorkerPool {
     if (!this.#relay || this.#relay.over) {
       this.#relay = new Relay((error) => {
         this.#core.settings.logger.error('the thread that passes answers on failed', error)
-      })
+      }, this.#core.settings.threadPath)
     }
     return this.#relay
   }
@@ -322,6 +323,12 @@ export class WorkerPool {
     if (this.#running.size > 0) return
     clearInterval(this.#keepAlive)
     this.#keepAlive = undefined
+  }
+
+  /** No thread can be started as things are set up. */
+  #refuse(entry: Entry, error: PgParallelError): void {
+    entry.over = true
+    entry.reject(error)
   }
 
   /** The job's thread is gone. */

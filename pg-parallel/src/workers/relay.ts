@@ -7,8 +7,8 @@
  * what such threads say is heard by a thread that does not stand back and passes it on; if anybody waits for a lock
  * that a thread holds that gets no processor, it is the relay.
  */
-import { join } from 'node:path'
 import { Worker, type MessagePort } from 'node:worker_threads'
+import { RELAY_DATA, threadFile } from './files'
 import type { ThreadMessage } from './protocol'
 
 /** Listen to this port. */
@@ -49,9 +49,10 @@ export class Relay {
   #over = false
 
   /** `failed` hears of an end that nobody asked for; all hearings are closed then. */
-  constructor(failed: (error: unknown) => void) {
+  constructor(failed: (error: unknown) => void, threadPath?: string) {
     // None of the application's code runs there, so none of its preloads need to.
-    this.#worker = new Worker(join(__dirname, 'relayThread.js'), { execArgv: [], env: {}, name: 'pg-parallel relay' })
+    const options = { execArgv: [], env: {}, name: 'pg-parallel relay', workerData: RELAY_DATA }
+    this.#worker = new Worker(threadFile('relayThread.js', threadPath), options)
     this.#worker.unref()
     this.#worker.on('message', ({ id, message }: RelayNews) => {
       const hearing = this.#hearings.get(id)

@@ -11,8 +11,8 @@ export interface ThreadOptions {
 
 /** Takes options apart. */
 export function threadOptions(options: PgParallelOptions): ThreadOptions {
-  // The password comes with the permission to connect.
-  const { log: _log, logger: _logger, Promise: _promise, password, ...rest } = options
+  // The password comes with the permission to connect. Threads start no threads.
+  const { log: _log, logger: _logger, Promise: _promise, threadPath: _path, password, ...rest } = options
   const kept: Record<string, unknown> = password === undefined ? {} : { password: '' }
   const missing: { name: string; cause: unknown }[] = []
   for (const [name, value] of Object.entries(rest)) {
