@@ -11,6 +11,7 @@ import pytest
 import informix_db
 from conftest import CREDENTIALS
 from informix_db import InterfaceError, OperationalError, ProtocolError, QueryCanceledError, StatementTimeoutError
+from informix_db._core.wire import Inbox
 from peer.proxy import Proxy
 from peer.server import Col, Result, Slow
 
@@ -204,6 +205,33 @@ def test_answers_in_small_pieces(server, piece):
         cur = conn.cursor().execute("select rows")
         assert cur.fetchmany(300 if piece < 10 else 2000) == ROWS[: 300 if piece < 10 else 2000]
         conn.close()
+
+
+class Counting(Inbox):
+    """An inbox that counts the bytes that it copies."""
+
+    copied = 0
+
+    def feed(self, chunk):
+        self.copied += len(chunk) + self.pending()
+        super().feed(chunk)
+
+
+@pytest.mark.parametrize("columns", [16, 64])
+def test_answers_in_small_pieces_are_copied_a_fixed_number_of_times(server, columns):
+    """A row of half a megabyte, and one of two, in pieces of a thousand bytes: what is copied grows as the row does."""
+    row = tuple("x" * 32000 for _ in range(columns))
+    described = [Col(f"c{i}", 43, 32000) for i in range(columns)]
+    server.rules["select large"] = Result(described, [row, row])
+    with Proxy(server.port, fault="trickle", piece=1000) as proxy:
+        conn = through(proxy)
+        before = proxy.passed
+        inbox = conn._session.inbox = Counting()
+        assert conn.cursor().execute("select large").fetchall() == [row, row]
+        received = proxy.passed - before
+        conn.close()
+    assert received > 2 * 32000 * columns
+    assert inbox.copied < 3 * received
 
 
 def total_bytes(server):

@@ -38,7 +38,8 @@ settings.configure(
     INSTALLED_APPS=["shop"], USE_TZ=False, DEFAULT_AUTO_FIELD="django.db.models.AutoField",
 )
 django.setup()
-from django.db import IntegrityError, connection, models, transaction
+from django.db import IntegrityError, connection, migrations, models, transaction
+from django.db.migrations.state import ProjectState
 from django.db.models import Avg, Count, F, Q, StdDev, Sum, Value
 from django.db.models.functions import ExtractHour, Lower, Substr, TruncMonth, Upper
 from shop.models import Author, Book
@@ -89,6 +90,53 @@ with connection.schema_editor() as editor:
     field.set_attributes_from_name("grade")
     field.model = Author
     editor.add_field(Author, field)
+
+    def made(field, model, name):
+        field.set_attributes_from_name(name)
+        field.model = model
+        return field
+
+    # no literal is a BYTE: the rows that are there get the default by a parameter, and NOT NULL comes after it
+    editor.add_field(Author, made(models.BinaryField(default=b"42'"), Author, "photo"))
+    # a default of the database is a part of what MODIFY says anew, also of the next one
+    plain = made(models.IntegerField(null=True), Author, "rank")
+    editor.add_field(Author, plain)
+    given = made(models.IntegerField(null=True, db_default=5), Author, "rank")
+    editor.alter_field(Author, plain, given, strict=True)
+    strict = made(models.IntegerField(db_default=5), Author, "rank")
+    editor.alter_field(Author, given, strict, strict=True)
+    wide = made(models.BigIntegerField(db_default=5), Author, "rank")
+    editor.alter_field(Author, strict, wide, strict=True)
+    early = made(models.IntegerField(null=True, db_default=7), Author, "early")
+    editor.add_field(Author, early)
+    editor.alter_field(Author, early, made(models.IntegerField(null=True), Author, "early"), strict=True)
+with connection.cursor() as cursor:
+    cursor.execute("insert into shop_author (name, grade, photo) values ('Dan', 1, %s)", [b""])
+    cursor.execute("select name, photo, rank, early from shop_author order by name")
+    rows = [tuple(row) for row in cursor.fetchall()]
+    assert rows == [("Ann", b"42'", 5, 7), ("Bob_%", b"42'", 5, 7), ("Cid", b"42'", 5, 7), ("Dan", b"", 5, None)], rows
+    described = {{f.name: f for f in connection.introspection.get_table_description(cursor, "shop_author")}}
+    assert not described["photo"].null_ok and not described["rank"].null_ok and described["early"].null_ok
+    assert described["rank"].type_code == "BigIntegerField"
+    cursor.execute("delete from shop_author where name = 'Dan'")
+with connection.schema_editor(collect_sql=True) as editor:
+    editor.add_field(Author, made(models.BinaryField(default=b"1"), Author, "sketch"))
+assert [line.split(" ")[0] for line in editor.collected_sql] == ["ALTER", "--", "ALTER"], editor.collected_sql
+# a key's type is another one for what refers to it, although both kinds of key count in an INTEGER
+state = ProjectState()
+for operation in (
+    migrations.CreateModel("Tag", [("id", models.SmallAutoField(primary_key=True))]),
+    migrations.CreateModel("Use", [("id", models.AutoField(primary_key=True)),
+                                   ("tag", models.ForeignKey("shop.Tag", models.CASCADE))]),
+    migrations.AlterField("Tag", "id", models.AutoField(primary_key=True)),
+):
+    before = state.clone()
+    operation.state_forwards("shop", state)
+    with connection.schema_editor() as editor:
+        operation.database_forwards("shop", editor, before, state)
+Tag, Use = state.apps.get_model("shop", "Tag"), state.apps.get_model("shop", "Use")
+Tag.objects.create(pk=100000)
+Use.objects.create(tag_id=100000)
 with connection.cursor() as cursor:
     assert connection.introspection.get_relations(cursor, "shop_book") == {{"author_id": ("id", "shop_author")}}
     described = {{f.name: f for f in connection.introspection.get_table_description(cursor, "shop_author")}}
@@ -100,6 +148,10 @@ with connection.cursor() as cursor:
     assert kinds == ["AutoField", "IntegerField"]
     cursor.execute("select grade from shop_author where name = %s", ["Ann"])
     assert cursor.fetchall() == [(3,)]
+with connection.schema_editor() as editor:
+    editor.alter_field(Tag, Tag._meta.get_field("id"), made(models.SmallAutoField(primary_key=True), Tag, "id"))
+# the counter goes on after the rows that are there
+assert Tag.objects.create().pk == 100001, list(Tag.objects.all())
 ann.delete()
 assert Book.objects.count() == 3
 print("well")

@@ -54,7 +54,8 @@ class DatabaseWrapper(BaseDatabaseWrapper):
     data_types: dict[str, Any] = {
         "AutoField": "SERIAL",
         "BigAutoField": "BIGSERIAL",
-        "SmallAutoField": "SERIAL",
+        # The same as SERIAL, in other words: a change between the two is one of type, and keys that refer to it grow.
+        "SmallAutoField": "SERIAL(1)",
         "BinaryField": "BYTE",
         "BooleanField": "BOOLEAN",
         "CharField": _Characters(),

@@ -53,7 +53,7 @@ def _value(self: Value, compiler: Any, connection: Any) -> tuple[str, list[Any]]
 
 def _plain(kind: str) -> str:
     """A column's type as one of values."""
-    return {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT"}.get(kind, kind)
+    return {"SERIAL": "INTEGER", "SERIAL(1)": "INTEGER", "BIGSERIAL": "BIGINT"}.get(kind, kind)
 
 
 def _concat_pair(self: ConcatPair, compiler: Any, connection: Any, **extra: Any) -> Any:

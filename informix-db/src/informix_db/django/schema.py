@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import decimal
 import uuid
@@ -72,12 +73,33 @@ class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
             return False
         return super()._field_should_be_indexed(model, field)  # type: ignore[no-any-return]
 
+    def add_field(self, model: Any, field: Any) -> None:
+        """A BYTE has no default but NULL: the rows that are there get theirs by an UPDATE, before it is NOT NULL."""
+        if not self.skip_default(field) or field.null or field.has_db_default():
+            super().add_field(model, field)
+            return
+        nullable = copy.copy(field)
+        nullable.null = True
+        super().add_field(model, nullable)
+        default = self.effective_default(field)
+        table, column = self.quote_name(model._meta.db_table), self.quote_name(field.column)
+        if default is not None and self.collect_sql:
+            self.collected_sql.append(
+                f"-- {table}: {column} gets its default as a parameter, because no literal is a BYTE."
+            )
+        elif default is not None:
+            self.execute(f"UPDATE {table} SET {column} = %s", [default])
+        changes, _ = self._alter_column_null_sql(model, nullable, field)
+        self.execute(self.sql_alter_column % {"table": table, "changes": changes})
+
     # ---- MODIFY -------------------------------------------------------------------------------------------------
 
     def _modified(self, field: Any, kind: str, *, null: bool, default: Any = None) -> str:
         text = f"MODIFY ({self.quote_name(field.column)} {kind}"
         if default is not None:
             text += f" DEFAULT {self.quote_value(default)}"
+        elif field.has_db_default():
+            text += f" DEFAULT {self.db_default_sql(field)[0]}"
         return text + (")" if null else " NOT NULL)")
 
     def _alter_column_type_sql(
@@ -86,12 +108,17 @@ class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
         return (self._modified(new_field, new_type, null=old_field.null), []), []
 
     def _alter_column_null_sql(self, model: Any, old_field: Any, new_field: Any) -> Any:
-        kind = new_field.db_parameters(connection=self.connection)["type"]
-        return self._modified(new_field, kind, null=new_field.null), []
+        return self._modified(new_field, self._type(new_field), null=new_field.null), []
 
     def _alter_column_default_sql(self, model: Any, old_field: Any, new_field: Any, drop: bool = False) -> Any:
-        kind = new_field.db_parameters(connection=self.connection)["type"]
         default = None if drop else self.effective_default(new_field)
         # While a default is set, rows are still to be given a value; afterwards the column is what it is to be.
         null = new_field.null if drop or old_field is None else old_field.null
-        return self._modified(new_field, kind, null=null, default=default), []
+        return self._modified(new_field, self._type(new_field), null=null, default=default), []
+
+    def _alter_column_database_default_sql(self, model: Any, old_field: Any, new_field: Any, drop: bool = False) -> Any:
+        # The field knows whether it has one. Whether NULL is allowed changes after this.
+        return self._modified(new_field, self._type(new_field), null=old_field.null), []
+
+    def _type(self, field: Any) -> str:
+        return field.db_parameters(connection=self.connection)["type"]  # type: ignore[no-any-return]

@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from struct import Struct
+from struct import error as StructError
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -28,6 +29,9 @@ Encoder = Callable[[Any, str], bytes]
 
 NULL = bytes.fromhex("0000ffff0000")
 _INT = Struct(">hhhi").pack
+#: The same, with its head ready made: two values to pack cost less than four.
+_INT_HEAD = Struct(">hhh").pack(2, 0, 0x0A00)
+_INT_AFTER = Struct(">6si").pack
 _BIGINT = Struct(">hhhq").pack
 _INT8 = Struct(">hhhhII").pack
 _FLOAT = Struct(">hhhd").pack
@@ -260,8 +264,11 @@ def encoder_for(cls: type) -> Encoder:
 
 def encode_param_pure(value: Any, encoding: str = "iso-8859-1") -> bytes:
     """`encode_param` without the compiled package."""
-    if type(value) is int and -0x80000000 < value < 0x80000000:  # the commonest, without a further call
-        return _INT(2, 0, 0x0A00, value)
+    try:  # the commonest, without a further call
+        if type(value) is int and value != -0x80000000:
+            return _INT_AFTER(_INT_HEAD, value)
+    except StructError:
+        pass  # more than an INTEGER holds
     encoder = ENCODERS.get(type(value))
     if encoder is None:
         lob = as_lob(value, encoding)
