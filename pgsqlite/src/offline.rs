@@ -27,6 +27,7 @@ pub fn open(path: &Path, make: bool) -> Result<Arc<Engine>> {
     if !make && !path.exists() {
         bail!("the file \"{}\" does not exist", path.display());
     }
+    pgsqlite_storage::vfs::open::leave_litestreams(path);
     let database = path.file_stem().map_or("main".into(), |s| s.to_string_lossy());
     let config = EngineConfig {
         pool_size: 2,

@@ -10,7 +10,7 @@ use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_storage::error::open_error;
 use pgsqlite_storage::files::folder::companions;
 use pgsqlite_storage::files::{check_name, Room};
-use pgsqlite_storage::vfs::open::{open_existing, open_file};
+use pgsqlite_storage::vfs::open::{leave_litestreams, open_existing, open_file};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::path::Path;
 use std::sync::Arc;
@@ -38,6 +38,7 @@ pub fn copy_file(from: &Path, to: &Path) -> Result<()> {
         return Err(PgError::new(SqlState::UNDEFINED_FILE, format!("\"{}\" {what}", from.display())));
     }
     check_name(from)?;
+    leave_litestreams(from);
     let source = open_existing(from)?;
     let begin = |source: &rusqlite::Connection| {
         source.busy_timeout(std::time::Duration::from_secs(5))?;

@@ -9,6 +9,7 @@ use crate::store::names::CatalogNames;
 use crate::writer::Writer;
 use parking_lot::{Mutex, RwLock};
 use pgsqlite_sql::catalog::{Catalog, Role};
+use pgsqlite_storage::checkpoints;
 use pgsqlite_storage::files::Room;
 use pgsqlite_storage::lease::Leases;
 use pgsqlite_storage::memory::MemoryFolder;
@@ -54,6 +55,8 @@ pub(crate) struct LongLog {
     pub(crate) reader: Mutex<(u64, u64)>,
     /// no wait for the readers before; None: there was none
     pub(crate) next: Mutex<Option<Instant>>,
+    /// the length at which it was last said that nobody writes it back
+    pub(crate) reported: AtomicU64,
 }
 
 /// A database, shared by its sessions.
@@ -86,6 +89,8 @@ pub struct Engine {
     keeper: Arc<Mutex<Option<Connection>>>,
     /// The database's files, which nobody else opens. After all connections.
     pub(crate) room: Arc<Room>,
+    /// another program writes the log back
+    pub(crate) leaves_log: bool,
     /// what clones are made from
     pub(crate) image: Mutex<Option<Arc<Image>>>,
     _memory: Option<MemoryFolder>,
@@ -165,6 +170,19 @@ impl Engine {
         if let Some(wal) = &wal {
             wal.check()?;
         }
+        let leaves_log = checkpoints::are_left(room.path());
+        if !leaves_log
+            && !is_clone
+            && checkpoints::has_litestreams_tables(
+                keeper.lock().as_ref().ok_or_else(|| PgError::internal("the keeper is closed"))?.rusqlite(),
+            )?
+        {
+            tracing::warn!(
+                "Litestream replicates \"{}\", and this server writes its log back: a restart of Litestream can miss changes without notice\n\
+                 Start the server with --checkpoints external.",
+                path.display()
+            );
+        }
         let leases = config.pooling.then(|| Arc::new(Leases::new(config.pool_size, config.reserved_connections)));
         let idle = Arc::<Idle>::default();
         // names of throw-away databases are not remembered
@@ -191,6 +209,7 @@ impl Engine {
             cookie: Mutex::new(cookie),
             anchor: Mutex::new(anchor),
             keeper,
+            leaves_log,
             room,
             image: Mutex::default(),
             _memory: memory,

@@ -7,6 +7,7 @@ use crate::store::{self, sqlite_error};
 use pgsqlite_sql::catalog::{Catalog, RelationKind};
 use pgsqlite_storage::error::open_error;
 use pgsqlite_storage::files::{check_name, Room};
+use pgsqlite_storage::vfs::open::leave_litestreams;
 use pgsqlite_types::{oid, PgError, Result, SqlState};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -70,6 +71,7 @@ fn reading<T>(path: &Path, read: impl FnOnce(&Connection, &Catalog) -> Result<T>
         Err(e) => return Err(PgError::new(SqlState::IO_ERROR, format!("\"{}\": {e}", path.display()))),
     }
     check_name(path)?;
+    leave_litestreams(path);
     let connection = Connection::open(path)?;
     connection.rusqlite().busy_timeout(std::time::Duration::from_secs(5)).map_err(sqlite_error)?;
     connection.rusqlite().execute_batch("PRAGMA query_only = ON; BEGIN").map_err(|e| open_error(path, e))?;
@@ -202,6 +204,7 @@ pub fn upgrade(path: &Path) -> Result<(Option<i64>, i64)> {
         return Err(PgError::new(SqlState::UNDEFINED_FILE, message));
     }
     let room = Room::enter(path)?;
+    leave_litestreams(path);
     let connection = Connection::open_in(&room)?;
     let db = connection.rusqlite();
     let before = store::version(db)?;

@@ -11,6 +11,7 @@ use pgsqlite_engine::statistics::refused::RefusedLog;
 use pgsqlite_engine::statistics::Statistics;
 use pgsqlite_engine::store::other::{self, Other};
 use pgsqlite_engine::store::transactions::Recorded;
+use pgsqlite_storage::checkpoints;
 use pgsqlite_storage::files::folder;
 use pgsqlite_storage::files::server_file::may_be_database;
 use pgsqlite_types::codec::Context;
@@ -302,6 +303,10 @@ impl DatabaseAdmin for Folder {
         if target.exists() {
             return Err(Folder::duplicate(new_name));
         }
+        if checkpoints::are_left(&path) {
+            // what is in the log alone would stay behind, and so would the other program
+            return Err(checkpoints::refused("ALTER DATABASE … RENAME"));
+        }
         self.with_closed(name, || {
             if !path.is_file() {
                 return Err(PgError::new(SqlState::OBJECT_IN_USE, "another session changes the database"));
@@ -385,6 +390,17 @@ impl Registry {
             clones: Mutex::default(),
         });
         let registry = Registry { shared, statistics };
+        if registry.shared.config.checkpoints_left {
+            match &registry.shared.config.databases {
+                Databases::File(path) | Databases::Directory(path) => checkpoints::leave(path),
+                Databases::Memory => {
+                    return Err(PgError::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        "checkpoints = external needs files: no other program sees a database in memory",
+                    ))
+                }
+            }
+        }
         match &registry.shared.config.databases {
             Databases::File(path) => {
                 let stem = path.file_stem().map_or("main".to_string(), |s| s.to_string_lossy().into_owned());

@@ -1,7 +1,7 @@
 //! SQLite, as pgsqlite uses it: its files, its log, its connections, its one writer. It knows values and errors, and nothing of tables,
 //! statements or sessions.
 //!
-//! [`files`] has the names and the locks of a database's files, [`vfs`] the way by which SQLite reads and writes them, [`wal`] the log.
+//! [`checkpoints`] knows the databases whose logs are left to other programs. [`files`] has the names and the locks of a database's files, [`vfs`] the way by which SQLite reads and writes them, [`wal`] the log.
 //! A [`connection`] has prepared statements and the natives that its user registers; the [`writer`] queues those who write, commits
 //! for several at once, and syncs. What SQLite reports of changed rows is in [`changes`] and [`written`].
 //!
@@ -12,6 +12,7 @@
 pub mod apart;
 pub mod bounded;
 pub mod changes;
+pub mod checkpoints;
 pub mod connection;
 pub mod error;
 pub mod files;

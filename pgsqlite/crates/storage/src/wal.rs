@@ -24,13 +24,13 @@ const LONG: u64 = 4 << 20;
 
 /// A connection that writes a log back into its database.
 pub trait Keeper: Send + Sync {
-    /// Writes back what can be of the log now. Returns whether that was all; None: the connection is closed.
-    fn write_back(&self) -> Option<Result<bool>>;
+    /// Writes back what can be of a log that was removed. Returns whether that was all; None: the connection is closed.
+    fn save_log(&self) -> Option<Result<bool>>;
 }
 
 impl<N: Natives> Keeper for Mutex<Option<Connection<N>>> {
-    fn write_back(&self) -> Option<Result<bool>> {
-        self.lock().as_ref().map(Connection::write_back)
+    fn save_log(&self) -> Option<Result<bool>> {
+        self.lock().as_ref().map(Connection::save_log)
     }
 }
 
@@ -102,7 +102,7 @@ impl Wal {
         if self.room.fate() != Fate::LogRemoved {
             return false;
         }
-        match self.keeper.write_back() {
+        match self.keeper.save_log() {
             None => false,
             Some(Ok(done)) => !done,
             Some(Err(e)) => {

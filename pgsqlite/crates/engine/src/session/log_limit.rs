@@ -19,6 +19,7 @@ use crate::requests::too_old;
 use crate::writer::Slot;
 use pgsqlite_storage::vfs::OldestReader;
 use pgsqlite_types::Result;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Up to this length, in bytes, the log is left to SQLite's own checkpoints.
@@ -48,6 +49,10 @@ impl Engine {
         if length <= LONG.min(self.config.log_limit.unwrap_or(LONG)) {
             return None;
         }
+        if self.leaves_log {
+            self.report_long_log(length);
+            return None;
+        }
         if self.config.log_limit.is_some_and(|limit| length > limit) {
             return Some(Patience::ForEver);
         }
@@ -66,6 +71,22 @@ impl Engine {
         let ends = log.length() > limit && reader.grown > limit / 2;
         if ends || self.is_first_warning(reader) {
             self.report_reader(reader, ends, log.length());
+        }
+    }
+
+    /// Another program writes the log back: if it does not come to that, it is said once for each limit that the log has passed.
+    fn report_long_log(&self, length: u64) {
+        let Some(limit) = self.config.log_limit else { return };
+        let reported = self.long_log.reported.load(Ordering::Relaxed);
+        if length < reported / 2 {
+            self.long_log.reported.store(0, Ordering::Relaxed);
+        } else if length > reported + limit {
+            self.long_log.reported.store(length, Ordering::Relaxed);
+            tracing::warn!(
+                target: "pgsqlite::log",
+                "the log of database \"{}\" is {} MiB long: the program that writes it back (checkpoints = external) does not run, or cannot",
+                self.config.database, length >> 20,
+            );
         }
     }
 

@@ -304,10 +304,7 @@ impl Session {
         let after = pages(self)?;
         self.engine.writer.wait_durable(commit, self.own_thread).await?;
         // the file itself shrinks when the log is written back; readers may put that off
-        self.connection()?
-            .rusqlite()
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-            .map_err(|_| self.engine_error())?;
+        self.connection()?.write_back()?;
         if verbose {
             self.inform(
                 format!("vacuumed \"{}\"", self.database()),
@@ -480,7 +477,14 @@ impl Session {
             "pg_checkpoint",
             "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
         )?;
-        self.connection()?.empty_log()?;
+        if self.engine.leaves_log {
+            self.warn(
+                SqlState::WARNING,
+                "the write-ahead log is written back by another program (checkpoints = external): CHECKPOINT does nothing",
+            );
+        } else {
+            self.connection()?.empty_log()?;
+        }
         Ok("CHECKPOINT".into())
     }
 

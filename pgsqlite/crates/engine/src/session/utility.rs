@@ -158,10 +158,6 @@ impl Session {
         Ok(Execution::Complete(tag))
     }
 
-    pub(super) fn engine_error(&self) -> PgError {
-        self.connection.as_ref().map_or_else(|| PgError::internal("no connection"), |c| c.error())
-    }
-
     // --- DDL -----------------------------------------------------------------------------------------------------------------
 
     /// What PostgreSQL refuses inside a transaction block, and how it names it.

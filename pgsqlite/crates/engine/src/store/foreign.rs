@@ -7,6 +7,7 @@ use super::{declarations, declared, sqlite_error};
 use crate::naming;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::lower::NULLS_INDEX;
+use pgsqlite_storage::checkpoints::is_litestreams;
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, Result};
 use rusqlite::{Connection, OptionalExtension};
@@ -67,6 +68,10 @@ pub fn reconcile(
             let name: String = row.get(0).map_err(sqlite_error)?;
             let kind: String = row.get(1).map_err(sqlite_error)?;
             if name.starts_with("sqlite_") || name.starts_with("__pgsqlite_") {
+                continue;
+            }
+            // (a table that was made here is one of its user's)
+            if is_litestreams(conn, &name)? && !stored.values().any(|r| r.sqlite_name == name) {
                 continue;
             }
             match kind.as_str() {

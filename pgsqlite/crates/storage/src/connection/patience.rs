@@ -73,9 +73,17 @@ impl<N: Natives> Connection<N> {
         }
     }
 
+    /// Whether another program writes this database's log back.
+    fn leaves_log(&self) -> bool {
+        self.rusqlite().path().is_some_and(|path| crate::checkpoints::are_left(std::path::Path::new(path)))
+    }
+
     /// CHECKPOINT: writes back what can be of the log without waiting for anybody, and empties the log if that was all. Returns whether
-    /// it is empty.
+    /// it is empty. One that is left to another program stays as it is.
     pub fn empty_log(&self) -> Result<bool> {
+        if self.leaves_log() {
+            return Ok(false);
+        }
         let empty = self.without_patience(|| {
             self.rusqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))
         });
@@ -109,8 +117,16 @@ impl<N: Natives> Connection<N> {
         }
     }
 
-    /// Writes back what can be of the log now. Returns whether that was all.
+    /// Writes back what can be of the log now. Returns whether that was all. One that is left to another program stays as it is.
     pub fn write_back(&self) -> Result<bool> {
+        if self.leaves_log() {
+            return Ok(false);
+        }
+        self.save_log()
+    }
+
+    /// As [`Connection::write_back`], whoever writes the log back otherwise: it was removed, and is lost when this process ends.
+    pub(crate) fn save_log(&self) -> Result<bool> {
         // (whether it was kept from it, frames in the log, frames that are in the file)
         let result = self.rusqlite().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))

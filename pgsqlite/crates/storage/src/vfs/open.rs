@@ -1,6 +1,6 @@
 //! SQLite's connections to files, with nothing of ours but the way to the files.
 
-use crate::error;
+use crate::{checkpoints, error};
 use libsqlite3_sys as ffi;
 use pgsqlite_types::Result;
 use std::ffi::c_int;
@@ -24,6 +24,22 @@ pub fn open_existing(path: &Path) -> Result<rusqlite::Connection> {
     open_with(path, rusqlite::OpenFlags::empty())
 }
 
+/// As [`checkpoints::leave`], if Litestream has been at work on the file. One that cannot be read is left to whoever opens it, and reports that.
+pub fn leave_litestreams(path: &Path) {
+    if !path.is_file() || checkpoints::are_left(path) {
+        return;
+    }
+    let look = || -> Result<bool> {
+        let connection = open_existing(path)?;
+        // (to close it may be to close the last one)
+        checkpoints::leave_alone(&connection).map_err(error::sqlite_error)?;
+        checkpoints::has_litestreams_tables(&connection)
+    };
+    if look().is_ok_and(|found| found) {
+        checkpoints::leave(path);
+    }
+}
+
 fn open_with(path: &Path, flags: rusqlite::OpenFlags) -> Result<rusqlite::Connection> {
     use rusqlite::OpenFlags;
     let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -32,6 +48,9 @@ fn open_with(path: &Path, flags: rusqlite::OpenFlags) -> Result<rusqlite::Connec
         None => rusqlite::Connection::open_with_flags(path, flags),
     };
     let connection = opened.map_err(|e| error::open_error(path, e))?;
+    if checkpoints::are_left(path) {
+        checkpoints::leave_alone(&connection).map_err(|e| error::open_error(path, e))?;
+    }
     // SAFETY: a live connection.
     unsafe {
         count_loops(connection.handle(), false);
