@@ -155,10 +155,11 @@ test-crash: debug
 test-faults: debug
 	@python3 tests/faults/run.py --images 60 --faults 12 --seconds 5
 
-# Litestream beside the server: whoever is killed, what it restores is the live database.
+# Litestream beside the server, and the server's own archive: whoever is killed, what is restored is the live database.
 LITESTREAM := build/litestream/bin/litestream
 test-litestream: debug build/litestream/done
 	@python3 tests/litestream/run.py $(LITESTREAM) --rounds 10
+	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 10
 
 # COPY of many megabytes needs no more memory than one of few; a statement that would pass the limit fails alone.
 test-memory: debug
@@ -190,6 +191,7 @@ test-isolation: debug
 test-slow: debug build/litestream/done
 	@python3 tests/crash/run.py --rounds 20 --writers 8
 	python3 tests/litestream/run.py $(LITESTREAM) --rounds 100
+	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100
 	python3 tests/files/live.py --seconds 300
 	python3 tests/session/run.py --seed 100000 --messages 1500000
 	python3 tests/session/run.py --seed 200000 --messages 300000 --chaos

@@ -2,6 +2,7 @@
 //!
 //! A flag wins over the environment, the environment over the file, the file over the default.
 
+mod archive;
 mod demo;
 mod documents;
 mod exec;
@@ -46,6 +47,8 @@ enum Command {
     Info(inspect::InfoCommand),
     Check(inspect::CheckCommand),
     Upgrade(inspect::UpgradeCommand),
+    Restore(archive::RestoreCommand),
+    Verify(archive::VerifyCommand),
     User(user::UserCommand),
     Demo(demo::DemoCommand),
     Completions(documents::CompletionsCommand),
@@ -135,6 +138,9 @@ struct Flags {
     /// Who writes a database's write-ahead log back into its file: the server, or another program that replicates the log [default: own]
     #[arg(long, env = "PGSQLITE_CHECKPOINTS", value_enum)]
     checkpoints: Option<CheckpointsFlag>,
+    /// Write copies of all changes to the folder of this URL, file:PATH, within about a second; each database has a folder of its own there [default: none]
+    #[arg(long, env = "PGSQLITE_ARCHIVE", value_name = "URL")]
+    archive: Option<String>,
     /// Append each statement that fails with 0A000 (not implemented) or XX000 (a defect) to this file, as a line of JSON
     #[arg(long, env = "PGSQLITE_LOG_REFUSED", value_name = "FILE")]
     log_refused: Option<PathBuf>,
@@ -226,6 +232,7 @@ struct FileConfig {
     writer_timeout: Option<u64>,
     log_limit: Option<u64>,
     checkpoints: Option<CheckpointsFlag>,
+    archive: Option<String>,
     log_refused: Option<PathBuf>,
     max_connections: Option<usize>,
     reserved_connections: Option<usize>,
@@ -314,6 +321,10 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         log_limit: match flags.log_limit.or(file.log_limit).unwrap_or(8192) {
             0 => None,
             mib => Some(mib.checked_mul(1 << 20).context("log_limit is too large")?),
+        },
+        archive: match flags.archive.or(file.archive) {
+            Some(url) => Some(pgsqlite_replication::archive::folder_of(&url)?),
+            None => None,
         },
         checkpoints_left: flags.checkpoints.or(file.checkpoints) == Some(CheckpointsFlag::External),
         log_refused: flags.log_refused.or(file.log_refused),
@@ -544,6 +555,8 @@ fn carry_out(command: Command) -> anyhow::Result<ExitCode> {
         Command::Info(command) => inspect::info(&command).map(done),
         Command::Check(command) => inspect::check(&command).map(done),
         Command::Upgrade(command) => inspect::upgrade(&command).map(done),
+        Command::Restore(command) => archive::restore(&command).map(done),
+        Command::Verify(command) => archive::verify(&command).map(done),
         Command::User(command) => runtime()?.block_on(user::run(command)).map(done),
         Command::Demo(command) => runtime()?.block_on(demo::run(command)).map(done),
         Command::Completions(command) => documents::completions(&command, Cli::command()).map(done),

@@ -41,7 +41,7 @@ PAGES = [
 
 # `pgsqlite` of the examples: a server goes into the background, commands run as they are.
 SHIM = """#!/bin/bash
-case "${1:-}" in exec|import|info|check|upgrade|user|demo|completions|man|help|--help|--version) exec "$REAL_PGSQLITE" "$@";; esac
+case "${1:-}" in exec|import|info|check|upgrade|restore|verify|user|demo|completions|man|help|--help|--version) exec "$REAL_PGSQLITE" "$@";; esac
 port=$PGSQLITE_PORT folder=$PGSQLITE_SOCKET_DIR previous=
 for word in "$@"; do
   case "$previous" in --port) port=$word;; --socket-dir) folder=$word;; esac

@@ -9,6 +9,7 @@
 //! a [`connection::Connection`] (leased from the engine's pool) binds and steps the `sqlite3_stmt` → each row goes to the
 //! caller's [`session::RowSink`] as borrowed [`pgsqlite_types::DatumRef`]s.
 
+pub mod archiving;
 mod changes;
 mod clock;
 mod clone;

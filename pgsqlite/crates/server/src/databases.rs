@@ -1,5 +1,6 @@
 //! Which engine a database name means.
 
+use crate::archiving::Archivers;
 use crate::config::{Config, Databases};
 use parking_lot::Mutex;
 use pgsqlite_engine::ddl::{DatabaseAdmin, Founder};
@@ -39,6 +40,7 @@ struct Shared {
     places: Mutex<HashMap<String, Arc<Place>>>,
     /// Throw-away copies (`pgsqlite.clone`), by name. Their sessions hold them.
     clones: Mutex<HashMap<String, Arc<Mutex<ThrowAway>>>>,
+    archivers: Archivers,
 }
 
 /// A throw-away copy, which is locked while it is made.
@@ -98,6 +100,7 @@ impl Shared {
                 if let Some(engine) = place {
                     return Ok(engine.clone());
                 }
+                let name = database.clone();
                 let databases = match &self.config.databases {
                     Databases::Directory(dir) => {
                         Some(DatabasesHandle(Arc::new(Folder { dir: dir.clone(), shared: self.clone() })))
@@ -122,6 +125,9 @@ impl Shared {
                     refused: self.refused.clone(),
                     statistics: self.statistics.clone(),
                 })?;
+                if let Some(folder) = &self.config.archive {
+                    self.archivers.begin(&engine, folder, &name)?;
+                }
                 *place = Some(engine.clone());
                 Ok(engine)
             })
@@ -199,7 +205,7 @@ impl Folder {
     }
 
     /// Closes a database that no session uses. Errors: 55006.
-    fn close(place: &mut Option<Arc<Engine>>, name: &str) -> Result<()> {
+    fn close(place: &mut Option<Arc<Engine>>, archivers: &Archivers, name: &str) -> Result<()> {
         if let Some(engine) = place {
             // the place's own is one; every session has another
             let sessions = Arc::strong_count(engine) - 1;
@@ -215,6 +221,7 @@ impl Folder {
                 .detail(detail));
             }
             engine.settle_before_close();
+            archivers.end(name);
             *place = None;
         }
         Ok(())
@@ -226,13 +233,15 @@ impl Folder {
         let began = Instant::now();
         let mut work = Some(work);
         blocking(|| loop {
-            let done = self.shared.with_place(name, |place| match (Folder::close(place, name), work.take()) {
-                (Ok(()), Some(work)) => Ok(work()),
-                (Err(e), waiting) => {
-                    work = waiting;
-                    Err(e)
+            let done = self.shared.with_place(name, |place| {
+                match (Folder::close(place, &self.shared.archivers, name), work.take()) {
+                    (Ok(()), Some(work)) => Ok(work()),
+                    (Err(e), waiting) => {
+                        work = waiting;
+                        Err(e)
+                    }
+                    (Ok(()), None) => Err(PgError::internal("done already")),
                 }
-                (Ok(()), None) => Err(PgError::internal("done already")),
             });
             match done {
                 Ok(result) => return result,
@@ -388,15 +397,23 @@ impl Registry {
             statistics: statistics.clone(),
             places: Mutex::default(),
             clones: Mutex::default(),
+            archivers: Archivers::default(),
         });
         let registry = Registry { shared, statistics };
-        if registry.shared.config.checkpoints_left {
+        let archive = registry.shared.config.archive.is_some();
+        if archive && registry.shared.config.checkpoints_left {
+            return Err(PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                "archive and checkpoints = external exclude each other: one of two programs must write the log back",
+            ));
+        }
+        if archive || registry.shared.config.checkpoints_left {
             match &registry.shared.config.databases {
                 Databases::File(path) | Databases::Directory(path) => checkpoints::leave(path),
                 Databases::Memory => {
                     return Err(PgError::new(
                         SqlState::INVALID_PARAMETER_VALUE,
-                        "checkpoints = external needs files: no other program sees a database in memory",
+                        "checkpoints = external and archive need files: a database in memory has no log that lasts",
                     ))
                 }
             }
@@ -418,6 +435,14 @@ impl Registry {
                     return Err(PgError::new(SqlState::UNDEFINED_FILE, message));
                 }
                 first_database(dir)?;
+                if archive {
+                    // what a crash has left in the log of any of them is copied, too
+                    for name in registry.names().unwrap_or_default() {
+                        if let Err(e) = registry.get(&name) {
+                            tracing::error!("the database \"{name}\" is not copied to the archive: {}", e.message());
+                        }
+                    }
+                }
             }
         }
         Ok(registry)
@@ -521,6 +546,8 @@ impl Registry {
     pub async fn shutdown(&self) -> Result<()> {
         let places: Vec<Arc<Place>> = self.shared.places.lock().drain().map(|(_, place)| place).collect();
         let engines: Vec<Arc<Engine>> = places.iter().filter_map(|place| place.lock().take()).collect();
+        engines.iter().for_each(|engine| engine.settle_before_close());
+        blocking(|| self.shared.archivers.finish());
         for engine in engines {
             engine.shutdown().await?;
         }

@@ -1,6 +1,7 @@
 //! Listeners and connections: the wire protocol on top of `pgsqlite_engine`.
 //!
 //! * [`config`]: what the server is told; [`databases`]: which file a database name means
+//! * [`archiving`]: copies of each database's changes, written while it is served
 //! * [`listen`]: sockets, accepting, shutdown
 //! * [`client`]: one client's socket and buffers; [`tls`]; [`startup`]: from a socket to a session
 //! * [`socket`]: how its bytes are waited for, [`busy_poll`]: awake at first; [`stream`]: the socket, or TLS over it
@@ -9,6 +10,7 @@
 //! * [`connection`]: the message loop; [`own_thread`]: where it runs while its client keeps it busy
 //! * [`sink`]: rows → DataRow messages in the output buffer
 
+mod archiving;
 mod busy_poll;
 mod certificate;
 mod client;

@@ -179,6 +179,28 @@ fn text(shared: &Shared) -> String {
         }
     }
 
+    let archived: Vec<_> = databases.iter().filter(|(_, c)| c.archive_current.load(Ordering::Relaxed) > 0).collect();
+    if !archived.is_empty() || shared.config.archive.is_some() {
+        let name = "pgsqlite_archive_current_timestamp_seconds";
+        page.head(name, "gauge", "What was committed by this time (Unix) is in the archive.");
+        for (database, counters) in archived {
+            let milliseconds = counters.archive_current.load(Ordering::Relaxed);
+            page.value(name, &[("database", database)], milliseconds as f64 / 1000.0);
+        }
+        let counters: [(&str, &str, Read); 2] = [
+            ("pgsqlite_archive_files_total", "Files written to the archive.", |c| c.archived.load(Ordering::Relaxed)),
+            ("pgsqlite_archive_errors_total", "Failed attempts to write to it.", |c| {
+                c.archive_failed.load(Ordering::Relaxed)
+            }),
+        ];
+        for (name, help, read) in counters {
+            page.head(name, "counter", help);
+            for (database, counters) in &databases {
+                page.value(name, &[("database", database)], read(counters) as f64);
+            }
+        }
+    }
+
     page.head("pgsqlite_errors_total", "counter", "Errors that clients were told, by SQLSTATE.");
     for (state, count) in statistics.errors() {
         page.value("pgsqlite_errors_total", &[("sqlstate", &state)], count as f64);

@@ -1,4 +1,5 @@
-//! Databases whose write-ahead logs another program writes back (`--checkpoints external`).
+//! Databases whose write-ahead logs are written back by who copies them: another program (`--checkpoints external`), or the reader of a
+//! [`crate::stream`] (`--archive`).
 //!
 //! A program that replicates a log, as Litestream does, copies its frames before it writes them back itself. If anybody else writes the log
 //! back while it does not run, the next commit begins the log anew, and the program may take the new log for the whole of what has
@@ -75,8 +76,11 @@ pub fn has_litestreams_tables(connection: &rusqlite::Connection) -> Result<bool>
 
 /// The error for what cannot be done without writing a log back.
 pub fn refused(what: &str) -> PgError {
-    PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{what} is not possible with checkpoints = external"))
-        .detail("Another program writes the write-ahead log back into the database's file.")
+    PgError::new(
+        SqlState::FEATURE_NOT_SUPPORTED,
+        format!("{what} is not possible with archive or checkpoints = external"),
+    )
+    .detail("The write-ahead log stays beside the database's file.")
 }
 
 #[cfg(test)]
@@ -126,7 +130,9 @@ mod tests {
     #[test]
     fn a_log_that_is_not_left_begins_anew() {
         let folder = MemoryFolder::new().expect("a folder");
+        // (the log stays as long as somebody has it open)
         let other = as_another_program(folder.file()).expect("opens");
+        other.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (s)").expect("runs");
         write_and_try(&folder.file());
         let first = salts(&folder.file());
         write_and_try(&folder.file());

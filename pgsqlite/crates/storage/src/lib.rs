@@ -3,7 +3,7 @@
 //!
 //! [`checkpoints`] knows the databases whose logs are left to other programs. [`files`] has the names and the locks of a database's files, [`vfs`] the way by which SQLite reads and writes them, [`wal`] the log.
 //! A [`connection`] has prepared statements and the natives that its user registers; the [`writer`] queues those who write, commits
-//! for several at once, and syncs. What SQLite reports of changed rows is in [`changes`] and [`written`].
+//! for several at once, and syncs. A [`stream`] has what is committed as batches of pages. What SQLite reports of changed rows is in [`changes`] and [`written`].
 //!
 //! Files that may be a database's are opened here. `tools/lint_files.py` lists the few other places, each with its reason.
 
@@ -19,6 +19,7 @@ pub mod files;
 pub mod lease;
 pub mod memory;
 pub mod sqlite_statement;
+pub mod stream;
 pub mod vfs;
 pub mod wal;
 pub mod writer;

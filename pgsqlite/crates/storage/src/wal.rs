@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+/// A log that is left grows longer before it is written back ([`crate::checkpoints`]).
+const LONG_IF_LEFT: u64 = 256 << 20;
 /// By so many bytes the log grows: some sixty commits of one page each.
 const STRETCH: usize = 256 << 10;
 /// At about this length SQLite starts again at the log's beginning: its checkpoint comes after 1000 pages.
@@ -42,6 +44,8 @@ pub struct Wal {
     file: OnceLock<(File, FileId)>,
     /// its length after it was last made longer; another one: SQLite has come to its end, or somebody has cut it
     length: AtomicU64,
+    /// up to here it is made longer ahead of need
+    long: u64,
     made: Instant,
     /// when it was checked last without a sync: milliseconds since it was made
     checked: AtomicU64,
@@ -51,7 +55,9 @@ pub struct Wal {
 impl Wal {
     /// The log that SQLite keeps at this path as long as the database is open, and what is known of it.
     pub fn new(room: Arc<Room>, keeper: Arc<dyn Keeper>, progress: Arc<Progress>) -> Wal {
+        let left = crate::checkpoints::are_left(room.path());
         Wal {
+            long: if left { LONG_IF_LEFT } else { LONG },
             room,
             keeper,
             file: OnceLock::new(),
@@ -151,7 +157,7 @@ impl Wal {
         // than the write
         let length = file.seek(SeekFrom::End(0))?;
         // an empty log has no header yet
-        if length == self.length.load(Ordering::Relaxed) || length == 0 || length >= LONG {
+        if length == self.length.load(Ordering::Relaxed) || length == 0 || length >= self.long {
             return Ok(());
         }
         self.length.store(length, Ordering::Relaxed);

@@ -84,7 +84,7 @@ impl Engine {
             self.long_log.reported.store(length, Ordering::Relaxed);
             tracing::warn!(
                 target: "pgsqlite::log",
-                "the log of database \"{}\" is {} MiB long: the program that writes it back (checkpoints = external) does not run, or cannot",
+                "the log of database \"{}\" is {} MiB long: what copies it and writes it back (archive, or checkpoints = external) does not run, or cannot",
                 self.config.database, length >> 20,
             );
         }

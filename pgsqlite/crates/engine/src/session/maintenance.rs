@@ -480,7 +480,7 @@ impl Session {
         if self.engine.leaves_log {
             self.warn(
                 SqlState::WARNING,
-                "the write-ahead log is written back by another program (checkpoints = external): CHECKPOINT does nothing",
+                "the write-ahead log is written back when it has been copied (archive, or checkpoints = external): CHECKPOINT does nothing",
             );
         } else {
             self.connection()?.empty_log()?;

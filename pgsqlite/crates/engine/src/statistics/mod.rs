@@ -56,6 +56,12 @@ pub struct DatabaseCounters {
     pub blocks_read: AtomicU64,
     /// pages that SQLite found in a connection's cache
     pub blocks_hit: AtomicU64,
+    /// files that were written to the database's archive
+    pub archived: AtomicU64,
+    /// attempts to do so that failed
+    pub archive_failed: AtomicU64,
+    /// milliseconds since 1970: what was committed by then is in the archive; 0: there is none
+    pub archive_current: AtomicU64,
     /// microseconds since 2000-01-01 UTC; 0: never
     pub reset: AtomicI64,
     /// by the OID of the table

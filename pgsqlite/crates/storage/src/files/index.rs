@@ -31,12 +31,13 @@ pub(crate) struct Header {
     /// Counts commits.
     pub commits: u32,
     /// Frames of the log that hold commits.
-    frames: u32,
-    page: u32,
+    pub frames: u32,
+    /// The bytes of a page.
+    pub page: u32,
     /// The checksum of the last of them.
-    checksum: [u32; 2],
+    pub checksum: [u32; 2],
     /// What the log's present beginning is called; in each of its frames, too.
-    salt: [u8; 8],
+    pub salt: [u8; 8],
 }
 
 impl Header {

@@ -10,9 +10,11 @@
 pub mod folder;
 mod index;
 mod lock;
+mod pages;
 pub mod server_file;
 mod watch;
 
+pub(crate) use index::Header;
 pub(crate) use lock::LOCK_SUFFIX;
 pub use server_file::ServerFile;
 pub(crate) use watch::Fate;

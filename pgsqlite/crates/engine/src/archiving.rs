@@ -1,0 +1,27 @@
+//! What an archive of a database's changes needs of the engine.
+
+use crate::engine::Engine;
+use pgsqlite_storage::stream::{Position, Stream};
+use pgsqlite_types::{PgError, Result, SqlState};
+
+impl Engine {
+    /// What is committed to the database from this position on. The database's log must be left (`pgsqlite_storage::checkpoints`).
+    pub fn stream(&self, position: Option<Position>) -> Stream {
+        Stream::new(self.room.clone(), position)
+    }
+
+    /// What is counted of the database, for its archive.
+    pub fn archive_counters(&self) -> &crate::statistics::DatabaseCounters {
+        &self.counters
+    }
+
+    /// Does something while nobody in this process writes to the database. It waits for those who do: not to be called on a thread with
+    /// other tasks. Errors: 58030 after a sync has failed.
+    pub fn while_nobody_writes<R>(&self, work: impl FnOnce() -> R) -> Result<R> {
+        let failed = |e: std::io::Error| PgError::new(SqlState::IO_ERROR, format!("no waiting for the writer: {e}"));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(failed)?;
+        let mut slot = runtime.block_on(self.writer.acquire(Default::default()))?;
+        slot.commit_shared();
+        Ok(work())
+    }
+}

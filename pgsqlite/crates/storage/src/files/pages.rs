@@ -1,0 +1,17 @@
+//! Reading a database's pages past SQLite, for copies of its changes.
+
+use super::index::Header;
+use super::Room;
+use std::os::unix::fs::FileExt;
+
+impl Room {
+    /// What is committed now. None: somebody writes the log's index all the time, or it cannot be looked at.
+    pub(crate) fn state(&self) -> Option<Header> {
+        self.index.get()?.header()
+    }
+
+    /// Reads from the main file, as it is without its log.
+    pub(crate) fn read_main(&self, at: u64, to: &mut [u8]) -> std::io::Result<()> {
+        self.file.lock().read_exact_at(to, at)
+    }
+}
