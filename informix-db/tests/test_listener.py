@@ -132,6 +132,21 @@ def test_large_objects(conn, tmp_path):
         cur.execute("drop table photo")
 
 
+def test_values_beyond_64_mib_are_refused_and_cost_no_connection(conn):
+    cur = conn.cursor()
+    cur.execute("create temp table large (id integer, content byte, photo blob)")
+    content = bytes(64 << 20)
+    with pytest.raises(informix_db.Error, match="more than 64 MiB is not supported") as raised:
+        cur.execute("insert into large (id, content) values (1, ?)", (content + b"!",))
+    assert raised.value.sqlcode == -746
+    with pytest.raises(informix_db.Error, match="more than 64 MiB is not supported"):
+        cur.write_blob_column("insert into large (id, photo) values (2, BLOB_PLACEHOLDER)", content + b"!")
+    assert not conn.closed
+    cur.execute("insert into large (id, content) values (3, ?)", (b"small",))
+    rows = cur.execute("select id, content, photo from large").fetchall()
+    assert [tuple(row) for row in rows] == [(3, b"small", None)]
+
+
 def test_locators_are_followed(conn, address, tmp_path):
     cur = conn.cursor()
     cur.execute("create temp table photo (id integer, data blob, story clob)")

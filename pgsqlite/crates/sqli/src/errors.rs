@@ -2,6 +2,7 @@
 //!
 //! Clients have the messages of the codes themselves. What no code says goes as -746, whose message is the text that comes with it.
 
+use crate::wire::input::LONGEST;
 use pgsqlite_types::{PgError, SqlState};
 
 /// An error on its way to the client.
@@ -47,6 +48,11 @@ impl Failure {
     pub fn refused(what: impl std::fmt::Display) -> Failure {
         let cause = Some(Box::new(PgError::not_supported(&what)));
         Failure { cause, ..Failure::new(TEXT, 0, format!("{what} is not supported")) }
+    }
+
+    /// A value of more bytes than one message may have ([`LONGEST`]). Its own message may be shorter: it came in pieces.
+    pub fn too_long(what: &str) -> Failure {
+        Failure::refused(format!("{what} of more than {} MiB", LONGEST >> 20))
     }
 
     /// A text that no code of Informix's says.

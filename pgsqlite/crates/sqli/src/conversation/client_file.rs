@@ -96,7 +96,8 @@ impl Conversation<'_> {
                 other => return Err(unexpected(&other)),
             }
             if content.len() > LONGEST {
-                return Err(Wrong::End(End::Malformed("a file that is too long".into())));
+                self.close_file().await?;
+                return Err(Failure::too_long("a file of the client").into());
             }
         }
         self.close_file().await?;

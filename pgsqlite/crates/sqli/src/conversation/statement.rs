@@ -378,7 +378,9 @@ impl Conversation<'_> {
         }
         let blob = &mut statement.blobs[at];
         if blob.len() + piece.len() > LONGEST {
-            return malformed("a blob that is too long");
+            // where the next message begins is known: the rest of it is passed over
+            statement.blobs = vec![];
+            return Err(Failure::too_long("a BYTE or TEXT").into());
         }
         if piece.is_empty() {
             statement.whole_blobs += 1;

@@ -501,7 +501,7 @@ pub fn tuple_value(c: &mut Cursor, type_code: i16, encoded_length: i32) -> Resul
         })
     };
     read(c).map_err(|e| match e {
-        Stop::Incomplete => Failure::internal("a row that is shorter than its columns"),
+        Stop::Incomplete => Failure::text("a row that is shorter than its columns"),
         Stop::Malformed(what) => Failure::refused(what),
     })
 }
@@ -515,6 +515,12 @@ mod tests {
             text(&value, target, CodeSet::Latin1, &DateForm::iso(), &MoneyForm::usual()).unwrap().unwrap(),
         )
         .unwrap()
+    }
+
+    #[test]
+    fn a_row_that_is_too_short_is_the_clients_fault() {
+        let failure = tuple_value(&mut Cursor::new(b"\x05a"), crate::wire::type_code::VARCHAR, 10).unwrap_err();
+        assert_eq!(failure, Failure::text("a row that is shorter than its columns"));
     }
 
     #[test]
