@@ -1,6 +1,6 @@
 //! Making recorded changes again, in a transaction that has just begun.
 
-use super::table::Table;
+use super::table::{same, Now, Table};
 use pgsqlite_sql::names::quoted;
 use pgsqlite_storage::changes::log::{ChangeLog, Operation};
 use pgsqlite_types::DatumRef;
@@ -92,28 +92,13 @@ fn missing(table: &Table, rowid: i64) -> Failure {
 
 /// A row is as the transaction saw it: locks keep this server's sessions from changing it, and nothing keeps another program from that.
 fn unchanged(conn: &Connection, table: &Table, rowid: i64, old: &[DatumRef]) -> Result<(), Failure> {
-    let Some(number) = table.rowid else { return Err(missing(table, rowid)) };
-    let columns: Vec<String> = table.columns.iter().map(|c| quoted(c)).collect();
-    let sql = format!("SELECT {} FROM main.{} WHERE {number} = ?1", columns.join(", "), quoted(&table.name));
-    let mut statement = conn.prepare_cached(&sql)?;
-    let mut rows = statement.query([rowid])?;
-    let row = rows.next()?.ok_or_else(|| missing(table, rowid))?;
-    for (i, old) in old.iter().enumerate() {
-        let now = match row.get_ref(i)? {
-            ValueRef::Null => DatumRef::Null,
-            ValueRef::Integer(n) => DatumRef::Int(n),
-            ValueRef::Real(r) => DatumRef::Real(r),
-            ValueRef::Text(t) => std::str::from_utf8(t).map_or(DatumRef::Blob(t), DatumRef::Text),
-            ValueRef::Blob(b) => DatumRef::Blob(b),
-        };
-        if !same(old, &now) {
-            return Err(Failure::Changed(format!(
-                "Another program has changed row {rowid} of table \"{}\".",
-                table.name
-            )));
+    match table.compare(conn, rowid, old)? {
+        Now::Same => Ok(()),
+        Now::Gone => Err(missing(table, rowid)),
+        Now::Changed => {
+            Err(Failure::Changed(format!("Another program has changed row {rowid} of table \"{}\".", table.name)))
         }
     }
-    Ok(())
 }
 
 /// Returns the row's number.
@@ -137,16 +122,13 @@ fn insert(conn: &Connection, table: &Table, rowid: i64, row: &[DatumRef]) -> Res
     Ok(conn.last_insert_rowid())
 }
 
+/// Updates a row that is there with the values `old`.
 fn update(conn: &Connection, table: &Table, rowid: i64, old: &[DatumRef], new: &[DatumRef]) -> Result<(), Failure> {
     let changed: Vec<usize> = (0..new.len()).filter(|&i| !same(&old[i], &new[i])).collect();
     let Some(number) = table.rowid else { return Err(missing(table, rowid)) };
     let name = quoted(&table.name);
     if changed.is_empty() {
-        let found = conn
-            .prepare_cached(&format!("SELECT 1 FROM main.{name} WHERE {number} = ?1"))?
-            .query_row([rowid], |_| Ok(()))
-            .optional()?;
-        return found.ok_or_else(|| missing(table, rowid));
+        return Ok(());
     }
     let sets: Vec<String> =
         changed.iter().enumerate().map(|(i, &c)| format!("{} = ?{}", quoted(&table.columns[c]), i + 2)).collect();
@@ -156,14 +138,6 @@ fn update(conn: &Connection, table: &Table, rowid: i64, old: &[DatumRef], new: &
     match conn.prepare_cached(&sql)?.execute(params_from_iter(values))? {
         1 => Ok(()),
         _ => Err(missing(table, rowid)),
-    }
-}
-
-/// Whether two values are stored alike. (Not by numbers' equality: NaN and the sign of zero count.)
-pub(crate) fn same(one: &DatumRef, other: &DatumRef) -> bool {
-    match (one, other) {
-        (DatumRef::Real(a), DatumRef::Real(b)) => a.to_bits() == b.to_bits(),
-        _ => one == other,
     }
 }
 

@@ -4,6 +4,7 @@ use pgsqlite_sql::catalog::{Catalog, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::names::quoted;
 use pgsqlite_storage::changes::log::{Change, ChangeLog, Operation};
 use pgsqlite_types::{DatumRef, Oid};
+use rusqlite::types::ValueRef;
 use rusqlite::Connection;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -47,6 +48,8 @@ pub(crate) struct Table {
     pub columns: Vec<String>,
     /// the name of its rows' numbers; None: it has none
     pub rowid: Option<&'static str>,
+    /// the query of a row by its number; None: rows have no numbers
+    pub by_number: Option<String>,
     /// a column is the rows' number
     pub numbered_by_column: bool,
     /// why its changes cannot be put back
@@ -141,6 +144,9 @@ impl Table {
                 None => obstacle = Some("a foreign key's table is not known"),
             }
         }
+        let names: Vec<String> = columns.iter().map(|c| quoted(c)).collect();
+        let by_number =
+            rowid.map(|number| format!("SELECT {} FROM main.{} WHERE {number} = ?1", names.join(", "), quoted(name)));
         if name.starts_with("__pgsqlite_") {
             // SQLite's triggers keep it, and keep it again where the changes of their table are made again: the recorder sees to it that no
             // statement has changed it
@@ -151,12 +157,34 @@ impl Table {
             oid: relation.map_or(0, |r| r.oid),
             columns,
             rowid,
+            by_number,
             numbered_by_column,
             obstacle,
             keys,
             references,
             referencing: referencing(catalog, relation),
         })
+    }
+
+    /// Compares a row with the values that a transaction has seen. Errors: SQLite's; a table without row numbers has no such row.
+    pub fn compare(&self, conn: &Connection, rowid: i64, seen: &[DatumRef]) -> rusqlite::Result<Now> {
+        let Some(query) = &self.by_number else { return Ok(Now::Gone) };
+        let mut statement = conn.prepare_cached(query)?;
+        let mut rows = statement.query([rowid])?;
+        let Some(row) = rows.next()? else { return Ok(Now::Gone) };
+        for (i, seen) in seen.iter().enumerate() {
+            let now = match row.get_ref(i)? {
+                ValueRef::Null => DatumRef::Null,
+                ValueRef::Integer(n) => DatumRef::Int(n),
+                ValueRef::Real(r) => DatumRef::Real(r),
+                ValueRef::Text(t) => std::str::from_utf8(t).map_or(DatumRef::Blob(t), DatumRef::Text),
+                ValueRef::Blob(b) => DatumRef::Blob(b),
+            };
+            if !same(seen, &now) {
+                return Ok(Now::Changed);
+            }
+        }
+        Ok(Now::Same)
     }
 
     /// Whether changes that were recorded of the one can be made in the other.
@@ -232,6 +260,27 @@ impl Table {
         touched.removes = change.operation == Operation::Delete || !touched.old_keys.is_empty();
         touched
     }
+}
+
+/// What has become of a row that a transaction has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Now {
+    Same,
+    Changed,
+    Gone,
+}
+
+/// Whether two values are stored alike. (Not by numbers' equality: NaN and the sign of zero count.)
+pub(crate) fn same(one: &DatumRef, other: &DatumRef) -> bool {
+    match (one, other) {
+        (DatumRef::Real(a), DatumRef::Real(b)) => a.to_bits() == b.to_bits(),
+        _ => one == other,
+    }
+}
+
+/// Why the changes of a log, of these tables, cannot be made again. None: they can.
+pub(crate) fn obstacle(log: &ChangeLog, tables: &[Arc<Table>]) -> Option<&'static str> {
+    log.obstacle.or_else(|| tables.iter().find_map(|t| t.obstacle))
 }
 
 /// What a change touches.

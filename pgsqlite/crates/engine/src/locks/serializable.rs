@@ -160,6 +160,13 @@ impl State {
         Ok(())
     }
 
+    /// The transactions beside one, of those that have run at the same time, which meet a condition.
+    fn others_at_the_same_time(&self, own: u64, meets: impl Fn(&Transaction) -> bool) -> Vec<u64> {
+        let Some(began) = self.transactions.get(&own).map(|t| t.began) else { return vec![] };
+        let others = self.transactions.iter().filter(|(number, t)| **number != own && t.ran_after(began) && meets(t));
+        others.map(|(number, _)| *number).collect()
+    }
+
     fn check(&self, number: u64, during: &str) -> Result<()> {
         match self.transactions.get(&number).is_some_and(|t| t.doomed) {
             true => Err(failed(&format!("identification as a pivot, during {during}"))),
@@ -264,13 +271,7 @@ impl Watched {
         state.check(self.number, "conflict out checking")?;
         let Some(own) = state.transactions.get_mut(&self.number) else { return Ok(()) };
         own.reads.add(tables);
-        let began = own.began;
-        let writers: Vec<u64> = state
-            .transactions
-            .iter()
-            .filter(|(number, t)| **number != self.number && t.ran_after(began) && t.writes.meets(tables))
-            .map(|(number, _)| *number)
-            .collect();
+        let writers = state.others_at_the_same_time(self.number, |t| t.writes.meets(tables));
         writers.into_iter().try_for_each(|writer| state.conflict(self.number, writer, self.number))
     }
 
@@ -280,13 +281,7 @@ impl Watched {
         state.check(self.number, "conflict in checking")?;
         let Some(own) = state.transactions.get_mut(&self.number) else { return Ok(()) };
         own.writes.add(tables);
-        let began = own.began;
-        let readers: Vec<u64> = state
-            .transactions
-            .iter()
-            .filter(|(number, t)| **number != self.number && t.ran_after(began) && t.reads.meets(tables))
-            .map(|(number, _)| *number)
-            .collect();
+        let readers = state.others_at_the_same_time(self.number, |t| t.reads.meets(tables));
         readers.into_iter().try_for_each(|reader| state.conflict(reader, self.number, self.number))
     }
 

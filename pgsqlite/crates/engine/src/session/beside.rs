@@ -11,13 +11,11 @@
 
 use super::resting::{changed, footprint, Aside};
 use super::Session;
-use crate::changes::replay::same;
-use crate::changes::table::Table;
+use crate::changes::table::{obstacle, Now, Table};
 use crate::connection::Connection;
-use crate::locks::rows::{Row, RowMode};
+use crate::locks::rows::{Footprint, Row, RowMode};
 use crate::routine::HasRoutines;
 use libsqlite3_sys as ffi;
-use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_storage::changes::log::{Change, ChangeLog, Operation};
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
@@ -45,14 +43,7 @@ impl Session {
         let plain = t.repeatable
             && t.block.is_explicit()
             && t.slot.is_none()
-            && !t.temporary
-            && t.temporary_before.is_none()
-            && t.catalog.is_none()
-            && t.emptied.is_empty()
-            && t.restarted.is_empty()
-            && t.constraints.is_default()
-            && !t.defers_all
-            && !t.cursors_stand
+            && t.is_rows_alone()
             && plan.current_of.is_none()
             && !connection.has_temporary();
         if !plain {
@@ -121,7 +112,8 @@ impl Session {
             own: connection,
             log,
             tables: &tables,
-            inserted: beside.inserted.clone(),
+            inserted_before: &beside.inserted,
+            inserted: HashSet::new(),
             touched: HashSet::new(),
             upserts,
         };
@@ -133,22 +125,27 @@ impl Session {
         let connection = self.connection()?;
         let log = &connection.recorder().log;
         let tables = self.engine.tables_of(connection, log)?;
-        Ok(log.obstacle.is_some() || tables.iter().any(|t| t.obstacle.is_some()))
+        Ok(obstacle(log, &tables).is_some())
     }
 
     /// A statement has ended: what it has changed is locked.
     pub(super) fn lock_beside(&mut self) -> Result<()> {
         let Some(mut beside) = self.transaction.beside.take() else { return Ok(()) };
-        let locked = self.lock_changes(&mut beside);
+        let held = self.footprint_beside(&mut beside);
         self.transaction.beside = Some(beside);
-        locked
+        if let Some(held) = held? {
+            self.engine.rows.hold_more(self.server.number(), held);
+            self.server.hold_transaction(&self.engine);
+        }
+        Ok(())
     }
 
-    fn lock_changes(&self, beside: &mut Beside) -> Result<()> {
+    /// What the changes touch that `beside` does not count as locked yet; it does from now on. None: there are no such changes.
+    fn footprint_beside(&self, beside: &mut Beside) -> Result<Option<Footprint>> {
         let connection = self.connection()?;
         let log = &connection.recorder().log;
         if log.len() == beside.locked {
-            return Ok(());
+            return Ok(None);
         }
         let tables = self.engine.tables_of(connection, log)?;
         for change in &log.changes()[beside.locked..] {
@@ -165,9 +162,7 @@ impl Session {
             !table.is_some_and(|table| beside.inserted.contains(&(table, row.rowid)))
         });
         beside.locked = log.len();
-        self.engine.rows.hold_more(self.server.number(), held);
-        self.server.hold_transaction(&self.engine);
-        Ok(())
+        Ok(Some(held))
     }
 
     /// Whether the transaction has changed a row, beside the log.
@@ -180,11 +175,12 @@ impl Session {
 
     /// ROLLBACK TO has taken changes back: what is locked is what is left of them.
     pub(super) fn lock_what_is_left_beside(&mut self) -> Result<()> {
-        self.engine.rows.put_aside(self.server.number(), Default::default());
         let mut beside = Beside::default();
-        let locked = self.lock_changes(&mut beside);
+        let left = self.footprint_beside(&mut beside);
         self.transaction.beside = Some(beside);
-        locked
+        // (in one step: nobody finds a row free that is still held)
+        self.engine.rows.put_aside(self.server.number(), left?.unwrap_or_default());
+        Ok(())
     }
 
     /// At COMMIT: what was changed beside the log is made part of the newest state, in the writer slot, for SQLite's COMMIT. Errors: 40001 if
@@ -208,7 +204,7 @@ impl Session {
         let connection = self.connection()?;
         let log = connection.recorder().take();
         let tables = self.engine.tables_of(connection, &log)?;
-        let obstacle = log.obstacle.or_else(|| tables.iter().find_map(|t| t.obstacle));
+        let obstacle = obstacle(&log, &tables);
         connection.leave_branch()?;
         self.transaction.beside = None;
         self.transaction.sqlite = false;
@@ -234,6 +230,9 @@ struct Comparison<'a> {
     own: &'a Connection,
     log: &'a ChangeLog,
     tables: &'a [Arc<Table>],
+    /// rows that the transaction has inserted before the statement
+    inserted_before: &'a HashSet<(usize, i64)>,
+    /// … and those that the statement has inserted
     inserted: HashSet<(usize, i64)>,
     /// rows of the snapshot that the statement has changed
     touched: HashSet<(usize, i64)>,
@@ -243,6 +242,10 @@ struct Comparison<'a> {
 impl Comparison<'_> {
     fn row(&self, table: &Table, rowid: i64) -> Row {
         Row { table: Arc::from(&*table.name), rowid }
+    }
+
+    fn has_inserted(&self, place: &(usize, i64)) -> bool {
+        self.inserted.contains(place) || self.inserted_before.contains(place)
     }
 
     /// Whether the transaction keeps others from changing a row.
@@ -260,8 +263,7 @@ impl Comparison<'_> {
         match change.operation {
             Operation::Insert if table.numbered_by_column => {}
             Operation::Insert => drop(self.inserted.insert(place)),
-            _ if self.inserted.contains(&place) || self.touched.contains(&place) || self.holds(table, change.rowid) => {
-            }
+            _ if self.has_inserted(&place) || self.touched.contains(&place) || self.holds(table, change.rowid) => {}
             _ => {
                 self.compare(table, change)?;
                 self.touched.insert(place);
@@ -286,9 +288,8 @@ impl Comparison<'_> {
             let seen = self.own.first_row(&query, &values)?;
             let Some([Datum::Int(rowid)]) = seen.as_deref() else { continue };
             let own = self.log.tables.iter().position(|t| **t == *parent);
-            let is_own = own.is_some_and(|table| {
-                self.inserted.contains(&(table, *rowid)) || self.holds(&self.tables[table], *rowid)
-            });
+            let is_own =
+                own.is_some_and(|table| self.has_inserted(&(table, *rowid)) || self.holds(&self.tables[table], *rowid));
             if !is_own && self.newest.first_row(&query, &values)? != seen {
                 return Err(concurrent("update"));
             }
@@ -298,15 +299,11 @@ impl Comparison<'_> {
 
     /// Whether a row is what the snapshot shows.
     fn compare(&self, table: &Table, change: &Change) -> Result<()> {
-        let Some(number) = table.rowid else { return Ok(()) };
-        let columns: Vec<String> = table.columns.iter().map(|c| quoted(c)).collect();
-        let sql = format!("SELECT {} FROM main.{} WHERE {number} = ?1", columns.join(", "), quoted(&table.name));
-        let now = self.newest.first_row(&sql, &[Datum::Int(change.rowid)])?;
-        let Some(now) = now else { return Err(concurrent("delete")) };
         let seen = self.log.old(change).unwrap_or_default();
-        match seen.len() == now.len() && seen.iter().zip(&now).all(|(seen, now)| same(seen, &now.as_ref())) {
-            true => Ok(()),
-            false => Err(concurrent("update")),
+        match table.compare(self.newest.rusqlite(), change.rowid, &seen).map_err(|_| self.newest.error())? {
+            Now::Same => Ok(()),
+            Now::Changed => Err(concurrent("update")),
+            Now::Gone => Err(concurrent("delete")),
         }
     }
 }

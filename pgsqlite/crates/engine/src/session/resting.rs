@@ -13,7 +13,7 @@
 use super::server_functions::SessionServer;
 use super::Session;
 use crate::changes::replay::{replay, Failure};
-use crate::changes::table::Table;
+use crate::changes::table::{obstacle, Table};
 use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::locks::rows::{Footprint, Row, RowMode};
@@ -84,7 +84,7 @@ impl Resting<crate::connection::PostgresNatives> for Place {
 fn aside(rest: &AtRest) -> Result<Aside> {
     let AtRest { connection, server, engine, .. } = rest;
     let tables = engine.tables_of(connection, &connection.recorder().log)?;
-    if let Some(obstacle) = tables.iter().find_map(|t| t.obstacle) {
+    if let Some(obstacle) = obstacle(&connection.recorder().log, &tables) {
         return Err(PgError::internal(obstacle));
     }
     let footprint = footprint(connection, &connection.recorder().log, &tables, 0)?;
@@ -213,14 +213,7 @@ impl Session {
             && !t.repeatable
             && t.members.is_none()
             && t.private.is_none()
-            && !t.temporary
-            && t.temporary_before.is_none()
-            && t.catalog.is_none()
-            && t.emptied.is_empty()
-            && t.restarted.is_empty()
-            && t.constraints.is_default()
-            && !t.defers_all
-            && !t.cursors_stand
+            && t.is_rows_alone()
             && self.copying.is_none()
             && self.connection_is_passing();
         plain
@@ -319,7 +312,7 @@ impl Session {
         let tables = self.engine.tables_of(connection, &log);
         let held = tables.and_then(|tables| Ok((footprint(connection, &log, &tables, 0)?, tables)));
         let Ok((footprint, tables)) = held else { return false };
-        if log.obstacle.is_some() || tables.iter().any(|t| t.obstacle.is_some()) {
+        if obstacle(&log, &tables).is_some() {
             return false;
         }
         self.engine.rows.put_aside(self.server.number(), footprint);
@@ -608,10 +601,9 @@ impl Session {
             if self.has_changed_row(row) {
                 continue;
             }
-            let Some(number) = table.rowid else { continue };
-            let sql = format!("SELECT * FROM main.{} WHERE {number} = ?1", pgsqlite_sql::names::quoted(&table.name));
+            let Some(query) = &table.by_number else { continue };
             let key = [Datum::Int(row.rowid)];
-            let what = match (connection.first_row(&sql, &key)?, newest.first_row(&sql, &key)?) {
+            let what = match (connection.first_row(query, &key)?, newest.first_row(query, &key)?) {
                 (seen, now) if seen == now => continue,
                 (_, None) => "could not serialize access due to concurrent delete",
                 _ => "could not serialize access due to concurrent update",

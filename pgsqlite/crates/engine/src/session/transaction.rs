@@ -99,6 +99,19 @@ pub(super) struct Transaction {
 }
 
 impl Transaction {
+    /// Whether changes of rows are all that the transaction has done to the database: no DDL, no TRUNCATE, no sequence that DDL has set, no
+    /// temporary table, nothing deferred, no cursor whose rows are followed. Then what is recorded of it is all of it.
+    pub(super) fn is_rows_alone(&self) -> bool {
+        !self.temporary
+            && self.temporary_before.is_none()
+            && self.catalog.is_none()
+            && self.emptied.is_empty()
+            && self.restarted.is_empty()
+            && self.constraints.is_default()
+            && !self.defers_all
+            && !self.cursors_stand
+    }
+
     /// Whether something is open or set that COMMIT would keep and ROLLBACK take back.
     fn has_work(&self) -> bool {
         self.sqlite
