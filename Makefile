@@ -150,6 +150,7 @@ test-reports: debug build/venv/done
 
 test-crash: debug
 	@python3 tests/crash/run.py --rounds $(CRASH_ROUNDS)
+	@python3 tests/crash/prepared.py --rounds $(CRASH_ROUNDS)
 
 # Calls that fail, and losses of power, at some points, and what goes wrong without each sync; `make test-slow` takes more points.
 test-faults: debug
@@ -192,6 +193,7 @@ test-slow: debug build/litestream/done
 	@python3 tests/crash/run.py --rounds 20 --writers 8
 	python3 tests/litestream/run.py $(LITESTREAM) --rounds 100
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100
+	@python3 tests/crash/prepared.py --rounds 20 --workers 8
 	python3 tests/files/live.py --seconds 300
 	python3 tests/session/run.py --seed 100000 --messages 1500000
 	python3 tests/session/run.py --seed 200000 --messages 300000 --chaos

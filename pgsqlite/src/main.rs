@@ -153,6 +153,9 @@ struct Flags {
     /// Connections that are kept for superusers, out of --max-connections [default: 3]
     #[arg(long, env = "PGSQLITE_RESERVED_CONNECTIONS", value_name = "N")]
     reserved_connections: Option<usize>,
+    /// Transactions that may be prepared at once in a database (PREPARE TRANSACTION). 0: none [default: 64]
+    #[arg(long, env = "PGSQLITE_MAX_PREPARED_TRANSACTIONS", value_name = "N")]
+    max_prepared_transactions: Option<usize>,
     /// Seconds a client has to connect and authenticate [default: 60]
     #[arg(long, env = "PGSQLITE_AUTHENTICATION_TIMEOUT", value_name = "SECONDS")]
     authentication_timeout: Option<u64>,
@@ -236,6 +239,7 @@ struct FileConfig {
     log_refused: Option<PathBuf>,
     max_connections: Option<usize>,
     reserved_connections: Option<usize>,
+    max_prepared_transactions: Option<usize>,
     authentication_timeout: Option<u64>,
     send_timeout: Option<u64>,
     busy_poll: Option<u64>,
@@ -333,6 +337,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
             flags.max_connections.or(file.max_connections).unwrap_or(1000),
         )?,
         reserved_connections: flags.reserved_connections.or(file.reserved_connections).unwrap_or(3),
+        max_prepared: flags.max_prepared_transactions.or(file.max_prepared_transactions).unwrap_or(64),
         authentication_timeout: Duration::from_secs(
             flags.authentication_timeout.or(file.authentication_timeout).unwrap_or(60),
         ),

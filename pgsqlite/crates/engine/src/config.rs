@@ -39,6 +39,8 @@ pub struct EngineConfig {
     pub log_limit: Option<u64>,
     /// None: the server serves this one file, databases cannot be made.
     pub databases: Option<DatabasesHandle>,
+    /// So many transactions may be prepared at once (`max_prepared_transactions`). 0: PREPARE TRANSACTION is refused.
+    pub max_prepared: usize,
     /// How many of the pool's connections are kept for superusers.
     pub reserved_connections: usize,
     /// The folder in which COPY may read and write files; None: nowhere.
@@ -67,6 +69,7 @@ impl EngineConfig {
             log_limit: None,
             databases: None,
             founder: None,
+            max_prepared: 64,
             reserved_connections: 0,
             server_files: None,
             refused: None,

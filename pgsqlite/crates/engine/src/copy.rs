@@ -30,7 +30,7 @@ pub(crate) fn copy_to(room: &Arc<Room>, catalog: &Arc<Catalog>, to: &Path) -> Re
     vacuum_into(&source, to)
 }
 
-/// Copies what is committed in a file that this process does not have open, which stays as it is, to one that does not exist yet, unsynced.
+/// Copies what is committed, without what is prepared, in a file that this process does not have open, which stays as it is, to one that does not exist yet, unsynced.
 /// Errors: 58P01 if it is not there, 55000 for one with several names, those of opening it, 55P03 while another program writes.
 pub fn copy_file(from: &Path, to: &Path) -> Result<()> {
     if !from.is_file() {
@@ -49,13 +49,27 @@ pub fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let [log, ..] = companions(from);
     // while somebody reads a snapshot that has nothing of the log, nobody writes to the main file
     if std::fs::metadata(&log).map_or(0, |m| m.len()) == 0 {
-        return std::fs::copy(from, to).map(drop).map_err(|e| file_error(to, &e));
+        std::fs::copy(from, to).map_err(|e| file_error(to, &e))?;
+        drop(source);
+        return leave_prepared(to);
     }
     drop(source);
     let source = Connection::open(from)?;
     let catalog = Arc::new(crate::store::load(source.rusqlite())?);
     source.cell.update(|state| state.catalog = catalog);
-    vacuum_into(&source, to)
+    vacuum_into(&source, to)?;
+    leave_prepared(to)
+}
+
+/// What was prepared in the original of a copy is not prepared in the copy, too: one COMMIT PREPARED is for one transaction.
+pub(crate) fn leave_prepared(copy: &Path) -> Result<()> {
+    let connection = Connection::open(copy)?;
+    if crate::store::prepared::count(connection.rusqlite())? == 0 {
+        return Ok(());
+    }
+    // whoever gives the copy its name syncs it
+    connection.exec("PRAGMA synchronous = OFF")?;
+    crate::store::prepared::forget(connection.rusqlite())
 }
 
 /// SQLite's own copy.

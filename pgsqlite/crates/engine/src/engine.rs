@@ -76,6 +76,7 @@ pub struct Engine {
     pub(crate) locks: crate::locks::table::LockTable,
     pub(crate) rows: crate::locks::rows::RowLocks,
     pub(crate) serializable: crate::locks::serializable::Serializable,
+    pub(crate) prepared: crate::prepared::Prepared,
     /// what is known of the tables whose changes were put aside, by their names, in the catalog with this epoch
     pub(crate) tables: Mutex<(u64, HashMap<Box<str>, Arc<crate::changes::table::Table>>)>,
     pub(crate) waits: Waits,
@@ -189,7 +190,7 @@ impl Engine {
         let counters = if is_clone { Arc::default() } else { config.statistics.database(&config.database) };
         let pool: Weak<Idle> = Arc::downgrade(&idle);
         counters.set_pool(pool);
-        Ok(Arc::new(Engine {
+        let engine = Arc::new(Engine {
             counters,
             config,
             catalog: RwLock::new(Arc::new(catalog)),
@@ -202,6 +203,7 @@ impl Engine {
             locks: Default::default(),
             rows: Default::default(),
             serializable: Default::default(),
+            prepared: Default::default(),
             tables: Mutex::default(),
             waits: Default::default(),
             channels: Default::default(),
@@ -213,7 +215,12 @@ impl Engine {
             room,
             image: Mutex::default(),
             _memory: memory,
-        }))
+        });
+        if !is_clone {
+            let keeper = engine.keeper();
+            keeper.as_ref().map_or(Ok(()), |keeper| engine.restore_prepared(keeper))?;
+        }
+        Ok(engine)
     }
 
     /// Those who can log in with a password, by name.
@@ -259,11 +266,12 @@ impl Engine {
         Ok(role.password.clone())
     }
 
-    /// Copies what is committed to a file that does not exist yet, sequences as they stand; others may use the database meanwhile. The copy
+    /// Copies what is committed to a file that does not exist yet, sequences as they stand, without what is prepared; others may use the database meanwhile. The copy
     /// is not synced. What it has of the database is on disk there. It waits: not to be called on a thread with other tasks.
     pub fn copy_to(&self, to: &Path) -> Result<()> {
         crate::copy::copy_to(&self.room, &self.catalog(), to)?;
         self.writer.settle_all()?;
+        crate::copy::leave_prepared(to)?;
         self.settle_sequences(Some(to))
     }
 

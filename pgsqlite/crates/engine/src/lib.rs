@@ -35,6 +35,7 @@ mod notify;
 mod numbers;
 pub mod pg_catalog;
 pub mod plans;
+mod prepared;
 pub mod regex;
 mod requests;
 pub(crate) mod routine;

@@ -35,6 +35,12 @@ impl Number {
         Number(number)
     }
 
+    /// The number of a transaction that was prepared before this process began.
+    pub(crate) fn of_prepared(number: u64) -> Number {
+        KNOWN.lock().running.insert(number);
+        Number(number)
+    }
+
     pub(crate) fn get(&self) -> u64 {
         self.0
     }

@@ -61,6 +61,8 @@ pub struct Config {
     /// the file to which each error 0A000 and XX000 is appended as a line of JSON; None: none
     pub log_refused: Option<PathBuf>,
     pub max_connections: usize,
+    /// so many transactions may be prepared at once in a database; 0: none
+    pub max_prepared: usize,
     /// the last of `max_connections` are for superusers
     pub reserved_connections: usize,
     /// a client must be let in by then

@@ -120,6 +120,7 @@ impl Shared {
                     rereads: self.config.rereads,
                     log_limit: self.config.log_limit,
                     founder: self.config.founder.clone(),
+                    max_prepared: self.config.max_prepared,
                     reserved_connections: self.config.reserved_connections,
                     server_files: self.config.server_files.clone(),
                     refused: self.refused.clone(),
@@ -227,6 +228,18 @@ impl Folder {
         Ok(())
     }
 
+    /// Errors: 55006 for a file with prepared transactions, which would be lost or come back under another name.
+    fn check_not_prepared(path: &Path, name: &str) -> Result<()> {
+        // (a file that cannot be read has none that could be committed)
+        let detail = match other::prepared(path).unwrap_or(0) {
+            0 => return Ok(()),
+            1 => "There is 1 prepared transaction using the database.".to_string(),
+            n => format!("There are {n} prepared transactions using the database."),
+        };
+        let message = format!("database \"{name}\" is being accessed by other users");
+        Err(PgError::new(SqlState::OBJECT_IN_USE, message).detail(detail))
+    }
+
     /// Does something with a database that is closed meanwhile. One that a session uses is waited for a moment: a client that has said
     /// farewell may not be gone yet. Errors: 55006.
     fn with_closed<R>(&self, name: &str, work: impl FnOnce() -> Result<R>) -> Result<R> {
@@ -295,6 +308,7 @@ impl DatabaseAdmin for Folder {
         self.existing(name)?;
         let dropped = self.with_closed(name, || {
             let path = self.existing(name)?;
+            Folder::check_not_prepared(&path, name)?;
             self.shared.places.lock().remove(name);
             folder::remove(&path)
         });
@@ -320,6 +334,7 @@ impl DatabaseAdmin for Folder {
             if !path.is_file() {
                 return Err(PgError::new(SqlState::OBJECT_IN_USE, "another session changes the database"));
             }
+            Folder::check_not_prepared(&path, name)?;
             // somebody may make a database of the new name now: that one is first
             let place = self.shared.places.lock().entry(new_name.to_string()).or_default().clone();
             let Some(_locked) = place.try_lock().filter(|engine| engine.is_none()) else {

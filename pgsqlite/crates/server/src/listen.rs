@@ -274,6 +274,7 @@ impl Config {
         Arc::from([
             ("log_min_duration_statement", log),
             ("max_connections", self.max_connections.to_string()),
+            ("max_prepared_transactions", self.max_prepared.to_string()),
             ("superuser_reserved_connections", self.reserved_connections.to_string()),
             ("port", self.port.to_string()),
             ("listen_addresses", if self.tcp { self.host.clone() } else { String::new() }),

@@ -35,6 +35,11 @@ impl RowMode {
         }
     }
 
+    /// Its number, 1 to 4, in the order of their strength.
+    pub fn number(self) -> i64 {
+        self as i64 + 1
+    }
+
     /// The mode with a number, 1 to 4, in the order of their strength.
     pub fn numbered(number: i64) -> Option<RowMode> {
         use RowMode::*;
@@ -269,6 +274,36 @@ impl RowLocks {
         self.0.state.lock().last
     }
 
+    /// The rows that a session has locked by itself, in their modes.
+    pub fn taken(&self, session: u64) -> Vec<(Row, RowMode)> {
+        let state = self.0.state.lock();
+        let Some(holder) = state.holders.get(&session) else { return vec![] };
+        let of_row = |row: &Row| {
+            let held = state.rows.get(row).into_iter().flatten();
+            held.filter(|h| h.session == session && h.number != 0).map(|h| h.mode).max()
+        };
+        let mut taken: Vec<_> = holder.rows.iter().filter_map(|row| Some((row.clone(), of_row(row)?))).collect();
+        taken.dedup_by(|a, b| a.0 == b.0);
+        taken
+    }
+
+    /// All that one session holds is another's, which holds nothing. Nobody finds it free in between.
+    pub fn hand_over(&self, from: u64, to: u64) {
+        self.change(to, |state| {
+            let Some(holder) = state.holders.remove(&from) else { return };
+            for row in &holder.rows {
+                let held = state.rows.get_mut(row).into_iter().flatten();
+                held.filter(|h| h.session == from).for_each(|h| h.session = to);
+            }
+            for key in &holder.keys {
+                if let Some(session) = state.keys.get_mut(key).filter(|s| **s == from) {
+                    *session = to;
+                }
+            }
+            state.holders.insert(to, holder);
+        });
+    }
+
     /// ROLLBACK TO: gives back what the session has locked by itself since this mark was made.
     pub fn release_since(&self, session: u64, mark: u64) {
         self.change(session, |state| state.release_rows(session, |held| held.number <= mark));
@@ -343,6 +378,13 @@ mod tests {
         assert_eq!(locks.conflict(1, &footprint(5)), Some(4));
         assert!(locks.release(4));
         assert!(locks.release(1) && locks.release(3) && !locks.has_others(4));
+        // what is handed over is another's
+        locks.put_aside(5, footprint(6));
+        assert_eq!(locks.try_lock(5, row(7), Share), Ok(()));
+        locks.hand_over(5, 6);
+        assert_eq!(locks.taken(6), vec![(row(7), Share)]);
+        assert_eq!((locks.conflict(5, &footprint(6)), locks.conflict(6, &footprint(6))), (Some(6), None));
+        assert!(!locks.has(5) && !locks.release(5) && locks.release(6));
         let state = locks.0.state.lock();
         assert!(state.rows.is_empty() && state.keys.is_empty() && state.holders.is_empty());
     }

@@ -294,6 +294,26 @@ impl LockTable {
         }
     }
 
+    /// What one session holds until the end of its transaction is another's from now on. Nobody finds it free in between. The end
+    /// of the one's own transaction is not handed over.
+    pub fn hand_over(&self, from: u64, to: u64) {
+        let mut state = self.0.state.lock();
+        for (target, entry) in &mut state.entries {
+            if *target != Target::Transaction(from) {
+                entry.held.iter_mut().filter(|h| h.session == from && h.transaction).for_each(|h| h.session = to);
+            }
+        }
+    }
+
+    /// Whether a session holds something both for itself and until the end of its transaction.
+    pub fn holds_twice(&self, session: u64) -> bool {
+        let state = self.0.state.lock();
+        let holds = |entry: &Entry, transaction: bool| {
+            entry.held.iter().any(|h| h.session == session && h.transaction == transaction)
+        };
+        state.entries.values().any(|entry| holds(entry, true) && holds(entry, false))
+    }
+
     /// The relations that other sessions than this one hold locked in a mode that conflicts with `mode`, or wait to lock so before it.
     pub fn relations_against(&self, session: u64, mode: Mode) -> Vec<pgsqlite_types::Oid> {
         if !self.has_relations() {
@@ -398,6 +418,20 @@ mod tests {
         assert!(get(2, A, true, true) && !get(2, A, false, true) && !get(2, B, true, true));
         locks.release_since(1, 0);
         assert!(get(2, A, false, true) && !get(2, B, true, true));
+    }
+
+    #[test]
+    fn what_is_handed_over_is_another_s() {
+        let locks = LockTable::default();
+        assert!(locks.try_acquire(request(1, A, false, true)) && locks.try_acquire(request(1, B, false, false)));
+        assert!(!locks.holds_twice(1));
+        locks.hold(request(1, Target::Transaction(1), false, true));
+        locks.hand_over(1, 2);
+        locks.release_all(1, true);
+        assert!(!locks.try_acquire(request(1, A, true, true)) && locks.try_acquire(request(2, A, true, true)));
+        assert!(!locks.try_acquire(request(2, B, true, true)), "what is the session's stays its own");
+        assert!(locks.try_acquire(request(1, B, false, true)) && locks.holds_twice(1));
+        assert!(locks.try_acquire(request(3, Target::Transaction(1), true, false)));
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 //! * `advisory`: as PostgreSQL shows them
 //! * `virtualxid`: each running transaction holds its own
 //! * `relation`: what LOCK TABLE names, and what the data modifications of a transaction block change
+//! * prepared transactions hold their number, relations and advisory locks; they have no process
 //! * `transactionid`: who has a transaction's number, the database's writer slot, or locks on rows, holds it; who waits for the slot or for a row
 //!   waits for its holder
 //!
@@ -14,7 +15,7 @@ use crate::statistics::activity::{Activity, Wait};
 use crate::udf::session_cell::{AdvisoryKey, LockHolder, ServerFunctions, SessionState};
 use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::work;
-use pgsqlite_types::Datum;
+use pgsqlite_types::{Datum, Oid};
 use std::sync::Arc;
 
 /// The modes of locks on relations by their numbers.
@@ -79,6 +80,9 @@ pub(crate) fn blocking_pids(server: &dyn ServerFunctions, pid: i32) -> Vec<i32> 
         })
         .map(|h| h.activity.pid)
         .collect();
+    // (a prepared transaction has no process: it is 0)
+    let prepared = server.prepared_transactions();
+    pids.extend(prepared.iter().filter(|p| waiting.locks.waits_for.contains(&p.locks.session)).map(|_| 0));
     pids.sort_unstable();
     pids
 }
@@ -104,6 +108,28 @@ pub(super) fn locks(rows: &mut Rows, state: &SessionState) {
         work::visit();
         push_holder(rows, holder, &all, &databases);
     }
+    let database = databases.iter().find(|d| d.name == *state.database).map(|d| d.number);
+    for prepared in server.prepared_transactions() {
+        work::visit();
+        // (what is stored has no process, and its virtual transaction is its number: manual, "pg_locks")
+        let own = format!("-1/{}", prepared.number as u32);
+        push_locks(rows, &own, Datum::Null, database, &prepared.locks, &|_| true);
+    }
+}
+
+/// pg_prepared_xacts: those of this database.
+pub(super) fn prepared_transactions(rows: &mut Rows, state: &SessionState) {
+    let Some(server) = &state.server else { return };
+    for prepared in server.prepared_transactions() {
+        work::visit();
+        rows.push(&[
+            ("transaction", Datum::Int(prepared.number as u32 as i64)),
+            ("gid", text(&*prepared.gid)),
+            ("prepared", text(Timestamp(prepared.prepared).to_storage())),
+            ("owner", state.catalog.role_name(prepared.owner).map_or(Datum::Null, text)),
+            ("database", text(&*state.database)),
+        ]);
+    }
 }
 
 fn push_holder(rows: &mut Rows, holder: &Holder, all: &[Holder], databases: &[KnownDatabase]) {
@@ -126,9 +152,6 @@ fn push_holder(rows: &mut Rows, holder: &Holder, all: &[Holder], databases: &[Kn
     if running {
         push("virtualxid", true, "ExclusiveLock", true, &[("virtualxid", text(&*own))]);
     }
-    if let Some(number) = holder.locks.transaction {
-        push("transactionid", true, "ExclusiveLock", false, &[("transactionid", Datum::Int(number as u32 as i64))]);
-    }
     if matches!(activity.wait(), Wait::Writer | Wait::Transaction) {
         let keeper = all.iter().find(|h| holder.waits_for(h));
         let number = keeper.and_then(|h| h.locks.transaction).map_or(Datum::Null, |n| Datum::Int(n as u32 as i64));
@@ -136,22 +159,51 @@ fn push_holder(rows: &mut Rows, holder: &Holder, all: &[Holder], databases: &[Kn
         push("transactionid", false, "ShareLock", false, &[("transactionid", number), ("waitstart", since)]);
     }
     let database = databases.iter().find(|d| d.name == activity.database).map(|d| d.number);
-    for &(relation, mode, waits_since) in &holder.locks.relations {
-        work::visit();
-        let name = MODES.get(mode as usize).copied().unwrap_or_default();
-        // weak ones are noted by the sessions themselves, as long as nobody has a strong one
-        let strong = |h: &Holder| {
+    // weak ones are noted by the sessions themselves, as long as nobody has a strong one
+    let is_strong = |relation: Oid| {
+        all.iter().any(|h| {
             h.activity.database == activity.database
                 && h.locks.relations.iter().any(|(r, m, _)| *r == relation && *m > SHARE_UPDATE_EXCLUSIVE)
-        };
+        })
+    };
+    push_locks(rows, &own, int(activity.pid), database, &holder.locks, &is_strong);
+}
+
+/// The locks of a session, or of a transaction without one: its number, relations, advisory locks. `own`: its virtual transaction.
+fn push_locks(
+    rows: &mut Rows,
+    own: &str,
+    pid: Datum,
+    database: Option<i64>,
+    locks: &LockHolder,
+    is_strong: &dyn Fn(Oid) -> bool,
+) {
+    let mut push = |kind: &str, granted: bool, mode: &str, fast: bool, more: &[(&'static str, Datum)]| {
+        let mut row = vec![
+            ("locktype", text(kind)),
+            ("virtualtransaction", text(own)),
+            ("pid", pid.clone()),
+            ("mode", text(mode)),
+            ("granted", granted.into()),
+            ("fastpath", fast.into()),
+        ];
+        row.extend_from_slice(more);
+        rows.push(&row);
+    };
+    if let Some(number) = locks.transaction {
+        push("transactionid", true, "ExclusiveLock", false, &[("transactionid", Datum::Int(number as u32 as i64))]);
+    }
+    for &(relation, mode, waits_since) in &locks.relations {
+        work::visit();
+        let name = MODES.get(mode as usize).copied().unwrap_or_default();
         let mut more = vec![("database", database.into()), ("relation", int(relation))];
         if let Some(at) = waits_since {
             more.push(("waitstart", text(Timestamp(at).to_storage())));
         }
-        let fast = waits_since.is_none() && mode < SHARE_UPDATE_EXCLUSIVE && !all.iter().any(strong);
+        let fast = waits_since.is_none() && mode < SHARE_UPDATE_EXCLUSIVE && !is_strong(relation);
         push("relation", waits_since.is_none(), name, fast, &more);
     }
-    for lock in &holder.locks.advisory {
+    for lock in &locks.advisory {
         work::visit();
         let (class, object, sub) = match lock.key {
             AdvisoryKey::One(key) => ((key >> 32) as u32, key as u32, 1),

@@ -306,7 +306,19 @@ impl Session {
         if command.is_none() {
             self.transaction.block.executed();
         }
-        Ok(matches!(command, Some(K::TransStmtCommit | K::TransStmtRollback)))
+        use K::{
+            TransStmtCommit, TransStmtCommitPrepared, TransStmtPrepare, TransStmtRollback, TransStmtRollbackPrepared,
+        };
+        Ok(matches!(
+            command,
+            Some(
+                TransStmtCommit
+                    | TransStmtRollback
+                    | TransStmtPrepare
+                    | TransStmtCommitPrepared
+                    | TransStmtRollbackPrepared
+            )
+        ))
     }
 
     /// In a failed block the portals of before are closed, but what is said of them is that the block has failed.

@@ -13,6 +13,7 @@
 //! * [`relation_locks`]: LOCK TABLE and those that heed it
 //! * [`waiting`]: for locks, the writer slot, connections; what ends a wait
 //! * [`work`]: where what a session computes runs, and how requests end it
+//! * [`two_phase`]: prepared transactions, with [`prepared_locks`]
 //! * [`violations`]: the row that a constraint refused; [`observe`]: what others see of the session
 //! * [`copy`]: COPY ([`copy_to`], [`copy_from`]), with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
 
@@ -53,6 +54,7 @@ mod objects;
 mod observe;
 mod planning;
 mod portal;
+mod prepared_locks;
 mod private;
 mod readers;
 mod rebinding;
@@ -69,6 +71,7 @@ mod spool;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transaction;
+mod two_phase;
 mod utility;
 mod view;
 mod violations;

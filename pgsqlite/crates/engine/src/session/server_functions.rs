@@ -5,12 +5,15 @@ use super::{CancelHandle, ClientWatch, Host, HostHandle, SessionOptions};
 use crate::engine::Engine;
 use crate::large_object::Descriptors;
 use crate::locks::rows::{Row, RowMode};
+use crate::locks::table::Shown;
 use crate::locks::{Mode, Request, Target};
 use crate::notify::{Mailbox, Pending};
 use crate::statistics::activity::{Activity, Wait};
 use crate::store::transactions::{recorded, Recorded};
 use crate::transactions::{self, Number};
-use crate::udf::session_cell::{AdvisoryKey, AdvisoryLock, Fate, LockHolder, LockMark, ServerFunctions};
+use crate::udf::session_cell::{
+    AdvisoryKey, AdvisoryLock, Fate, LockHolder, LockMark, PreparedTransaction, ServerFunctions,
+};
 use parking_lot::Mutex;
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_types::{Oid, PgError, Result};
@@ -41,6 +44,12 @@ pub(super) fn sessions_of(engine: &Arc<Engine>) -> Vec<Arc<SessionServer>> {
     let own = Arc::downgrade(engine);
     let all: Vec<_> = sessions().lock().values().filter_map(|known| known.server.upgrade()).collect();
     all.into_iter().filter(|server| server.engine.ptr_eq(&own)).collect()
+}
+
+/// A number for a session, which no other has.
+pub(crate) fn next_session() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The number of a session's transaction.
@@ -117,11 +126,10 @@ impl SessionServer {
         cancel: &CancelHandle,
         variables: &Arc<super::natives::SessionVariables>,
     ) -> Arc<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         let pid = options.backend_pid;
         let server = Arc::new(SessionServer {
             engine: Arc::downgrade(engine),
-            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            number: next_session(),
             pid,
             host: options.host.clone(),
             variables: variables.clone(),
@@ -167,39 +175,23 @@ impl SessionServer {
     /// What the session holds and waits for; `writes`: it has the writer slot.
     fn locks(&self, writes: bool) -> LockHolder {
         let transaction = self.transaction_number.lock().get(writes);
-        let mut relations: Vec<(Oid, i32, Option<i64>)> =
+        let relations: Vec<(Oid, i32, Option<i64>)> =
             self.relations.lock().iter().map(|&(relation, mode)| (relation, mode, None)).collect();
-        let mut holder = LockHolder {
-            session: self.number,
-            transaction,
-            relations: vec![],
-            advisory: vec![],
-            waits_for: vec![],
-            slot: false,
-        };
+        let mut holder = LockHolder { transaction, ..LockHolder::new(self.number) };
         if let Some(engine) = self.engine.upgrade() {
             holder.slot = engine.writer.holder().is_some_and(|h| h.session == self.number);
             for shown in engine.locks.of(self.number) {
-                match shown.target {
-                    Target::Advisory(key) => {
-                        let shared = shown.mode == Mode::Share;
-                        holder.advisory.push(AdvisoryLock { key, shared, waits_since: shown.waits_since });
-                    }
-                    Target::Relation(oid) => {
-                        let lock = (oid, shown.mode as i32, shown.waits_since);
-                        if !relations.contains(&lock) {
-                            relations.push(lock);
-                        }
-                    }
-                    // (pg_locks shows the transaction's number itself)
-                    Target::Transaction(_) => {}
-                }
+                holder.add(shown);
                 if shown.waits_since.is_some() {
                     holder.waits_for = engine.blockers_of(self.number);
                 }
             }
         }
-        holder.relations = relations;
+        for lock in relations {
+            if !holder.relations.contains(&lock) {
+                holder.relations.push(lock);
+            }
+        }
         holder
     }
 
@@ -358,6 +350,25 @@ impl SessionServer {
     }
 }
 
+impl LockHolder {
+    fn new(session: u64) -> LockHolder {
+        LockHolder { session, transaction: None, relations: vec![], advisory: vec![], waits_for: vec![], slot: false }
+    }
+
+    /// Adds what the database's table of locks shows.
+    fn add(&mut self, shown: Shown) {
+        match shown.target {
+            Target::Advisory(key) => {
+                let shared = shown.mode == Mode::Share;
+                self.advisory.push(AdvisoryLock { key, shared, waits_since: shown.waits_since });
+            }
+            Target::Relation(oid) => self.relations.push((oid, shown.mode as i32, shown.waits_since)),
+            // (pg_locks shows the transaction's number itself)
+            Target::Transaction(_) => {}
+        }
+    }
+}
+
 impl ServerFunctions for SessionServer {
     fn next_portal(&self) -> String {
         format!("<unnamed portal {}>", self.unnamed.fetch_add(1, Ordering::Relaxed) + 1)
@@ -447,6 +458,16 @@ impl ServerFunctions for SessionServer {
         let mut locks: Vec<LockHolder> = all.iter().map(|s| s.locks(writes(s.number))).collect();
         locks.sort_unstable_by_key(|l| l.session);
         locks
+    }
+    fn prepared_transactions(&self) -> Vec<PreparedTransaction> {
+        let Some(engine) = self.engine.upgrade() else { return vec![] };
+        let prepared = engine.prepared.all().into_iter().map(|one| {
+            let mut locks = LockHolder { transaction: Some(one.number), ..LockHolder::new(one.holder) };
+            engine.locks.of(one.holder).into_iter().for_each(|shown| locks.add(shown));
+            let (gid, number) = (one.gid, one.number);
+            PreparedTransaction { gid, number, prepared: one.prepared, owner: one.owner, locks }
+        });
+        prepared.collect()
     }
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>> {
         Ok(self.transaction_number.lock().get(assign))

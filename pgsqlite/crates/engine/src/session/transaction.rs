@@ -88,6 +88,8 @@ pub(super) struct Transaction {
     pub catalog: Option<Arc<Catalog>>,
     /// cursors that its COMMIT holds: they go if it fails
     pub held: Vec<String>,
+    /// it may have changed the file's schema without a change of the catalog, and commits by itself
+    pub changes_schema: bool,
     /// settings to go back to on rollback
     pub gucs: Option<Gucs>,
     /// SET LOCAL: by lower-case name, what holds again after the transaction
@@ -113,7 +115,7 @@ impl Transaction {
     }
 
     /// Whether something is open or set that COMMIT would keep and ROLLBACK take back.
-    fn has_work(&self) -> bool {
+    pub(super) fn has_work(&self) -> bool {
         self.sqlite
             || self.slot.is_some()
             || self.rests
@@ -144,7 +146,10 @@ impl Session {
         }
         if let NodeEnum::TransactionStmt(t) = node {
             use ast::TransactionStmtKind as K;
-            if matches!(K::try_from(t.kind), Ok(K::TransStmtCommit | K::TransStmtRollback | K::TransStmtRollbackTo)) {
+            if matches!(
+                K::try_from(t.kind),
+                Ok(K::TransStmtCommit | K::TransStmtRollback | K::TransStmtRollbackTo | K::TransStmtPrepare)
+            ) {
                 return Ok(());
             }
         }
@@ -555,6 +560,16 @@ impl Session {
         result
     }
 
+    /// At PREPARE TRANSACTION: all portals are closed.
+    pub(super) fn close_cursors(&mut self) {
+        self.close_portals(|p| !p.is_held());
+    }
+
+    /// The snapshot of a transaction that has written nothing is given up.
+    pub(super) fn end_read_only(&mut self) -> Result<()> {
+        self.end_sqlite("COMMIT")
+    }
+
     /// In a block that need not have the slot: it goes to others, and is taken again for the next write. A block with changes is put aside. The slot stays
     /// where the block has changed temporary tables, which a rollback in SQLite would take back.
     pub(super) fn give_slot_back(&mut self) -> Result<()> {
@@ -674,7 +689,7 @@ impl Session {
         let waits = self.gucs.often.waits_for_disk;
         // (others see the transaction in progress as long as this lives)
         let number = self.server.last_number();
-        let mut keeps_schema = true;
+        let mut keeps_schema = !self.transaction.changes_schema;
         let mut durable = None;
         let mut rests_on_others = false;
         if self.transaction.sqlite {
@@ -685,7 +700,7 @@ impl Session {
                 rests_on_others = self.sequences.store(&self.catalog(), self.connection()?.rusqlite())?;
                 if let Some(number) = &number {
                     let connection = self.connection()?.rusqlite();
-                    keeps_schema = !crate::store::transactions::record(connection, &self.catalog(), number.get())?;
+                    keeps_schema &= !crate::store::transactions::record(connection, &self.catalog(), number.get())?;
                 }
                 if (keeps_schema || self.transaction.members.is_some()) && self.leaves_commit() {
                     return self.leave_commit(number).await;
@@ -1059,22 +1074,26 @@ impl Session {
                     self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
                     return Ok("ROLLBACK".into());
                 }
-                // as a server with max_prepared_transactions = 0, its default
-                Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "prepared transactions are disabled")
-                    .hint("Set max_prepared_transactions to a nonzero value."))
+                let is_failed = self.transaction.block.is_failed();
+                self.transaction.block.end();
+                if is_failed {
+                    self.rollback();
+                    return Ok("ROLLBACK".into());
+                }
+                self.prepare_transaction(&t.gid).await?;
+                Ok("PREPARE TRANSACTION".into())
             }
             K::TransStmtCommitPrepared | K::TransStmtRollbackPrepared => {
-                let word = if kind == K::TransStmtCommitPrepared { "COMMIT PREPARED" } else { "ROLLBACK PREPARED" };
+                let commits = kind == K::TransStmtCommitPrepared;
+                let word = if commits { "COMMIT PREPARED" } else { "ROLLBACK PREPARED" };
                 if self.transaction.block.is_block() {
                     return Err(PgError::new(
                         SqlState::ACTIVE_SQL_TRANSACTION,
                         format!("{word} cannot run inside a transaction block"),
                     ));
                 }
-                Err(PgError::new(
-                    SqlState::UNDEFINED_OBJECT,
-                    format!("prepared transaction with identifier \"{}\" does not exist", t.gid),
-                ))
+                self.finish_prepared(&t.gid, commits).await?;
+                Ok(word.into())
             }
             K::Undefined => Err(PgError::internal("undefined transaction statement")),
         }

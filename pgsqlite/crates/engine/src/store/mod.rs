@@ -12,6 +12,7 @@ pub mod foreign;
 mod foreign_index;
 pub mod names;
 pub mod other;
+pub(crate) mod prepared;
 mod repair;
 pub(crate) mod sequence_relation;
 pub mod transactions;

@@ -54,6 +54,11 @@ pub fn recorded(path: &Path, transaction: u64) -> Result<Recorded> {
     reading(path, |conn| transactions::recorded(conn, transaction))
 }
 
+/// How many prepared transactions a file that is there has. Errors: as of [`look`].
+pub fn prepared(path: &Path) -> Result<u64> {
+    reading(path, super::prepared::count)
+}
+
 /// Opens a file for a moment.
 fn reading<T>(path: &Path, read: impl FnOnce(&rusqlite::Connection) -> Result<T>) -> Result<T> {
     let open_error = |e| pgsqlite_storage::error::open_error(path, e);

@@ -76,6 +76,8 @@ pub trait ServerFunctions {
     fn unlock_since(&self, mark: LockMark);
     /// What the sessions of this process hold and wait for. Those that `writes` names get a transaction's number if they have none.
     fn lock_holders(&self, writes: &dyn Fn(u64) -> bool) -> Vec<LockHolder>;
+    /// The prepared transactions of the database.
+    fn prepared_transactions(&self) -> Vec<PreparedTransaction>;
     /// The transaction's number (`txid_current`); `assign`: it gets one if it has none.
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>>;
     /// Whether the transaction may have written to the file.
@@ -162,6 +164,18 @@ pub struct LockHolder {
     pub waits_for: Vec<u64>,
     /// it has the database's writer slot
     pub slot: bool,
+}
+
+/// A prepared transaction of the database.
+#[derive(Debug)]
+pub struct PreparedTransaction {
+    pub gid: String,
+    pub number: u64,
+    /// microseconds since 2000-01-01 UTC
+    pub prepared: i64,
+    /// the role that has prepared it
+    pub owner: Oid,
+    pub locks: LockHolder,
 }
 
 /// A row of pg_prepared_statements.

@@ -1,5 +1,9 @@
 //! The changes of a transaction, in their order.
 
+mod stored;
+
+pub use stored::Damaged;
+
 use pgsqlite_types::DatumRef;
 
 /// A longer log is a bulk load and no conversation: its transaction keeps the writer slot.
