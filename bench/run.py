@@ -20,10 +20,10 @@ import time
 import traceback
 
 from suite import baseline, report, results
-from suite.groups import PROFILES, Context, Step, bulk, codec, concurrency, drivers, lifecycle, operations, products, reports, tpcb
+from suite.groups import PROFILES, Context, Step, bulk, codec, concurrency, drivers, lifecycle, operations, products, reports, tpcb, transactions
 from suite.targets import KINDS, Targets
 
-LAYER_TWO = (operations, concurrency, tpcb, drivers, bulk, reports, lifecycle)
+LAYER_TWO = (operations, concurrency, tpcb, transactions, drivers, bulk, reports, lifecycle)
 LAYERS = {"run": LAYER_TWO, "codec": (codec,), "all": (codec, *LAYER_TWO)}
 
 
@@ -41,7 +41,7 @@ def steps_of(command: str, profile, only: list[str]) -> list[Step]:
         return steps
     chosen = [s for s in steps if any(o in f"{s.group}: {s.title}" for o in only)]
     # the tables of these groups are made by their first step
-    first = {"tpcb": "pgbench -i", "reports": "load, "}
+    first = {"tpcb": "pgbench -i", "transactions": "tables", "reports": "load, "}
     return [s for s in steps if s in chosen or any(s.group == c.group and s.title.startswith(first.get(c.group, "\0")) for c in chosen)]
 
 

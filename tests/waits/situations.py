@@ -184,6 +184,18 @@ def who_sleeps_has_no_connection(room: Room) -> None:
 
 
 @situation("--pool-size", "2")
+def who_is_silent_in_a_block_has_no_connection(room: Room) -> None:
+    first, *others = numbered(room, 12)
+    lines(first, "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t SELECT g, 0 FROM generate_series(1, 12) g")
+    # each reads, sets a savepoint and changes a row of its own, while all the others are in their blocks, too
+    for step in ("BEGIN", "SELECT sum(v) FROM t", "SAVEPOINT s", "UPDATE t SET v = {n} WHERE id = {n}", "SELECT v FROM t WHERE id = {n}", "COMMIT"):
+        for n, session in enumerate(others, 1):
+            got = lines(session, step.format(n=n))
+            expect(got[-1].startswith(step.split(" ")[0]), True, f"{step}: {got}")
+    expect(lines(first, "SELECT sum(v) FROM t"), ["66", "SELECT 1"], "what is stored")
+
+
+@situation("--pool-size", "2")
 def a_full_pool_of_waiters_is_a_cycle(room: Room) -> None:
     holder, first, second, look = numbered(room, 4)
     lines(holder, "CREATE TABLE t (a int)")

@@ -8,7 +8,7 @@ use pgsqlite_storage::bounded::Bounded;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::Oid;
 use std::sync::atomic::AtomicBool;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One column of a result: what RowDescription says.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +52,8 @@ pub struct Prepared {
     pub role: Oid,
     /// None: no rows come back
     pub columns: Option<Arc<[OutputColumn]>>,
+    /// the indexes of the tables that it changes, once somebody has asked for them
+    pub indexes: OnceLock<Box<[Oid]>>,
     /// a query that was begun among other tasks took longer than that allows ([`crate::session`], `brief.rs`)
     pub lasts: AtomicBool,
     /// its entry in pg_stat_statements

@@ -278,6 +278,12 @@ pub(crate) fn same(one: &DatumRef, other: &DatumRef) -> bool {
     }
 }
 
+/// Whether a row's change may violate a foreign key until a later change of the same log: a table of the log refers to one of the log.
+pub(crate) fn needs_deferral(log: &ChangeLog, tables: &[Arc<Table>]) -> bool {
+    let changes = |table: &str| tables.iter().any(|t| *t.name == *table);
+    log.len() > 1 && tables.iter().any(|t| t.references.iter().any(|r| changes(&r.table)))
+}
+
 /// Why the changes of a log, of these tables, cannot be made again. None: they can.
 pub(crate) fn obstacle(log: &ChangeLog, tables: &[Arc<Table>]) -> Option<&'static str> {
     log.obstacle.or_else(|| tables.iter().find_map(|t| t.obstacle))

@@ -52,6 +52,7 @@ impl Session {
             role: view.role,
             columns: Some(columns),
             entry: Slot::default(),
+            indexes: Default::default(),
             lasts: Default::default(),
         };
         let mut portal = Portal::of_rows(Arc::new(prepared), formats, open.rows, open.at as u64);

@@ -52,6 +52,7 @@ mod maintenance;
 mod natives;
 mod objects;
 mod observe;
+mod pace;
 mod planning;
 mod portal;
 mod prepared_locks;
@@ -153,6 +154,8 @@ pub struct Session {
     transaction: Transaction,
     /// where the transaction is while the client is silent
     place: Arc<resting::Place>,
+    /// how long its client is silent within transactions
+    pace: pace::Pace,
     /// the running statement must not touch what others hold
     heeding: Option<resting::Heeding>,
     statements: ByName<Statement>,
@@ -241,6 +244,7 @@ impl Session {
             last_view: Mutex::default(),
             transaction: Transaction::default(),
             place: Default::default(),
+            pace: Default::default(),
             heeding: None,
             statements: ByName::default(),
             portals: ByName::default(),

@@ -118,6 +118,7 @@ impl Session {
                 epoch,
                 shows_session: false,
                 entry: Default::default(),
+                indexes: Default::default(),
                 lasts: Default::default(),
                 role: view.role,
             });
@@ -141,6 +142,7 @@ impl Session {
             shows_session: plan.query.steps.iter().any(|s| objects::shown_by(&s.sql)),
             body: Body::Plan(plan),
             entry: Default::default(),
+            indexes: Default::default(),
             lasts: Default::default(),
             columns,
             epoch,

@@ -481,7 +481,7 @@ impl Session {
     }
 
     /// For pg_locks: what a data modification locks in a transaction block.
-    fn note_modified(&self, query: &QueryPlan, catalog: &pgsqlite_sql::catalog::Catalog) {
+    fn note_modified(&self, query: &QueryPlan, prepared: &Prepared, catalog: &pgsqlite_sql::catalog::Catalog) {
         const ROW_EXCLUSIVE: i32 = 3;
         if query.modifies.is_empty() || !self.transaction.block.is_explicit() {
             return;
@@ -489,8 +489,11 @@ impl Session {
         self.server.lock_relations(query.modifies.iter().copied(), ROW_EXCLUSIVE);
         // (an INSERT gives the indexes free again)
         if query.tag != Tag::Insert {
-            let indexes = query.modifies.iter().flat_map(|&t| catalog.indexes_of(t).map(|(i, _)| i.oid));
-            self.server.lock_relations(indexes, ROW_EXCLUSIVE);
+            // (the plan is of this catalog)
+            let indexes = prepared.indexes.get_or_init(|| {
+                query.modifies.iter().flat_map(|&t| catalog.indexes_of(t).map(|(i, _)| i.oid)).collect()
+            });
+            self.server.lock_relations(indexes.iter().copied(), ROW_EXCLUSIVE);
         }
     }
 
@@ -556,7 +559,7 @@ impl Session {
             self.show_session()?;
         }
         if let Body::Plan(plan) = &prepared.body {
-            self.note_modified(&plan.query, &view.catalog);
+            self.note_modified(&plan.query, prepared, &view.catalog);
             if partial && !prepared.shows_session && self.may_read_apart(&plan.query) {
                 portal.own = self.connection_apart()?;
             }

@@ -13,7 +13,7 @@
 use super::server_functions::SessionServer;
 use super::Session;
 use crate::changes::replay::{replay, Failure};
-use crate::changes::table::{obstacle, Table};
+use crate::changes::table::{needs_deferral, obstacle, Table};
 use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::locks::rows::{Footprint, Row, RowMode};
@@ -26,6 +26,7 @@ use pgsqlite_sql::plan::{PassesOver, QueryPlan};
 use pgsqlite_storage::changes::log::{ChangeLog, Mark, Operation};
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A transaction that was put aside.
 pub(super) struct Aside {
@@ -228,22 +229,30 @@ impl Session {
             self.transaction.slot = None;
         }
         if self.transaction.slot.is_some() && self.transaction.block.is_explicit() && self.may_be_put_aside() {
-            self.lay_down(self.engine.config.puts_aside);
+            let patience = self.pace.patience(self.connection.as_ref().map_or(0, |c| c.recorder().log.len()));
+            self.lay_down(self.engine.config.puts_aside, patience);
+        }
+        // a block that has nothing open in SQLite needs no connection of the pool
+        let is_free =
+            self.transaction.block.is_explicit() && !self.transaction.sqlite && self.transaction.slot.is_none();
+        if is_free && self.connection.is_some() && self.connection_is_passing() && !self.has_open_query() {
+            self.give_connection_back();
         }
     }
 
-    /// `away`: the transaction is put aside, whether or not anybody waits.
-    fn lay_down(&mut self, away: bool) {
+    /// `away`: the transaction is put aside, whether or not anybody waits. `patience`: see [`super::pace::Pace::patience`].
+    fn lay_down(&mut self, away: bool, patience: Option<Duration>) {
         let (Some(connection), Some(slot)) = (self.connection.take(), self.transaction.slot.take()) else { return };
         self.random = connection.cell.random.get();
         self.note_seen(&connection);
         self.transaction.sqlite = false;
         self.transaction.rests = true;
+        self.pace.rests();
         let (server, engine) = (self.server.clone(), self.engine.clone());
         let goes = {
             let mut place = self.place.0.lock();
             *place = Some(Rest::Untouched(Box::new(AtRest { connection, slot, server, engine })));
-            away || !self.engine.writer.lay_down(self.place.clone())
+            away || !self.engine.writer.lay_down(self.place.clone(), patience)
         };
         if goes {
             drop(self.place.put_aside());
@@ -260,6 +269,7 @@ impl Session {
         if !std::mem::take(&mut self.transaction.rests) {
             return;
         }
+        self.pace.goes_on();
         let rest = self.place.0.lock().take();
         match rest {
             Some(Rest::Untouched(rest)) => {
@@ -283,7 +293,7 @@ impl Session {
         if !self.may_be_put_aside() {
             return false;
         }
-        self.lay_down(true);
+        self.lay_down(true, None);
         self.rouse();
         self.transaction.aside.is_some()
     }
@@ -386,8 +396,12 @@ impl Session {
         if let Some((table, _)) = tables.iter().zip(&now).find(|(then, now)| !then.is_like(now)) {
             return Err(changed(format!("Table \"{}\" has been altered.", table.name)));
         }
-        // a statement's rows are put back one by one: a foreign key may be violated in between
-        connection.exec("PRAGMA defer_foreign_keys = ON")?;
+        // a statement's rows are put back one by one: a foreign key may be violated in between (the pragma makes SQLite forget what it has
+        // prepared on the connection)
+        let defers = needs_deferral(&log, &tables);
+        if defers {
+            connection.exec("PRAGMA defer_foreign_keys = ON")?;
+        }
         let marks: Vec<usize> = self.transaction.savepoints.iter().map(|s| s.recorded.len).collect();
         let mut made = 0;
         let replayed = replay(connection.rusqlite(), &mut log, &tables, |at| {
@@ -411,7 +425,9 @@ impl Session {
                 });
             }
         }
-        connection.exec("PRAGMA defer_foreign_keys = OFF")?;
+        if defers {
+            connection.exec("PRAGMA defer_foreign_keys = OFF")?;
+        }
         connection.record_changes(true);
         connection.recorder().go_on(log);
         Ok(())

@@ -26,6 +26,7 @@ use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// How the commit of a transaction that was left to others went.
@@ -94,6 +95,9 @@ pub trait Resting<N: Natives>: Send + Sync {
     fn put_aside(&self) -> Option<Slot<N>>;
 }
 
+/// For so long a silence that will be short is waited for.
+const GRACE: Duration = Duration::from_millis(1);
+
 struct Waiting<N: Natives> {
     who: Applicant,
     turn: oneshot::Sender<Slot<N>>,
@@ -106,6 +110,12 @@ struct State<N: Natives> {
     holder: Applicant,
     /// its holder's client is silent: the slot can be had for putting the transaction aside
     resting: Option<Arc<dyn Resting<N>>>,
+    /// … but not before somebody has waited for [`GRACE`]: the client will go on at once
+    graced: bool,
+    /// how often a holder's client has fallen silent
+    silences: u64,
+    /// since when the present holder has been waited for
+    contended: Option<Instant>,
     /// who waits for it
     queue: VecDeque<Waiting<N>>,
     /// left open by the slot's last holder
@@ -130,7 +140,24 @@ impl<N: Natives> Default for State<N> {
     fn default() -> Self {
         let (held, holder, due, syncing, commits, synced, failed, closed) = Default::default();
         let (resting, open, queue, waiting) = (None, None, VecDeque::new(), Vec::new());
-        State { held, holder, resting, queue, open, due, syncing, commits, synced, waiting, failed, closed }
+        let (graced, silences, contended) = Default::default();
+        State {
+            held,
+            holder,
+            resting,
+            graced,
+            silences,
+            contended,
+            queue,
+            open,
+            due,
+            syncing,
+            commits,
+            synced,
+            waiting,
+            failed,
+            closed,
+        }
     }
 }
 
@@ -153,6 +180,11 @@ impl<N: Natives> State<N> {
                 "the server has stopped accepting writes because a sync of the database failed",
             )),
         }
+    }
+
+    /// Whether anybody waits for the slot.
+    fn is_waited_for(&self) -> bool {
+        self.queue.iter().any(|w| !w.turn.is_closed())
     }
 
     /// Whether somebody waits for the disk with a commit that has been made: readers may wait for one that is being made.
@@ -241,6 +273,22 @@ impl<N: Natives> Slot<N> {
 }
 
 impl<N: Natives> Inner<N> {
+    /// A holder that is still silent after [`GRACE`] has its transaction put aside, and who waits longest gets the slot. `silence`: its number.
+    fn watch(self: &Arc<Self>, silence: u64) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let inner = self.clone();
+        runtime.spawn(async move {
+            tokio::time::sleep(GRACE).await;
+            let resting = {
+                let mut state = inner.state.lock();
+                let is_same = state.silences == silence && state.is_waited_for();
+                state.graced &= !is_same;
+                state.resting.take_if(|_| is_same)
+            };
+            drop(resting.and_then(|resting| resting.put_aside()));
+        });
+    }
+
     /// The slot goes to the committer if there is something to commit and the disk is free, else to who waits longest.
     fn give_back(self: &Arc<Self>, mut shared: Option<Shared<N>>) {
         loop {
@@ -256,6 +304,7 @@ impl<N: Natives> Inner<N> {
                 } else {
                     let next = state.queue.pop_front();
                     state.held = next.is_some();
+                    state.contended = (!state.queue.is_empty()).then(Instant::now);
                     state.holder = next.as_ref().map(|next| next.who).unwrap_or_default();
                     next.map(|next| (next.turn, state.open.take()))
                 }
@@ -358,6 +407,7 @@ impl<N: Natives> Writer<N> {
         let mut sender = Some(sender);
         let queued = self.acquire_with(who, |state| {
             state.queue.extend(sender.take().map(|turn| Waiting { who, turn }));
+            state.contended.get_or_insert_with(Instant::now);
         })?;
         if let Some(slot) = queued {
             return Ok(slot);
@@ -378,10 +428,15 @@ impl<N: Natives> Writer<N> {
                     state.holder = who;
                     return Ok(Some(Slot::new(&self.0, state.open.take())));
                 }
-                match state.resting.take() {
+                let graced = state.graced;
+                match state.resting.take_if(|_| !graced) {
                     Some(resting) => resting,
                     None => {
+                        let is_first = state.resting.is_some() && !state.is_waited_for();
                         wait(&mut state);
+                        if is_first && state.is_waited_for() {
+                            self.0.watch(state.silences);
+                        }
                         return Ok(None);
                     }
                 }
@@ -394,12 +449,23 @@ impl<N: Natives> Writer<N> {
         }
     }
 
-    /// The holder of the slot is silent: the slot can be had from it. False: others wait for it.
-    pub fn lay_down(&self, resting: Arc<dyn Resting<N>>) -> bool {
+    /// The holder of the slot is silent: the slot can be had from it. False: others wait for it. `patience`: they may wait for so long, all in all,
+    /// and at most for [`GRACE`] now, because the client will go on at once.
+    pub fn lay_down(&self, resting: Arc<dyn Resting<N>>, patience: Option<Duration>) -> bool {
         let mut state = self.0.state.lock();
-        let alone = state.queue.iter().all(|w| w.turn.is_closed());
-        state.resting = alone.then_some(resting);
-        alone
+        let is_waited_for = state.is_waited_for();
+        let waits = |patience: Duration| state.contended.is_none_or(|since| since.elapsed() < patience);
+        state.graced = patience.is_some_and(waits) && tokio::runtime::Handle::try_current().is_ok();
+        if is_waited_for && !state.graced {
+            state.resting = None;
+            return false;
+        }
+        state.silences += 1;
+        state.resting = Some(resting);
+        if is_waited_for {
+            self.0.watch(state.silences);
+        }
+        true
     }
 
     /// The holder of the slot goes on.
