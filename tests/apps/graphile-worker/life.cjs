@@ -16,6 +16,9 @@ const logger = new Logger(() => () => {});
   const missing = [...Array(60).keys()].filter((n) => !done.includes(n));
   const twice = done.filter((n, at) => done.indexOf(n) !== at);
   if (missing.length || twice.length) console.log("missing:", missing, "twice:", twice, (await utils.withPgClient((c) => c.query("SELECT * FROM graphile_worker.jobs ORDER BY id"))).rows);
+  // (a worker does not wait until what it says of a failed job is stored)
+  const held = "SELECT FROM graphile_worker._private_jobs WHERE locked_at IS NOT NULL";
+  while ((await utils.withPgClient((c) => c.query(held))).rowCount) await new Promise((r) => setTimeout(r, 10));
   const again = await utils.rescheduleJobs([failing.id], { attempts: 0, maxAttempts: 2 });
   console.log("again:", again.map((j) => [j.attempts, j.max_attempts, j.last_error]));
   console.log("failed for good:", (await utils.permanentlyFailJobs([failing.id], "enough")).map((j) => j.last_error));
