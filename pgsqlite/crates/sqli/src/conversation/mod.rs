@@ -318,8 +318,7 @@ impl Conversation<'_> {
             }
             Message::Info => Ok(()),
             Message::OpenResourceManager => {
-                let what = "XA (a prepared transaction is not kept, because SQLite undoes it with its connection)";
-                Err(Failure::refused(what).into())
+                Err(Failure::refused("XA (what its messages contain is not documented)").into())
             }
             Message::OpenDatabase { name, exclusive } => self.open_database(&name, exclusive).await,
             Message::CloseDatabase => {

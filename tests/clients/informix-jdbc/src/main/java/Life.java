@@ -328,7 +328,7 @@ public class Life {
     run(c, "drop table people", "drop row type person restrict", "drop row type place restrict");
   }
 
-  // nothing keeps a prepared transaction: XA is refused when it is opened
+  // what XA's messages contain is not documented: it is refused when it is opened
   static void distributedTransactions() throws Exception {
     com.informix.jdbcx.IfxXADataSource source = new com.informix.jdbcx.IfxXADataSource();
     source.setIfxIFXHOST("127.0.0.1"); source.setPortNumber(Integer.parseInt(System.getenv("SQLI_PORT"))); source.setUser("informix"); source.setPassword("in4mix"); source.setDatabaseName("main"); source.setServerName("x");
