@@ -95,13 +95,21 @@ pub struct PlanCache {
 const CAPACITY: usize = 2048;
 /// The bytes of the plans' texts together: a plan takes some hundred times as much.
 const PLAN_BYTES: usize = 1 << 20;
-/// A statement with a longer text is planned each time, unless it is prepared.
-pub const LONGEST_PLANNED: usize = 32 << 10;
-/// A parse tree takes some hundred times the bytes of its text: fewer of them are kept, and none of a long text.
+/// A statement with a longer text is planned each time, unless it is prepared. (An INSERT of 1,000 rows with ten parameters each is
+/// kept.)
+pub const LONGEST_PLANNED: usize = 128 << 10;
+/// A parse tree takes some hundred times the bytes of its text: fewer of them are kept.
 const PARSED: usize = 512;
 /// The bytes of their texts together.
 const PARSED_BYTES: usize = 256 << 10;
+/// A text is long from here on. The tree of a long text is kept only if the text has parameters: one with its values written out hardly
+/// comes a second time.
 pub const LONGEST: usize = 4096;
+
+/// Whether the parse tree of a text is kept.
+fn is_kept(text: &str) -> bool {
+    text.len() <= LONGEST || text.len() <= LONGEST_PLANNED && text.contains('$')
+}
 /// Templates of one mask: more different LIMITs and the like are not worth keeping.
 const VARIANTS: usize = 8;
 
@@ -121,13 +129,13 @@ impl PlanCache {
     }
     /// The statements of a query string that was parsed before.
     pub fn parsed(&self, text: &str) -> Option<Parsed> {
-        if text.len() > LONGEST {
+        if !is_kept(text) {
             return None;
         }
         self.parsed.lock().get(text).cloned()
     }
     pub fn put_parsed(&self, text: &str, statements: &Parsed) {
-        if text.len() <= LONGEST {
+        if is_kept(text) {
             self.parsed.lock().put(text.to_string(), statements.clone(), text.len());
         }
     }
@@ -160,6 +168,31 @@ impl PlanCache {
         let weight = key.text.len();
         if weight <= LONGEST_PLANNED {
             self.plans.lock().put(key, plan, weight);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn insert(rows: usize, value: &str) -> String {
+        format!("INSERT INTO t VALUES {}", vec![format!("({})", [value; 10].join(", ")); rows].join(", "))
+    }
+
+    #[test]
+    fn bulk_inserts_with_parameters_are_parsed_once() {
+        let plans = PlanCache::default();
+        let statements: Parsed = Arc::new([]);
+        for (text, kept) in [
+            ("SELECT 1".to_string(), true),
+            (insert(1000, "$12345"), true),
+            (insert(10, "12345"), true),
+            (insert(1000, "12345"), false),
+            (insert(3000, "$12345"), false),
+        ] {
+            plans.put_parsed(&text, &statements);
+            assert_eq!(plans.parsed(&text).is_some(), kept, "{} bytes", text.len());
         }
     }
 }

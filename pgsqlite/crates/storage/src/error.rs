@@ -79,7 +79,7 @@ pub fn from_sqlite(code: i32, message: &str) -> PgError {
 }
 
 /// 53400, if the session's temporary files would have passed `temp_file_limit`.
-fn temporary_files_full() -> Option<PgError> {
+pub fn temporary_files_full() -> Option<PgError> {
     let limit = pgsqlite_memory::Account::current()?.files().take_refused()? / 1024;
     let message = format!("temporary file size exceeds temp_file_limit ({limit}kB)");
     Some(PgError::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message))

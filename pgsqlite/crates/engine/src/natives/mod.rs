@@ -13,10 +13,10 @@ use crate::pg_catalog::functions::{catalogs, objects, privileges, routines, serv
 use crate::routine;
 use crate::udf::shim::{NewState, Scalar, Traits};
 use crate::udf::{
-    aggregates, arrays, binary, bits, collation, decimals, encodings, extensions, formatting, frames, geometry, hashes,
-    hstore, intarray, inverted, json, json_build, json_paths, large_objects, money, networks, numbers, ordered_sets,
-    pattern, ranges, record_images, records, row_locks, row_numbers, rows, shim, strings, support, text_search, times,
-    transactions, transitions, trigrams, SessionCell,
+    aggregates, arrays, binary, bits, collation, decimals, encodings, extensions, formatting, frames, geometry, groups,
+    hashes, hstore, intarray, inverted, json, json_build, json_paths, large_objects, money, networks, numbers,
+    ordered_sets, pattern, ranges, record_images, records, row_locks, row_numbers, rows, shim, strings, support,
+    text_search, times, transactions, transitions, trigrams, SessionCell,
 };
 use pgsqlite_sql::builtins::catalog::proc_by_oid;
 use pgsqlite_sql::builtins::imp::{imp, named, native_name, Imp};
@@ -173,6 +173,20 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
     shim::aggregate(db, &state, &distinct, any, new, true)?;
     for (name, new) in decimals::AGGREGATES {
         shim::aggregate(db, &state, name, Traits { arity: -1, strict: true, deterministic: true }, *new, false)?;
+    }
+    let find = |name: &str| {
+        let decimal = decimals::AGGREGATES.iter().find(|(n, _)| *n == name).map(|(_, new)| (*new, true));
+        decimal.or_else(|| {
+            let entry = entries().as_ref().ok()?.iter().find(|e| e.name == name)?;
+            match entry.run {
+                Run::Aggregate(new) => Some((new, entry.traits.strict)),
+                Run::Scalar(_) => None,
+            }
+        })
+    };
+    groups::NATIVE.get_or_init(|| find);
+    for (name, new) in groups::AGGREGATES {
+        shim::aggregate(db, &state, name, Traits { arity: -1, strict: false, deterministic: true }, *new, false)?;
     }
     let single = Traits { arity: 1, strict: false, deterministic: true };
     shim::aggregate(db, &state, pgsqlite_sql::lower::support::SINGLE, single, support::new_single, false)

@@ -28,9 +28,20 @@ impl Session {
             other => other,
         };
         let began = (begins == Begins::Apart && !query.writes && portal.is_new()).then(Instant::now);
+        let reads_long = lasts && !query.writes;
+        if reads_long {
+            if let Some(connection) = portal.connection_of(self) {
+                connection.widen();
+            }
+        }
         let (result, handed_over) = self.on_sqlite_noting(portal, begins, |session, portal| {
             session.run_plan(portal, query, prepared.epoch, max_rows, sink)
         });
+        if reads_long && !matches!(result, Ok(Execution::Paused)) {
+            if let Some(connection) = portal.connection_of(self) {
+                connection.narrow();
+            }
+        }
         if handed_over && !query.bounded {
             prepared.lasts.store(true, Ordering::Relaxed);
         } else if began.is_some_and(|began| began.elapsed() < ALLOWED / 2) {

@@ -111,6 +111,11 @@ fn of_node(node: &mut Node, catalog: &Catalog) -> Estimate {
                 let compared = e.rows.max(2.0) * e.rows.max(2.0).log2() * 2.0 * OPERATOR;
                 Estimate { startup: e.total + compared, total: e.total + compared + e.rows * OPERATOR, ..e }
             }
+            ("Aggregate", Some(e)) if node.is_hashed() => {
+                let total = e.total + e.rows * OPERATOR;
+                let rows = (e.rows / 10.0).ceil();
+                Estimate { startup: total, total: total + rows * TUPLE, rows, ..e }
+            }
             ("Aggregate", Some(e)) if node.variant.iter().any(|(_, v)| v == "Sorted") => {
                 Estimate { total: e.total + e.rows * OPERATOR, rows: (e.rows / 10.0).ceil(), ..e }
             }

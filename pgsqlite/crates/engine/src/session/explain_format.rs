@@ -44,6 +44,7 @@ fn title(node: &Node) -> String {
         "ModifyTable" => variant("Operation").to_string(),
         "Aggregate" => match variant("Strategy") {
             "Sorted" => "GroupAggregate".to_string(),
+            "Hashed" => "HashAggregate".to_string(),
             _ => "Aggregate".to_string(),
         },
         "SetOp" => format!("SetOp {}", variant("Command")),

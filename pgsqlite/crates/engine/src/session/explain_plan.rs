@@ -7,6 +7,7 @@
 use super::explain_counts::{Actual, Counts, Facts, Level};
 use crate::connection::{Connection, Counted};
 use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind};
+use pgsqlite_sql::lower::support;
 use pgsqlite_sql::plan::{QueryPlan, Shape, StepOutput, Tag};
 use pgsqlite_types::{PgError, Result};
 use std::collections::HashMap;
@@ -80,6 +81,11 @@ impl Node {
         self
     }
 
+    /// Whether it finds groups by hashing.
+    pub fn is_hashed(&self) -> bool {
+        self.kind == "Aggregate" && self.variant.iter().any(|(_, v)| v == HASHED)
+    }
+
     fn aggregate(mut self, keys: bool) -> Node {
         self.variant =
             vec![("Strategy", if keys { "Sorted" } else { "Plain" }.into()), ("Partial Mode", "Simple".into())];
@@ -93,6 +99,9 @@ impl Node {
         })
     }
 }
+
+/// The strategy of an aggregate over `lower/groups.rs`.
+const HASHED: &str = "Hashed";
 
 /// A line of EXPLAIN QUERY PLAN with the lines below it, and what the statement's execution made of it.
 struct Line {
@@ -326,7 +335,8 @@ impl Reader<'_> {
         let has_groups = lines.iter().any(|l| l.detail == "USE TEMP B-TREE FOR GROUP BY");
         // (a sub-query may be what lowering has made of the groups)
         let queries = lines.iter().any(|l| l.detail.starts_with("CO-ROUTINE") || l.detail.starts_with("MATERIALIZE"));
-        let aggregate = top && self.shape.grouped && !has_groups && !queries;
+        let hashed = lines.iter().any(|l| l.detail.ends_with(support::GROUPS));
+        let aggregate = top && self.shape.grouped && !has_groups && !queries && !hashed;
         // the loops from the outer to the inner, while they are told
         let mut levels: Option<Vec<Level>> = Some(vec![]);
         let mut named: HashMap<String, Node> = HashMap::new();
@@ -389,6 +399,10 @@ impl Reader<'_> {
                         }
                         _ => node = scan,
                     }
+                }
+                if let Some(groups) = current.as_mut().filter(|c| c.is_hashed() && c.children.is_empty()) {
+                    groups.adopt(node, "Outer");
+                    continue;
                 }
                 node.relationship = if correlated { "SubPlan" } else { "InitPlan" };
                 node.subplan = Some(format!("{} {number}", node.relationship));
@@ -538,6 +552,9 @@ impl Reader<'_> {
         } else if how.starts_with("USING INTEGER PRIMARY KEY") || how.starts_with("USING PRIMARY KEY") {
             let key = table.and_then(|t| t.primary_key()).map_or("rowid".to_string(), |k| k.name.clone());
             Node::new("Index Scan").text("Index Name", key)
+        } else if table.is_none() && how.starts_with("VIRTUAL TABLE") && how.ends_with(support::GROUPS) {
+            // (its argument is the sub-query of the rows)
+            return Node::new("Aggregate").variant("Strategy", HASHED).variant("Partial Mode", "Simple");
         } else if how.starts_with("VIRTUAL TABLE") && table.is_none() {
             Node::new("Function Scan")
         } else if source != name {

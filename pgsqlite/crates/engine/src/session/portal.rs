@@ -67,6 +67,11 @@ enum State {
 }
 
 impl Portal {
+    /// The connection that it reads from, if there is one already.
+    pub fn connection_of<'a>(&'a mut self, session: &'a mut Session) -> Option<&'a mut Connection> {
+        self.own.as_mut().or(session.connection.as_mut())
+    }
+
     pub fn new(prepared: Option<Arc<Prepared>>, parameters: Vec<Datum>, formats: Vec<Format>) -> Box<Portal> {
         Box::new(Portal {
             prepared,

@@ -17,6 +17,7 @@ pub(crate) mod extensions;
 pub(crate) mod formatting;
 pub(crate) mod frames;
 pub(crate) mod geometry;
+pub(crate) mod groups;
 pub(crate) mod hashes;
 pub(crate) mod hstore;
 pub(crate) mod intarray;

@@ -327,6 +327,8 @@ pub struct SessionCell {
     pub(crate) patterns: super::pattern::Cache,
     /// What the running statement remembers of its rows.
     pub rows: super::rows::StatementRows,
+    /// The groups that it has made by hashing and is about to read.
+    pub(crate) groups: super::groups::Made,
     /// The functions of the user.
     pub routines: Box<dyn Routines>,
     /// The pages that the connection has read.
@@ -349,6 +351,7 @@ impl SessionCell {
             changes_before: Cell::new(0),
             patterns: Default::default(),
             rows: Default::default(),
+            groups: Default::default(),
             routines,
             pages: Default::default(),
         }

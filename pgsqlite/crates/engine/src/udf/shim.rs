@@ -14,9 +14,18 @@ use std::sync::Arc;
 /// A native scalar function: reads its arguments from the call, gives the result in storage form.
 pub type Scalar = fn(&Call) -> Result<Datum>;
 
+/// Where the values of a call are.
+#[derive(Clone, Copy)]
+enum Values<'a> {
+    Sqlite(&'a [*mut ffi::sqlite3_value]),
+    Own(&'a [Datum]),
+}
+
 /// One call of a native function.
 pub struct Call<'a> {
-    values: &'a [*mut ffi::sqlite3_value],
+    values: Values<'a>,
+    /// which of the values are the arguments; None: all
+    picked: Option<&'a [usize]>,
     pub session: &'a SessionCell,
     db: *mut ffi::sqlite3,
 }
@@ -96,22 +105,50 @@ impl<'a> Call<'a> {
             .map(|n| n.unwrap_or(0))
             .map_err(failed)
     }
+    fn of_sqlite(values: &'a [*mut ffi::sqlite3_value], session: &'a SessionCell, db: *mut ffi::sqlite3) -> Call<'a> {
+        Call { values: Values::Sqlite(values), picked: None, session, db }
+    }
+    /// A call of an aggregate that asks nothing of the connection.
+    pub(crate) fn of_values(values: &'a [Datum], session: &'a SessionCell) -> Call<'a> {
+        Call { values: Values::Own(values), picked: None, session, db: std::ptr::null_mut() }
+    }
+    /// The call with some of its arguments, by their places.
+    pub(crate) fn picked(&self, places: &'a [usize]) -> Call<'a> {
+        Call { picked: Some(places), ..*self }
+    }
     /// The same call seen without its first argument.
     pub(crate) fn without_first(&self) -> Call<'a> {
-        Call { values: self.values.get(1..).unwrap_or_default(), session: self.session, db: self.db }
+        let (mut values, mut picked) = (self.values, self.picked);
+        match (&mut picked, &mut values) {
+            (Some(places), _) => *places = places.get(1..).unwrap_or_default(),
+            (None, Values::Sqlite(values)) => *values = values.get(1..).unwrap_or_default(),
+            (None, Values::Own(values)) => *values = values.get(1..).unwrap_or_default(),
+        }
+        Call { values, picked, ..*self }
     }
     /// The connection that runs the call.
     pub(crate) fn connection(&self) -> *mut ffi::sqlite3 {
         self.db
     }
     pub fn len(&self) -> usize {
-        self.values.len()
+        match (self.picked, self.values) {
+            (Some(places), _) => places.len(),
+            (None, Values::Sqlite(values)) => values.len(),
+            (None, Values::Own(values)) => values.len(),
+        }
     }
     pub fn datum(&self, i: usize) -> DatumRef<'a> {
-        match self.values.get(i) {
+        let i = match self.picked {
+            Some(places) => match places.get(i) {
+                Some(place) => *place,
+                None => return DatumRef::Null,
+            },
+            None => i,
+        };
+        match self.values {
             // SAFETY: SQLite's argument values live as long as the call.
-            Some(&value) => unsafe { read(value) },
-            None => DatumRef::Null,
+            Values::Sqlite(values) => values.get(i).map_or(DatumRef::Null, |&value| unsafe { read(value) }),
+            Values::Own(values) => values.get(i).map_or(DatumRef::Null, Datum::as_ref),
         }
     }
     pub fn is_null(&self, i: usize) -> bool {
@@ -332,7 +369,7 @@ extern "C" fn call_scalar(context: *mut ffi::sqlite3_context, count: c_int, valu
     if let Err(error) = memory::check() {
         return set_error(context, &bound.session, error);
     }
-    let call = Call { values, session: &bound.session, db: connection_of(context) };
+    let call = Call::of_sqlite(values, &bound.session, connection_of(context));
     match guarded(values, || (bound.run)(&call)) {
         Ok(value) => set_result(context, &bound.session, &value),
         Err(error) => set_error(context, &bound.session, error),
@@ -464,7 +501,7 @@ fn transition(
     if slot.is_null() {
         *slot = Box::into_raw(Box::new(bound.make()));
     }
-    let call = Call { values, session: &bound.session, db: connection_of(context) };
+    let call = Call::of_sqlite(values, &bound.session, connection_of(context));
     // SAFETY: the slot holds a live box until xFinal.
     let state = unsafe { &mut **slot };
     match guarded(values, || run(&mut **state, &call)) {

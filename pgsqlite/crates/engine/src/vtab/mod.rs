@@ -4,6 +4,7 @@
 //! the session's catalog snapshot from [`crate::pg_catalog::table`]; an equality on any column is answered from a hash index
 //! that the table builds at the first look-up, so that the joins of introspection queries stay linear.
 
+mod groups;
 mod series;
 
 use crate::pg_catalog::{self, Table};
@@ -36,6 +37,7 @@ pub fn register(conn: &Connection, cell: &Arc<SessionCell>) -> Result<()> {
         conn.create_module(name.as_str(), &MODULE, Some(source))
             .map_err(|e| PgError::internal(format!("virtual table {name}: {e}")))?;
     }
+    groups::register(conn, cell)?;
     series::register(conn, cell)
 }
 

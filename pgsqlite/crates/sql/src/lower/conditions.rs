@@ -7,17 +7,22 @@
 //! * In a join, SQLite is told how many rows a comparison with a value lets through, where ANALYZE has seen the column: SQLite's own
 //!   statistics are of indexes alone.
 //!
+//! * In a query that needs all rows it finds, the bounds of a column that let through every fourteenth row or more use no index.
+//!
 //! PostgreSQL's planner does the same with conditions; what is volatile or may fail stays where it was written.
 
 use super::Lowerer;
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, Imp};
-use crate::catalog::ColumnStatistics;
-use crate::typed::{CastMethod, Expr, ExprKind, Query, RteKind, Var};
+use crate::catalog::{ColumnStatistics, IndexColumn, KeyPart};
+use crate::typed::{CastMethod, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, Var};
 use crate::volatility;
 use crate::walk;
 use pgsqlite_types::datetime::{Date, Interval, Timestamp};
 use pgsqlite_types::{oid, Datum, Result};
+
+/// A table of so many rows is large: what is done with all of them takes longer than finding out how.
+pub(super) const LARGE: i64 = 10_000;
 
 /// The operands of AND, or the expression by itself.
 fn conjuncts(e: &Expr) -> &[Expr] {
@@ -98,7 +103,7 @@ fn only_entry(e: &Expr) -> Option<usize> {
 }
 
 /// What ANALYZE has seen of a column of this level.
-fn statistics<'q>(v: &Var, query: &'q Query) -> Option<&'q ColumnStatistics> {
+pub(super) fn statistics<'q>(v: &Var, query: &'q Query) -> Option<&'q ColumnStatistics> {
     let entry = query.range_table.get(v.rte)?;
     let RteKind::Relation(relation) = &entry.kind else { return None };
     let attnum = entry.columns.get(v.column)?.attnum;
@@ -149,6 +154,20 @@ fn share_below(operator: &str, args: &[Expr], query: &Query) -> Option<f64> {
     let parts = bounds.len().checked_sub(1).filter(|parts| *parts > 0)? as f64;
     let share = ((less as f64 - 0.5) / parts).clamp(0.2 / parts, 1.0 - 0.2 / parts);
     Some(if below { share } else { 1.0 - share })
+}
+
+/// The column that a condition bounds by a value, and whether from above.
+fn ranged<'q>(condition: &Expr, query: &'q Query) -> Option<(&'q ColumnStatistics, bool)> {
+    let ExprKind::Op { op, args } = &condition.kind else { return None };
+    let name = &builtin::operator_by_oid(op.oid)?.name;
+    let [a, b] = &args[..] else { return None };
+    let (column, above) = match (&a.kind, &b.kind) {
+        (ExprKind::Var(v), _) if known(b).is_some() => (v, name.starts_with('<')),
+        (_, ExprKind::Var(v)) if known(a).is_some() => (v, name.starts_with('>')),
+        _ => return None,
+    };
+    let found = matches!(name.as_str(), "<" | "<=" | ">" | ">=") && column.levels_up == 0;
+    found.then(|| statistics(column, query)).flatten().map(|s| (s, above))
 }
 
 /// Which part of an entry's rows a condition lets through: a comparison of a column with a value, by ANALYZE's estimate of how many
@@ -206,6 +225,22 @@ fn hinted(condition: &Expr, text: String, query: &Query) -> String {
     }
 }
 
+/// The numbers of an entry's columns that a query uses.
+fn columns_used(entry: usize, query: &Query) -> Vec<i16> {
+    let mut used = Vec::new();
+    let columns = &query.range_table[entry].columns;
+    walk::query_exprs(query, 0, &mut |depth, e| match &e.kind {
+        ExprKind::Var(v) if v.levels_up == depth && v.rte == entry => {
+            used.extend(columns.get(v.column).map(|c| c.attnum))
+        }
+        ExprKind::WholeRow { levels_up, rte, .. } if *levels_up == depth && *rte == entry => {
+            used.extend(columns.iter().map(|c| c.attnum));
+        }
+        _ => {}
+    });
+    used
+}
+
 impl Lowerer<'_> {
     /// The condition with what all arms of an OR share taken out of it.
     pub(super) fn factored(&self, filter: &Expr) -> Expr {
@@ -225,15 +260,58 @@ impl Lowerer<'_> {
     /// The condition of WHERE, part by part.
     pub(super) fn filter(&mut self, filter: &Expr, query: &Query) -> Result<String> {
         let mut texts = Vec::new();
+        let scanned = self.scanned(filter, query);
         // (BETWEEN is an AND of its own)
         for part in conjuncts(filter).iter().flat_map(conjuncts) {
-            let text = self.asked(part)?;
+            let mut text = self.asked(part)?;
+            if scanned.iter().any(|attnum| ranged(part, query).is_some_and(|(v, _)| v.attnum == *attnum)) {
+                // (SQLite uses no index for an expression)
+                text = format!("+{text}");
+            }
             texts.push(hinted(part, text, query));
         }
         Ok(match &texts[..] {
             [one] => one.clone(),
             _ => super::expr::chain(&texts, " AND "),
         })
+    }
+
+    /// The columns of the query's only table whose bounds let so many rows through that all rows are read sooner than an index and the
+    /// rows that it leads to, each at another place. (SQLite takes the index whatever its rows are.) Only of a query that needs all rows,
+    /// and where the index does not have all columns that are asked for.
+    fn scanned(&self, filter: &Expr, query: &Query) -> Vec<i16> {
+        /// rows that are read one after the other in the time that one takes which is looked up
+        const AT_ONCE: f64 = 14.0;
+        let QueryBody::Select(select) = &query.body else { return vec![] };
+        let [FromItem::Entry(entry)] = select.from[..] else { return vec![] };
+        let RteKind::Relation(relation) = &query.range_table[entry].kind else { return vec![] };
+        if !select.grouped || relation.tuples.is_none_or(|rows| rows < LARGE) {
+            return vec![];
+        }
+        let mut shares: Vec<(i16, f64)> = Vec::new();
+        for part in conjuncts(filter).iter().flat_map(conjuncts) {
+            let (Some((column, _)), Some(share)) = (ranged(part, query), share(part, query)) else { continue };
+            match shares.iter_mut().find(|(attnum, _)| *attnum == column.attnum) {
+                // both bounds: what is outside one is inside the other
+                Some((_, both)) => *both = (*both + share - 1.0).max(0.0),
+                None => shares.push((column.attnum, share)),
+            }
+        }
+        let used = columns_used(entry, query);
+        // (behind another column, the bounds go with what is asked of that one)
+        let needed = |attnum: i16| {
+            self.env.catalog.indexes_of(relation.oid).any(|(_, index)| {
+                let key = |c: &IndexColumn| match c.key {
+                    KeyPart::Column(attnum) => attnum,
+                    _ => 0,
+                };
+                let columns: Vec<i16> = index.columns.iter().map(key).collect();
+                let place = columns.iter().position(|c| *c == attnum);
+                place > Some(0) || place == Some(0) && used.iter().all(|u| columns.contains(u))
+            })
+        };
+        shares.retain(|(attnum, share)| *share > 1.0 / AT_ONCE && !needed(*attnum));
+        shares.into_iter().map(|(attnum, _)| attnum).collect()
     }
 
     /// What follows from the ORs of a condition for one table alone.

@@ -84,13 +84,25 @@ impl Lowerer<'_> {
     /// The text of a call of one of these operators with others below it; None: it is another function, or stands alone.
     pub(super) fn decimal(&mut self, proc: Oid, args: &[Expr]) -> Result<Option<String>> {
         match Program::of(proc, args) {
-            Some(program) if program.operators > 1 => self.program(support::DECIMAL, &program).map(Some),
+            Some(program) if program.operators > 1 => {
+                Ok(Some(format!("{}({})", support::DECIMAL, self.program(&program)?.join(", "))))
+            }
             _ => Ok(None),
         }
     }
 
-    /// `sum` and `avg` of such an expression.
+    /// The text of `sum` and `avg` of such an expression.
     pub(super) fn decimal_aggregate(&mut self, proc: Oid, call: &Aggregate) -> Result<Option<String>> {
+        let called = self.decimal_aggregate_call(proc, call)?;
+        Ok(called.map(|(name, args)| format!("{name}({})", args.join(", "))))
+    }
+
+    /// The function and the arguments of `sum` and `avg` of such an expression.
+    pub(super) fn decimal_aggregate_call(
+        &mut self,
+        proc: Oid,
+        call: &Aggregate,
+    ) -> Result<Option<(&'static str, Vec<String>)>> {
         let (Some(of), [arg]) = (builtin::proc_by_oid(proc), &call.args[..]) else { return Ok(None) };
         let name = match (of.name.as_str(), &of.args[..]) {
             ("sum", [oid::NUMERIC]) => support::DECIMAL_SUM,
@@ -104,14 +116,17 @@ impl Lowerer<'_> {
             ExprKind::Op { op, args } => Program::of(op.proc, args),
             _ => None,
         };
-        called.map(|program| self.program(name, &program)).transpose()
+        Ok(match called {
+            Some(program) => Some((name, self.program(&program)?)),
+            None => None,
+        })
     }
 
-    fn program(&mut self, name: &str, program: &Program) -> Result<String> {
+    fn program(&mut self, program: &Program) -> Result<Vec<String>> {
         let mut texts = vec![super::quote_text(&program.text)];
         for operand in &program.operands {
             texts.push(self.expr(operand)?);
         }
-        Ok(format!("{name}({})", texts.join(", ")))
+        Ok(texts)
     }
 }

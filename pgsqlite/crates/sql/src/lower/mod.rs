@@ -6,6 +6,7 @@
 //! * [`expr`]: expressions; calls go through the table of [`crate::builtins::imp`]
 //! * [`query`]: SELECT, VALUES, set operations, FROM
 //! * [`frames`]: window frames that SQLite does not have
+//! * [`groups`]: GROUP BY by hashing
 //! * [`instead`]: views whose INSTEAD OF triggers do what is to be done
 //! * [`merge`] carries out MERGE
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
@@ -25,6 +26,7 @@ mod decimals;
 pub mod exclusion;
 mod expr;
 mod frames;
+mod groups;
 mod inherit;
 mod instead;
 pub mod inverted;
@@ -49,6 +51,7 @@ use crate::catalog::{Relation, RelationKind};
 pub(crate) use crate::names::quoted as quote;
 use crate::plan::{Plan, PlanColumn, QueryPlan, Step, StepOutput, Tag};
 use crate::typed::{Expr, Query, QueryBody, RowCheck, RteKind};
+pub use groups::MOST_COLUMNS as MOST_GROUP_COLUMNS;
 use pgsqlite_types::{Oid, PgError, Result};
 use with::query_reads;
 pub use with::tables_read;
@@ -208,6 +211,10 @@ pub mod support {
     /// aggregates: (program, operand …) → `sum` and `avg` of what the program gives
     pub const DECIMAL_SUM: &str = "pg_decimal_sum";
     pub const DECIMAL_AVERAGE: &str = "pg_decimal_avg";
+    /// aggregate: (plan, value …) → the number of a table of groups: see `lower::groups`
+    pub const GROUP: &str = "pg_group";
+    /// table-valued: (number) → the groups of that table
+    pub const GROUPS: &str = "pg_groups";
     /// () → 0A000: a statement that fires triggers is run by something that does not know of them
     pub const FIRES_TRIGGERS: &str = "pg_fires_triggers";
     /// (jsonb, new value, path element …) → the changed jsonb
@@ -248,6 +255,8 @@ struct Scope {
     /// WITH queries of our own, which come before the query; and whether it takes them
     ahead: Vec<String>,
     takes_ahead: bool,
+    /// its groups are found by hashing
+    hashed: bool,
     numbered: Option<frames::NumberedRows>,
 }
 

@@ -23,14 +23,25 @@ pub(super) enum LimitKind {
 impl Lowerer<'_> {
     /// A whole query; its columns are `c1`, `c2` ….
     pub(super) fn query(&mut self, query: &Query) -> Result<String> {
+        let (text, hashed) = self.query_or_groups(query)?;
+        if !hashed || self.scopes.is_empty() {
+            return Ok(text);
+        }
+        // the groups are made once, and may be looked up by an index that SQLite makes for them
+        let name = self.unique("w");
+        Ok(format!("WITH {name} AS MATERIALIZED ({text}) SELECT * FROM {name}"))
+    }
+
+    /// A whole query, and whether it reads groups that are found by hashing: SQLite would find them anew wherever the query is named.
+    fn query_or_groups(&mut self, query: &Query) -> Result<(String, bool)> {
         self.scopes.push(Scope { takes_ahead: !self.in_recursive_term, ..Scope::default() });
         let around = std::mem::replace(&mut self.asks_rows, false);
         let result = self.query_in_scope(query);
         self.asks_rows = around;
-        self.scopes.pop();
+        let hashed = self.scopes.pop().is_some_and(|scope| scope.hashed);
         let text = result?;
         pgsqlite_types::work::tick(256 + text.len() / 16)?;
-        super::expr::bounded(text)
+        Ok((super::expr::bounded(text)?, hashed))
     }
 
     fn query_in_scope(&mut self, query: &Query) -> Result<String> {
@@ -182,11 +193,12 @@ impl Lowerer<'_> {
             let name = self.unique("w");
             // a recursive query sees its own name
             self.scope().ctes.push(name.clone());
-            let text = if cte.recursive { self.recursive(body)? } else { self.query(body)? };
+            let (text, hashed) =
+                if cte.recursive { (self.recursive(body)?, false) } else { self.query_or_groups(body)? };
             let columns: Vec<String> = (1..=cte.columns.len()).map(|i| format!("c{i}")).collect();
             // PostgreSQL computes a WITH query once if it is used more than once or has side effects
             let hint = match cte.materialized {
-                _ if self.changes_each_time(body) => " MATERIALIZED",
+                _ if hashed || self.changes_each_time(body) => " MATERIALIZED",
                 Some(true) => " MATERIALIZED",
                 Some(false) => " NOT MATERIALIZED",
                 None => "",
@@ -258,7 +270,7 @@ impl Lowerer<'_> {
         let unmade_group = select.grouped && no_keys && !stage.exprs().into_iter().any(walk::contains_aggregate);
         if !select.grouping_sets.is_empty() || unmade_group || no_keys && select.having.is_some() {
             self.grouping_stage(&mut stage)?;
-        } else {
+        } else if !self.hashed_groups(&mut stage, query)? {
             stage.group_having = self.group_having(select)?;
         }
         if stage.exprs().into_iter().any(walk::contains_set_function) {
@@ -687,7 +699,7 @@ fn refers_beyond(e: &Expr, depth: usize) -> bool {
 }
 
 /// Whether a query depends on a query around it.
-fn refers_outwards(query: &Query) -> bool {
+pub(super) fn refers_outwards(query: &Query) -> bool {
     let mut outwards = false;
     walk::query_exprs(query, 0, &mut |depth, e| outwards |= refers_beyond(e, depth));
     outwards

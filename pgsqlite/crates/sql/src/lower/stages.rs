@@ -314,7 +314,7 @@ pub(super) fn outer_var(e: &Expr, depth: usize) -> Option<Expr> {
 }
 
 /// What a grouped query's expression is made of: grouping keys, aggregates, GROUPING(…), and columns that depend on a key.
-fn collect_group_parts(expr: &Expr, depth: usize, parts: &mut Vec<Expr>) {
+pub(super) fn collect_group_parts(expr: &Expr, depth: usize, parts: &mut Vec<Expr>) {
     if depth == 0 && parts.contains(expr) {
         return;
     }

@@ -5,6 +5,7 @@
 mod branch;
 pub mod patience;
 mod snapshots;
+mod wide;
 #[cfg(test)]
 pub(crate) mod without_natives;
 
@@ -113,6 +114,8 @@ pub struct Parts<N: Natives> {
     room: Option<Arc<Room>>,
     /// SQLite's busy handler has its address
     patience: Patience,
+    /// it has a wide page cache
+    wide: Option<crate::vfs::caches::Grant>,
 }
 
 impl<N: Natives> Drop for Parts<N> {
@@ -156,10 +159,8 @@ impl<N: Natives> Connection<N> {
     pub fn open(path: &Path) -> Result<Connection<N>> {
         let conn = open_file(path)?;
         let setup = || -> rusqlite::Result<()> {
-            conn.execute_batch(
-                "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = FILE;
-                 PRAGMA cache_size = -2048;",
-            )?;
+            conn.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = FILE;")?;
+            conn.execute_batch(wide::CACHE_SIZE)?;
             conn.pragma_update(None, "journal_size_limit", LOG_KEPT)
         };
         setup().map_err(|e| error::open_error(path, e))?;
@@ -187,6 +188,7 @@ impl<N: Natives> Connection<N> {
             lease: None,
             room: None,
             patience: Patience::default(),
+            wide: None,
         }));
         connection.wait_for_others();
         Ok(connection)

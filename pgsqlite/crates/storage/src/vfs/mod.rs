@@ -19,7 +19,7 @@
 
 mod allocator;
 mod branch;
-mod caches;
+pub(crate) mod caches;
 mod frames;
 mod marks;
 pub mod open;
