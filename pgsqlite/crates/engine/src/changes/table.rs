@@ -3,7 +3,7 @@
 use pgsqlite_sql::catalog::{Catalog, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::names::quoted;
 use pgsqlite_storage::changes::log::{Change, ChangeLog, Operation};
-use pgsqlite_types::{DatumRef, Oid};
+use pgsqlite_types::{Datum, DatumRef, Oid};
 use rusqlite::types::ValueRef;
 use rusqlite::Connection;
 use std::collections::BTreeSet;
@@ -187,6 +187,12 @@ impl Table {
         Ok(Now::Same)
     }
 
+    /// Whether two rows have the same values in the columns of all keys that foreign keys may refer to.
+    pub fn has_same_keys(&self, one: &[Datum], other: &[Datum]) -> bool {
+        let same = |&(column, _): &(usize, Compared)| one.get(column) == other.get(column);
+        self.keys.iter().filter(|k| !k.partial).all(|key| key.columns.iter().all(same))
+    }
+
     /// Whether changes that were recorded of the one can be made in the other.
     pub fn is_like(&self, other: &Table) -> bool {
         // (a foreign key that was made meanwhile has been checked without the changes)
@@ -209,7 +215,7 @@ impl Table {
 
     /// How to find other rows that have a key which a change gives its row: the key's columns as SQLite names them, the query of the row's
     /// number, and its values. Keys of expressions, and those that hold for some rows only, are left out.
-    pub fn lookups(&self, log: &ChangeLog, change: &Change) -> Vec<(String, String, Vec<pgsqlite_types::Datum>)> {
+    pub fn lookups(&self, log: &ChangeLog, change: &Change) -> Vec<(String, String, Vec<Datum>)> {
         let (Some(new), Some(number)) = (log.new_row(change), self.rowid) else { return vec![] };
         let old = log.old(change);
         let mut lookups = Vec::new();
@@ -301,7 +307,7 @@ pub(crate) struct Touched {
     /// a row, or a key of one, is gone
     pub removes: bool,
     /// rows that the new row refers to: table, query of the number, values
-    pub references: Vec<(Box<str>, String, Vec<pgsqlite_types::Datum>)>,
+    pub references: Vec<(Box<str>, String, Vec<Datum>)>,
 }
 
 impl Reference {
@@ -314,9 +320,9 @@ impl Reference {
     }
 
     /// None: a value is NULL, so that the row refers to none.
-    fn values(&self, row: &[DatumRef]) -> Option<(Box<str>, String, Vec<pgsqlite_types::Datum>)> {
+    fn values(&self, row: &[DatumRef]) -> Option<(Box<str>, String, Vec<Datum>)> {
         let values: Vec<_> = self.columns.iter().map(|&c| row[c].to_owned()).collect();
-        let refers = !values.contains(&pgsqlite_types::Datum::Null);
+        let refers = !values.contains(&Datum::Null);
         refers.then(|| (self.table.clone(), self.query.clone(), values))
     }
 }

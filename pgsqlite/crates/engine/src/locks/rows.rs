@@ -10,7 +10,7 @@
 use crate::changes::table::KeyOfTable;
 use parking_lot::Mutex;
 use std::collections::hash_map::Entry;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
@@ -215,14 +215,17 @@ impl RowLocks {
         state.holders.iter().find(|(other, holder)| **other != session && wanted(holder)).map(|(other, _)| *other)
     }
 
-    /// The rows that a session has locked by itself since a mark was made.
-    pub fn taken_since(&self, session: u64, mark: u64) -> Vec<Row> {
+    /// The rows that a session has locked by itself since a mark was made, each in the strongest of its modes.
+    pub fn taken_since(&self, session: u64, mark: u64) -> Vec<(Row, RowMode)> {
         let state = self.0.state.lock();
         let Some(holder) = state.holders.get(&session) else { return vec![] };
-        let taken = |row: &&Row| {
-            state.rows.get(row).is_some_and(|held| held.iter().any(|h| h.session == session && h.number > mark))
+        let mode_of = |row: &Row| {
+            let held = state.rows.get(row).into_iter().flatten();
+            held.filter(|h| h.session == session && h.number > mark).map(|h| h.mode).max()
         };
-        holder.rows.iter().filter(taken).cloned().collect()
+        let mut seen = HashSet::new();
+        let rows = holder.rows.iter().filter(|row| seen.insert(*row));
+        rows.filter_map(|row| Some((row.clone(), mode_of(row)?))).collect()
     }
 
     /// A transaction is put aside: it holds this, and what it has locked by itself. (What it held when it was put aside before is in it.)
@@ -272,19 +275,6 @@ impl RowLocks {
     /// The number of the lock that was taken last: what [`RowLocks::release_since`] takes.
     pub fn mark(&self) -> u64 {
         self.0.state.lock().last
-    }
-
-    /// The rows that a session has locked by itself, in their modes.
-    pub fn taken(&self, session: u64) -> Vec<(Row, RowMode)> {
-        let state = self.0.state.lock();
-        let Some(holder) = state.holders.get(&session) else { return vec![] };
-        let of_row = |row: &Row| {
-            let held = state.rows.get(row).into_iter().flatten();
-            held.filter(|h| h.session == session && h.number != 0).map(|h| h.mode).max()
-        };
-        let mut taken: Vec<_> = holder.rows.iter().filter_map(|row| Some((row.clone(), of_row(row)?))).collect();
-        taken.dedup_by(|a, b| a.0 == b.0);
-        taken
     }
 
     /// All that one session holds is another's, which holds nothing. Nobody finds it free in between.
@@ -382,7 +372,7 @@ mod tests {
         locks.put_aside(5, footprint(6));
         assert_eq!(locks.try_lock(5, row(7), Share), Ok(()));
         locks.hand_over(5, 6);
-        assert_eq!(locks.taken(6), vec![(row(7), Share)]);
+        assert_eq!(locks.taken_since(6, 0), vec![(row(7), Share)]);
         assert_eq!((locks.conflict(5, &footprint(6)), locks.conflict(6, &footprint(6))), (Some(6), None));
         assert!(!locks.has(5) && !locks.release(5) && locks.release(6));
         let state = locks.0.state.lock();

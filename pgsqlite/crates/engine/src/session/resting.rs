@@ -607,11 +607,11 @@ impl Session {
         let connection = self.connection()?;
         let locked = self.engine.rows.taken_since(self.server.number(), mark);
         let mut log = ChangeLog::default();
-        let places: Vec<usize> = locked.iter().map(|row| log.table(&row.table)).collect();
+        let places: Vec<usize> = locked.iter().map(|(row, _)| log.table(&row.table)).collect();
         let tables = self.engine.tables_of(connection, &log)?;
         let keeper = self.engine.keeper();
         let newest = keeper.as_ref().ok_or_else(|| PgError::internal("the engine is shut down"))?;
-        for (row, place) in locked.iter().zip(places) {
+        for ((row, mode), place) in locked.iter().zip(places) {
             pgsqlite_types::work::tick(1)?;
             let table = &tables[place];
             if self.has_changed_row(row) {
@@ -621,6 +621,8 @@ impl Session {
             let key = [Datum::Int(row.rowid)];
             let what = match (connection.first_row(query, &key)?, newest.first_row(query, &key)?) {
                 (seen, now) if seen == now => continue,
+                // (KEY SHARE is beside changes of all but the key)
+                (Some(seen), Some(now)) if *mode == RowMode::KeyShare && table.has_same_keys(&seen, &now) => continue,
                 (_, None) => "could not serialize access due to concurrent delete",
                 _ => "could not serialize access due to concurrent update",
             };

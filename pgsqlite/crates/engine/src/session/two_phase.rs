@@ -123,7 +123,7 @@ impl Session {
         let connection = self.connection()?;
         let tables = engine.tables_of(connection, &log)?;
         let footprint = footprint(connection, &log, &tables, 0)?;
-        let taken = engine.rows.taken(own);
+        let taken = engine.rows.taken_since(own, 0);
         self.server.lock_relations(tables.iter().map(|t| t.oid).filter(|oid| *oid != 0), Mode::RowExclusive as i32);
         let catalog = self.catalog();
         catalog.relations.values().for_each(|relation| self.server.publish_relation(&engine, relation));
