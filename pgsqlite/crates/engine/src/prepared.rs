@@ -51,7 +51,7 @@ pub struct Shown {
 #[derive(Clone, Default)]
 pub(crate) struct Prepared(Arc<Mutex<BTreeMap<String, Place>>>);
 
-/// The right to do something with an identifier. Dropped, it leaves things as they were.
+/// The right to do something with an identifier. Dropped, it leaves the transaction that it holds prepared, whatever has become of who had it.
 pub(crate) struct Claim {
     of: Prepared,
     gid: String,
@@ -100,10 +100,7 @@ impl Prepared {
                 let message = format!("prepared transaction with identifier \"{gid}\" is busy");
                 return Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
             }
-            Some(Place::Busy(None)) | None => {
-                let message = format!("prepared transaction with identifier \"{gid}\" does not exist");
-                return Err(PgError::new(SqlState::UNDEFINED_OBJECT, message));
-            }
+            Some(Place::Busy(None)) | None => return Err(missing(gid)),
         };
         if !may(owner) {
             let message = "permission denied to finish prepared transaction";
@@ -128,6 +125,12 @@ impl Prepared {
     }
 }
 
+/// 42704: no transaction is prepared under this identifier.
+pub(crate) fn missing(gid: &str) -> PgError {
+    let message = format!("prepared transaction with identifier \"{gid}\" does not exist");
+    PgError::new(SqlState::UNDEFINED_OBJECT, message)
+}
+
 impl Claim {
     /// The identifier.
     pub fn gid(&self) -> &str {
@@ -139,12 +142,12 @@ impl Claim {
         self.transaction.as_deref()
     }
 
-    /// The transaction is prepared: others may end it.
-    pub fn prepared(mut self, transaction: Transaction) {
+    /// What the identifier is for. When the claim is dropped the transaction is prepared, and others may end it; until then they do not find it.
+    pub fn hold(&mut self, transaction: Transaction) {
         self.transaction = Some(Box::new(transaction));
     }
 
-    /// The transaction has ended: its identifier is free. Whoever ends it gives back its locks.
+    /// The transaction has ended, or was not prepared after all: its identifier is free. Whoever ends it gives back its locks.
     pub fn end(mut self) -> Option<Box<Transaction>> {
         self.transaction.take()
     }
@@ -184,12 +187,13 @@ mod tests {
         assert_eq!(code(all.claim("a", |_| true)), SqlState::UNDEFINED_OBJECT);
         assert!(all.all().is_empty());
         drop(claim);
-        all.reserve("a", 1).expect("is free again").prepared(transaction(10));
+        all.reserve("a", 1).expect("is free again").hold(transaction(10));
         assert_eq!(code(all.claim("a", |owner| owner != 10)), SqlState::INSUFFICIENT_PRIVILEGE);
         let claim = all.claim("a", |owner| owner == 10).expect("is prepared");
         assert_eq!(code(all.claim("a", |_| true)), SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
         assert_eq!(all.all().len(), 1);
         drop(claim);
-        assert!(all.claim("a", |_| true).is_ok());
+        assert!(all.claim("a", |_| true).expect("is prepared").end().is_some());
+        assert!(all.all().is_empty());
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn release(engine: &Engine, holder: u64) {
     engine.locks.release_all(holder, true);
 }
 
-/// A prepared transaction has ended.
+/// A prepared transaction has ended, or was not prepared after all.
 pub(super) fn end(engine: &Engine, claim: Claim, committed: bool) {
     let Some(transaction) = claim.end() else { return };
     let Transaction { holder, watched, .. } = *transaction;
@@ -65,7 +65,7 @@ impl Engine {
                 tables: tables.ok(),
                 watched,
             };
-            self.prepared.reserve(&record.gid, usize::MAX)?.prepared(transaction);
+            self.prepared.reserve(&record.gid, usize::MAX)?.hold(transaction);
         }
         Ok(())
     }

@@ -4,13 +4,13 @@
 //! changed as data: its log, and the locks that do not follow from the log. Its locks belong from then on to a session that has no client
 //! ([`crate::prepared`]). COMMIT PREPARED makes the changes again, removes the record, and commits both together.
 
-use super::prepared_locks::{add, end, hold_end, release};
+use super::prepared_locks::{add, end, hold_end};
 use super::resting::{footprint, Aside};
 use super::server_functions::next_session;
 use super::Session;
 use crate::changes::table::obstacle;
 use crate::locks::Mode;
-use crate::prepared::{Claim, Transaction};
+use crate::prepared::{missing, Claim, Transaction};
 use crate::store;
 use crate::store::prepared::{Locks, Record};
 use pgsqlite_storage::changes::log::ChangeLog;
@@ -117,12 +117,14 @@ impl Session {
     }
 
     /// In the writer slot: hands the locks over, takes the changes out of SQLite, and commits the record.
-    async fn store_prepared(&mut self, claim: Claim, log: ChangeLog) -> Result<()> {
+    async fn store_prepared(&mut self, mut claim: Claim, log: ChangeLog) -> Result<()> {
         let (own, holder) = (self.server.number(), next_session());
         let engine = self.engine.clone();
         let connection = self.connection()?;
         let tables = engine.tables_of(connection, &log)?;
         let footprint = footprint(connection, &log, &tables, 0)?;
+        let number = self.server.own_transaction_id().and_then(|_| self.server.last_number());
+        let number = number.ok_or_else(|| PgError::internal("a transaction without a number"))?;
         let taken = engine.rows.taken_since(own, 0);
         self.server.lock_relations(tables.iter().map(|t| t.oid).filter(|oid| *oid != 0), Mode::RowExclusive as i32);
         let catalog = self.catalog();
@@ -138,25 +140,21 @@ impl Session {
         engine.locks.hand_over(own, holder);
         hold_end(&engine, holder);
         engine.locks.of(holder).iter().for_each(|lock| add(&mut locks, lock.target, lock.mode));
-        let number = self.server.own_transaction_id().and_then(|_| self.server.last_number());
-        let number = number.ok_or_else(|| PgError::internal("a transaction without a number"))?;
         let owner = self.role_oid(&catalog, &self.current_user());
         let gid = claim.gid().to_string();
         let record = Record { gid: gid.clone(), number: number.get(), prepared: crate::clock::now(), owner, locks };
-        let transaction = Transaction {
+        claim.hold(Transaction {
             number,
             prepared: record.prepared,
             owner,
             holder,
             tables: Some(tables),
             watched: self.transaction.watched.take(),
-        };
+        });
         let stored = self.commit_record(&record, &log).await;
         // (an error may come after the commit: of a disk that does not take it)
-        let is_there = stored.is_ok() || self.is_stored(&gid);
-        match is_there {
-            true => claim.prepared(transaction),
-            false => release(&engine, holder),
+        if stored.is_err() && !self.is_stored(&gid) {
+            end(&engine, claim, false);
         }
         stored
     }
@@ -201,6 +199,10 @@ impl Session {
     async fn end_prepared(&mut self, claim: &Claim, commit: bool) -> Result<()> {
         let transaction = claim.transaction().ok_or_else(|| PgError::internal("a transaction that is not prepared"))?;
         self.begin_slot(false).await?;
+        if !store::prepared::is_stored(self.connection()?.rusqlite(), claim.gid())? {
+            // it was ended by a session that is gone
+            return Err(missing(claim.gid()));
+        }
         if commit {
             let tables = transaction.tables.clone().ok_or_else(|| store::prepared::damaged(claim.gid()))?;
             let log = store::prepared::changes(self.connection()?.rusqlite(), claim.gid())?;
