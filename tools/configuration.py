@@ -25,7 +25,7 @@ GROUPS = {
     "Where the server listens": "host port socket-dir no-tcp sqli-port",
     "Who gets in": "auth hba ident authentication-timeout",
     "TLS": "tls-cert tls-key tls-ca tls-self-signed require-tls",
-    "Sessions and memory": "max-connections reserved-connections use-pooling pool-size pool-timeout memory-limit busy-poll",
+    "Sessions and memory": "max-connections reserved-connections max-prepared-transactions use-pooling pool-size pool-timeout memory-limit busy-poll",
     "Limits for clients": "idle-writer-timeout writer-timeout log-limit send-timeout",
     "Logs and metrics": "log-level log-min-duration-statement log-refused metrics-addr",
     "Start and stop": "config shutdown-timeout stop-with-input",
