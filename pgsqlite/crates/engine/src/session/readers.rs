@@ -18,6 +18,8 @@ pub(crate) struct Readers {
     plans: Vec<Arc<Prepared>>,
     /// tables of further plans, as the plans name them, and whether their rows were locked
     tables: HashSet<(String, bool)>,
+    /// further plans have read temporary tables
+    temporary: bool,
 }
 
 /// How the texts of plans name a table of the database.
@@ -54,6 +56,10 @@ fn locks_rows(plan: &Prepared) -> bool {
     matches!(&plan.body, Body::Plan(plan) if plan.query.locks_rows)
 }
 
+fn reads_temporary(plan: &Prepared) -> bool {
+    texts(plan).any(|text| text.contains("temp.\""))
+}
+
 impl Readers {
     /// The block runs a plan.
     pub fn note(&mut self, plan: &Arc<Prepared>) {
@@ -63,6 +69,7 @@ impl Readers {
         if self.plans.len() == PLANS {
             for plan in self.plans.drain(..) {
                 let locks = locks_rows(&plan);
+                self.temporary |= reads_temporary(&plan);
                 self.tables.extend(texts(&plan).flat_map(tables_of).map(|table| (table, locks)));
             }
         }
@@ -80,6 +87,11 @@ impl Readers {
         of_plans.chain(of_tables).max()
     }
 
+    /// Whether a temporary table was read.
+    pub fn has_read_temporary(&self) -> bool {
+        self.temporary || self.plans.iter().any(|plan| reads_temporary(plan))
+    }
+
     /// What [`Readers::cut`] goes back to.
     pub fn mark(&self) -> usize {
         self.plans.len()
@@ -94,6 +106,7 @@ impl Readers {
     pub fn clear(&mut self) {
         self.plans.clear();
         self.tables.clear();
+        self.temporary = false;
     }
 }
 

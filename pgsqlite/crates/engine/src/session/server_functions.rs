@@ -172,6 +172,11 @@ impl SessionServer {
         std::sync::atomic::fence(Ordering::SeqCst);
     }
 
+    /// Whether the transaction block has read a temporary table.
+    pub(super) fn has_read_temporary(&self) -> bool {
+        self.reads.lock().has_read_temporary()
+    }
+
     /// What the session holds and waits for; `writes`: it has the writer slot.
     fn locks(&self, writes: bool) -> LockHolder {
         let transaction = self.transaction_number.lock().get(writes);

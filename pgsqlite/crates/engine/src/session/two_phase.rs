@@ -34,7 +34,8 @@ impl Session {
         self.close_cursors();
         let t = &self.transaction;
         let has_written = t.slot.is_some() || t.aside.is_some() || t.beside.is_some();
-        if t.temporary || t.temporary_before.is_some() || t.private.is_some() {
+        let has_changed = t.temporary || t.temporary_before.is_some() || t.private.is_some();
+        if has_changed || self.server.has_read_temporary() {
             return Err(refused("has operated on temporary objects"));
         }
         match has_written {
