@@ -172,9 +172,14 @@ impl SessionServer {
         std::sync::atomic::fence(Ordering::SeqCst);
     }
 
-    /// Whether the transaction block has read a temporary table.
-    pub(super) fn has_read_temporary(&self) -> bool {
-        self.reads.lock().has_read_temporary()
+    /// Whether the transaction block has read or locked a temporary table.
+    pub(super) fn has_used_temporary(&self) -> bool {
+        let is_temporary = |oid: Oid| oid >= pgsqlite_sql::catalog::FIRST_TEMPORARY_OID;
+        let locks = self.engine.upgrade().map(|engine| engine.locks.of(self.number)).unwrap_or_default();
+        let locked = locks.iter().any(|lock| matches!(lock.target, Target::Relation(oid) if is_temporary(oid)));
+        locked
+            || self.relations.lock().iter().any(|(oid, _)| is_temporary(*oid))
+            || self.reads.lock().has_read_temporary()
     }
 
     /// What the session holds and waits for; `writes`: it has the writer slot.

@@ -35,7 +35,7 @@ impl Session {
         let t = &self.transaction;
         let has_written = t.slot.is_some() || t.aside.is_some() || t.beside.is_some();
         let has_changed = t.temporary || t.temporary_before.is_some() || t.private.is_some();
-        if has_changed || self.server.has_read_temporary() {
+        if has_changed || self.server.has_used_temporary() {
             return Err(refused("has operated on temporary objects"));
         }
         match has_written {
