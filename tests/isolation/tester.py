@@ -144,8 +144,8 @@ class Permutation:
                 return True
         return False
 
-    def until_done_or_blocked(self, session: Running, retry: bool) -> bool:
-        """Whether the session's step has ended; `retry`: it waits already, and is given no time."""
+    def until_done_or_blocked(self, session: Running) -> bool:
+        """Whether the session's step has ended."""
         began = time.monotonic()
         while True:
             session.poll()
@@ -153,12 +153,16 @@ class Permutation:
                 return True
             for other in self.sessions:
                 other.poll()
-            if retry or self.blocked(session):
+            # (as there: nobody is asked before the step has had this time)
+            select.select([session.connection.sock], [], [], LOOK)
+            session.poll()
+            if session.done:
+                return True
+            if self.blocked(session):
                 session.poll()
                 return session.done
             if time.monotonic() - began > HANGS:
                 raise Hangs(session.step.step.name if session.step else "")
-            time.sleep(LOOK)
 
     def settle(self) -> None:
         """Reports the steps that have ended meanwhile."""
@@ -166,15 +170,8 @@ class Permutation:
         while progress:
             progress = False
             for session in list(self.waiting):
-                # who is not blocked any more ends soon
-                began = time.monotonic()
-                while not session.done and not self.blocked(session):
-                    session.poll()
-                    if time.monotonic() - began > HANGS:
-                        raise Hangs(session.step.step.name if session.step else "")
-                    time.sleep(LOOK)
-                session.poll()
-                if session.done and not self.held(session):
+                # (who is not blocked any more ends soon)
+                if self.until_done_or_blocked(session) and not self.held(session):
                     self.waiting.remove(session)
                     self.report(session, True)
                     progress = True
@@ -200,7 +197,7 @@ class Permutation:
                 self.wait_for(session)
             session.begin(placed)
             star = any(b.step is None for b in placed.blockers)
-            if not star and self.until_done_or_blocked(session, False) and not self.held(session):
+            if not star and self.until_done_or_blocked(session) and not self.held(session):
                 self.report(session, False)
             else:
                 self.transcript.append(f"step {placed.step.name}: {placed.step.sql} <waiting ...>")

@@ -189,7 +189,7 @@ impl SessionServer {
             self.relations.lock().iter().map(|&(relation, mode)| (relation, mode, None)).collect();
         let mut holder = LockHolder { transaction, ..LockHolder::new(self.number) };
         if let Some(engine) = self.engine.upgrade() {
-            holder.slot = engine.writer.holder().is_some_and(|h| h.session == self.number);
+            holder.slot = engine.writer.is_kept_by(self.number);
             for shown in engine.locks.of(self.number) {
                 holder.add(shown);
                 if shown.waits_since.is_some() {

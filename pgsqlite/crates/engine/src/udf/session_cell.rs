@@ -162,7 +162,8 @@ pub struct LockHolder {
     pub advisory: Vec<AdvisoryLock>,
     /// the sessions that keep it from a lock
     pub waits_for: Vec<u64>,
-    /// it has the database's writer slot
+    /// it has the database's writer slot, and who waits for it does so for the end of its statement or transaction: not in a silence, in which
+    /// others get the slot after a moment
     pub slot: bool,
 }
 

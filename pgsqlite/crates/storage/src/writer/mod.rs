@@ -479,6 +479,12 @@ impl<N: Natives> Writer<N> {
         (state.held && state.holder.session != 0).then_some(state.holder)
     }
 
+    /// Whether the session has the slot and keeps it: its client is not silent, or its transaction cannot be put aside.
+    pub fn is_kept_by(&self, session: u64) -> bool {
+        let state = self.0.state.lock();
+        state.held && state.holder.session == session && state.resting.is_none()
+    }
+
     /// Whether the committer has the slot, or is about to.
     pub fn is_committing(&self) -> bool {
         self.0.state.lock().due
