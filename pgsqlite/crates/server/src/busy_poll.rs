@@ -10,7 +10,8 @@
 //!   A session whose transaction keeps other writers waiting polls after long statements, too: until it ends, nobody writes;
 //! * polling has not been in vain lately: each time it is, twice as many messages are waited for without;
 //! * at most half of the processors poll, and none where there is only one;
-//! * whoever else wants the processor gets it after each look, and then the thread sleeps.
+//! * whoever else wants the processor gets it after each look. Then the thread looks once more, because that may have been the client, and
+//!   sleeps.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -95,7 +96,8 @@ impl BusyPoll {
         }
         let _place = self.places.take()?;
         let mut now = began;
-        while now - began <= self.limit {
+        let mut gave_way = false;
+        loop {
             match receive() {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
                 other => {
@@ -103,15 +105,17 @@ impl BusyPoll {
                     return Some(other);
                 }
             }
+            if gave_way || now - began > self.limit {
+                break;
+            }
             let before = now;
             std::thread::yield_now();
             now = Instant::now();
-            if now - before > GAVE_WAY {
-                if urgent {
-                    return None;
-                }
-                break;
-            }
+            // (who had the processor may have been the client: one more look)
+            gave_way = now - before > GAVE_WAY;
+        }
+        if gave_way && urgent {
+            return None;
         }
         self.misses = (self.misses + 1).min(MOST_MISSES);
         self.skip = (1 << self.misses) - 1;

@@ -26,7 +26,8 @@ impl Session {
         self.own_thread = own;
     }
 
-    /// Whether other sessions were committing at the time of one of the last commits.
+    /// Whether other sessions were committing at the time of one of the last commits of single statements. (Who writes in blocks keeps its
+    /// thread: each of their statements would have to be woken for.)
     pub fn commits_beside_others(&self) -> bool {
         self.beside_others > 0
     }
@@ -131,7 +132,7 @@ impl Session {
     pub(super) fn leaves_commit(&mut self) -> bool {
         let Some(slot) = &self.transaction.slot else { return false };
         let busy = slot.disk_is_busy();
-        if busy || self.transaction.members.is_some() {
+        if (busy || self.transaction.members.is_some()) && !self.transaction.block.is_explicit() {
             self.beside_others = REMEMBERED;
         }
         let t = &self.transaction;

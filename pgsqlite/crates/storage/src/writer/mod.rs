@@ -112,8 +112,10 @@ struct State<N: Natives> {
     resting: Option<Arc<dyn Resting<N>>>,
     /// … but not before somebody has waited for [`GRACE`]: the client will go on at once
     graced: bool,
-    /// how often a holder's client has fallen silent
-    silences: u64,
+    /// since when the holder's client is silent, if it is `resting`
+    silent: Option<Instant>,
+    /// a task looks after a silence that is waited for
+    watched: bool,
     /// since when the present holder has been waited for
     contended: Option<Instant>,
     /// who waits for it
@@ -140,13 +142,14 @@ impl<N: Natives> Default for State<N> {
     fn default() -> Self {
         let (held, holder, due, syncing, commits, synced, failed, closed) = Default::default();
         let (resting, open, queue, waiting) = (None, None, VecDeque::new(), Vec::new());
-        let (graced, silences, contended) = Default::default();
+        let (graced, silent, watched, contended) = Default::default();
         State {
             held,
             holder,
             resting,
             graced,
-            silences,
+            silent,
+            watched,
             contended,
             queue,
             open,
@@ -273,19 +276,38 @@ impl<N: Natives> Slot<N> {
 }
 
 impl<N: Natives> Inner<N> {
-    /// A holder that is still silent after [`GRACE`] has its transaction put aside, and who waits longest gets the slot. `silence`: its number.
-    fn watch(self: &Arc<Self>, silence: u64) {
+    /// A holder that is still silent after [`GRACE`] has its transaction put aside, and who waits longest gets the slot. One task looks after
+    /// all silences of this moment: a task for each would cost more than the silences themselves take.
+    fn watch(self: &Arc<Self>, state: &mut State<N>) {
+        if state.watched {
+            return;
+        }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        state.watched = true;
         let inner = self.clone();
         runtime.spawn(async move {
-            tokio::time::sleep(GRACE).await;
-            let resting = {
-                let mut state = inner.state.lock();
-                let is_same = state.silences == silence && state.is_waited_for();
-                state.graced &= !is_same;
-                state.resting.take_if(|_| is_same)
-            };
-            drop(resting.and_then(|resting| resting.put_aside()));
+            let mut rest = GRACE;
+            loop {
+                tokio::time::sleep(rest).await;
+                let resting = {
+                    let mut state = inner.state.lock();
+                    let silence =
+                        state.silent.filter(|_| state.graced && state.resting.is_some() && state.is_waited_for());
+                    match silence.map(|since| GRACE.saturating_sub(since.elapsed())) {
+                        Some(left) if !left.is_zero() => {
+                            rest = left;
+                            continue;
+                        }
+                        over => {
+                            state.watched = false;
+                            state.graced &= over.is_none();
+                            over.and_then(|_| state.resting.take())
+                        }
+                    }
+                };
+                drop(resting.and_then(|resting| resting.put_aside()));
+                return;
+            }
         });
     }
 
@@ -435,7 +457,7 @@ impl<N: Natives> Writer<N> {
                         let is_first = state.resting.is_some() && !state.is_waited_for();
                         wait(&mut state);
                         if is_first && state.is_waited_for() {
-                            self.0.watch(state.silences);
+                            self.0.watch(&mut state);
                         }
                         return Ok(None);
                     }
@@ -460,10 +482,10 @@ impl<N: Natives> Writer<N> {
             state.resting = None;
             return false;
         }
-        state.silences += 1;
         state.resting = Some(resting);
+        state.silent = state.graced.then(Instant::now);
         if is_waited_for {
-            self.0.watch(state.silences);
+            self.0.watch(&mut state);
         }
         true
     }
