@@ -12,18 +12,16 @@ statement was when the server died. What was open and not prepared is gone. The 
 
 from __future__ import annotations
 
-import argparse
 import os
 import pathlib
 import random
 import shutil
-import sqlite3
 import sys
 import tempfile
 import threading
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import life  # noqa: E402
 import pgwire  # noqa: E402
 import server  # noqa: E402
 
@@ -128,13 +126,7 @@ def judge(s: server.Server, ledger: Ledger) -> None:
 
 
 def main() -> int:
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("--rounds", type=int, default=12)
-    args.add_argument("--workers", type=int, default=5)
-    args.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
-    a = args.parse_args()
-    print(f"seed {a.seed}")
-    rng = random.Random(a.seed)
+    a, rng = life.arguments(__doc__, rounds=12, workers=5)
     directory = tempfile.mkdtemp(prefix="pgsqlite-crash.")
     database = os.path.join(directory, "main.db")
     ledger = Ledger()
@@ -155,19 +147,13 @@ def main() -> int:
                 threads.append(threading.Thread(target=worker, args=(s, ledger, f"{round_number}-{i}", own)))
             for t in threads:
                 t.start()
-            patience = time.monotonic() + 60
-            while ledger.finished < before + 3 and not ledger.problems and time.monotonic() < patience:
-                time.sleep(0.01)
-            time.sleep(rng.uniform(0.05, 0.6))
+            life.live(rng, lambda: ledger.finished >= before + 3 or bool(ledger.problems))
             s.kill()
             stop.set()
             for t in threads:
                 t.join()
-            db = sqlite3.connect(database)
-            integrity = db.execute("PRAGMA integrity_check").fetchone()[0]
-            db.close()
-            if integrity != "ok":
-                ledger.problems.append(integrity)
+            if (found := life.integrity(database)) != "ok":
+                ledger.problems.append(found)
             s = server.Server(directory=directory, database=database)
             judge(s, ledger)
             s.stop()

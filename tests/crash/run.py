@@ -13,10 +13,8 @@ differ from run to run; the seed is printed.
 
 from __future__ import annotations
 
-import argparse
 import os
 import pathlib
-import random
 import shutil
 import sqlite3
 import sys
@@ -25,6 +23,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+import life  # noqa: E402
 import pgwire  # noqa: E402
 import server  # noqa: E402
 
@@ -94,13 +93,7 @@ def taker(s: server.Server, taken: list[int], problems: list[str]) -> None:
 
 
 def main() -> int:
-    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    args.add_argument("--rounds", type=int, default=20)
-    args.add_argument("--writers", type=int, default=4)
-    args.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
-    a = args.parse_args()
-    print(f"seed {a.seed}")
-    rng = random.Random(a.seed)
+    a, rng = life.arguments(__doc__, rounds=20, writers=4)
     directory = tempfile.mkdtemp(prefix="pgsqlite-crash.")
     database = os.path.join(directory, "main.db")
     passed = failed = 0
@@ -128,11 +121,7 @@ def main() -> int:
             threads.append(threading.Thread(target=taker, args=(s, taken, problems)))
             for t in threads:
                 t.start()
-            # on a busy machine the first commit may take its time: there must be one to lose
-            patience = time.monotonic() + 60
-            while not any(lists) and not problems and time.monotonic() < patience:
-                time.sleep(0.01)
-            time.sleep(rng.uniform(0.05, 0.6))
+            life.live(rng, lambda: any(lists) or bool(problems))
             s.kill()
             for t in threads:
                 t.join()
@@ -140,8 +129,8 @@ def main() -> int:
             everything |= new
             again = len(taken) - len(set(taken) - given)
             given |= set(taken)
+            integrity = life.integrity(database)
             db = sqlite3.connect(database)
-            integrity = db.execute("PRAGMA integrity_check").fetchone()[0]
             there = {k for (k,) in db.execute("SELECT id FROM w")}
             torn = db.execute("SELECT count(*) FROM (SELECT id % 100000 k, id / 1000000 m FROM w WHERE size = 3 GROUP BY 1, 2 HAVING count(*) <> 3)").fetchone()[0]
             db.close()

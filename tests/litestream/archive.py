@@ -10,7 +10,6 @@ must give the live database. States of earlier times have what was acknowledged 
 
 from __future__ import annotations
 
-import argparse
 import os
 import pathlib
 import random
@@ -214,17 +213,8 @@ def commands(program: str) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("litestream")
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    arguments = parser.parse_args()
-    print(f"seed {arguments.seed}", flush=True)
-    problems = commands(arguments.litestream) + kills(arguments.litestream, arguments.rounds, arguments.seed)
-    for problem in problems:
-        print(f"FAIL {problem}")
-    print(f"{len(problems)} failed")
-    return 1 if problems else 0
+    given = run.arguments()
+    return run.report(commands(given.litestream) + kills(given.litestream, given.rounds, given.seed))
 
 
 if __name__ == "__main__":

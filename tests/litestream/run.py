@@ -412,23 +412,35 @@ def around(program: str) -> list[str]:
     return problems
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("litestream")
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
-    parser.add_argument("--own", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.own:
-        globals()["PATIENCE"] = 5
-    print(f"seed {arguments.seed}", flush=True)
-    problems = missed(arguments.litestream, arguments.own)
-    problems += [] if arguments.own else around(arguments.litestream)
-    problems += kills(arguments.litestream, arguments.rounds, arguments.seed, arguments.own)
+def report(problems: list[str]) -> int:
+    """Prints what has failed. Returns the exit code."""
     for problem in problems:
         print(f"FAIL {problem}")
     print(f"{len(problems)} failed")
     return 1 if problems else 0
+
+
+def arguments(**flags: bool) -> argparse.Namespace:
+    """The command line: the program of Litestream, how often a server is killed, and the seed, which is printed; `flags` are more options."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("litestream")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    for name, default in flags.items():
+        parser.add_argument(f"--{name}", action="store_true", default=default)
+    given = parser.parse_args()
+    print(f"seed {given.seed}", flush=True)
+    return given
+
+
+def main() -> int:
+    given = arguments(own=False)
+    if given.own:
+        globals()["PATIENCE"] = 5
+    problems = missed(given.litestream, given.own)
+    problems += [] if given.own else around(given.litestream)
+    problems += kills(given.litestream, given.rounds, given.seed, given.own)
+    return report(problems)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { stops } from '../../test/support/stops'
+import { startThread } from '../../test/support/thread'
 import { RELAY_DATA } from './files'
 import type { RelayNews, RelayOrder } from './relay'
-import type { MainMessage, ThreadData, ThreadMessage } from './protocol'
 
 const ENTRY = join(__dirname, 'entry.js')
 
@@ -20,34 +20,12 @@ test('one file is both kinds of thread', async () => {
   assert.deepEqual(await once(relay, 'message'), [{ id: 1, message: { type: 'ready' } } satisfies RelayNews])
   port2.close()
 
-  const orders = new MessageChannel()
-  const answers = new MessageChannel()
-  const job = new Int32Array(new SharedArrayBuffer(4))
-  const data: ThreadData = {
-    nice: 0,
-    options: undefined,
-    setup: undefined,
-    missing: [],
-    orders: orders.port2,
-    answers: answers.port2,
-    job,
-  }
-  const thread = new Worker(ENTRY, { workerData: data, transferList: [data.orders, data.answers] })
-  stops.push(() => thread.terminate())
-  const said: ThreadMessage[] = []
-  const result = new Promise<ThreadMessage>((resolve) => {
-    answers.port1.on('message', (message: ThreadMessage) => {
-      said.push(message)
-      if (message.type === 'result') resolve(message)
-    })
+  const thread = startThread(ENTRY)
+  assert.deepEqual(await thread.run({ kind: 'task', source: '(a, b) => a + b', args: [40, 2] }), {
+    ok: true,
+    value: 42,
   })
-  Atomics.store(job, 0, -1)
-  orders.port1.postMessage({
-    type: 'job',
-    job: { id: 1, kind: 'task', source: '(a, b) => a + b', args: [40, 2] },
-  } satisfies MainMessage)
-  assert.deepEqual(await result, { type: 'result', id: 1, result: { ok: true, value: 42 } })
-  assert.equal(said[0]?.type, 'ready')
+  assert.equal(thread.said[0]?.type, 'ready')
 })
 
 test('on the main thread it says what it is for', () => {

@@ -2,65 +2,14 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { deserialize } from 'node:v8'
-import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads'
 import { FakeServer } from '../../test/support/fake'
 import { stops } from '../../test/support/stops'
-import { moved, type Job, type JobResult, type MainMessage, type ThreadData, type ThreadMessage } from './protocol'
+import { startThread, type ThreadGiven, type ThreadUnderTest } from '../../test/support/thread'
+import { moved, type Job, type MainMessage } from './protocol'
 
-interface ThreadUnderTest {
-  worker: Worker
-  orders: MessagePort
-  /** The shared word. */
-  job: Int32Array
-  /** What it says beside results. */
-  said: ThreadMessage[]
-  run(job: Partial<Job> & Pick<Job, 'kind'>): Promise<JobResult>
-}
-
-/** The module on a thread, as the pool starts it. */
-function start(
-  given: Partial<Pick<ThreadData, 'nice' | 'options' | 'setup' | 'missing'>> = {},
-  grant?: () => MainMessage,
-): ThreadUnderTest {
-  const orders = new MessageChannel()
-  const answers = new MessageChannel()
-  const job = new Int32Array(new SharedArrayBuffer(4))
-  const data: ThreadData = {
-    nice: 0,
-    options: undefined,
-    setup: undefined,
-    missing: [],
-    ...given,
-    orders: orders.port2,
-    answers: answers.port2,
-    job,
-  }
-  const worker = new Worker(join(__dirname, 'thread.js'), {
-    workerData: data,
-    transferList: [data.orders, data.answers],
-  })
-  stops.push(() => worker.terminate())
-  const said: ThreadMessage[] = []
-  const results = new Map<number, (result: JobResult) => void>()
-  answers.port1.on('message', (message: ThreadMessage) => {
-    if (message.type === 'result') results.get(message.id)?.(message.result)
-    else said.push(message)
-    if (message.type === 'need' && grant) orders.port1.postMessage(grant())
-  })
-  let id = 0
-  return {
-    worker,
-    orders: orders.port1,
-    job,
-    said,
-    run: (work) =>
-      new Promise((resolve) => {
-        results.set(++id, resolve)
-        Atomics.store(job, 0, -id)
-        orders.port1.postMessage({ type: 'job', job: { id, args: [], ...work } } satisfies MainMessage)
-      }),
-  }
-}
+/** The module under test, on a thread. */
+const start = (given?: ThreadGiven, grant?: () => MainMessage): ThreadUnderTest =>
+  startThread(join(__dirname, 'thread.js'), given, grant)
 
 const fixture = (name: string): string => `file://${join(process.cwd(), 'test/fixtures', name)}`
 

@@ -3,6 +3,7 @@
 //! Each column is there three times, without affinity (`p1` …), as TEXT (`x1` …) and as INTEGER (`i1` …): a comparison in SQLite goes
 //! by the affinity of its operands, and a key has that of its column.
 
+use super::{session_of, through_cell, unregistered};
 use crate::udf::groups::Groups;
 use crate::udf::session_cell::SessionCell;
 use pgsqlite_sql::lower::support;
@@ -24,8 +25,7 @@ const NUMBER: c_int = 3 * MOST as c_int;
 /// Registers the table with a connection.
 pub fn register(conn: &Connection, cell: &Arc<SessionCell>) -> Result<()> {
     const MODULE: Module<GroupsTable> = Module::eponymous_only_module();
-    conn.create_module(support::GROUPS, &MODULE, Some(cell.clone()))
-        .map_err(|e| PgError::internal(format!("virtual table {}: {e}", support::GROUPS)))
+    conn.create_module(support::GROUPS, &MODULE, Some(cell.clone())).map_err(|e| unregistered(support::GROUPS, &e))
 }
 
 #[repr(C)]
@@ -47,7 +47,7 @@ unsafe impl<'vtab> VTab<'vtab> for GroupsTable {
         _table_name: &[u8],
         _args: &[&[u8]],
     ) -> rusqlite::Result<(Cow<'static, CStr>, Self)> {
-        let cell = aux.ok_or_else(|| rusqlite::Error::ModuleError("no session".into()))?.clone();
+        let cell = session_of(aux)?;
         db.config(VTabConfig::Innocuous)?;
         let kinds = [("p", ""), ("x", " TEXT"), ("i", " INTEGER")];
         let column = |(name, ty): (&str, &str), i: usize| format!("{name}{i}{ty}");
@@ -99,24 +99,13 @@ struct Cursor<'vtab> {
     phantom: PhantomData<&'vtab GroupsTable>,
 }
 
-impl Cursor<'_> {
-    /// An error of ours goes through the session's cell, as those of natives do.
-    fn told<T>(&self, result: Result<T>) -> rusqlite::Result<T> {
-        result.map_err(|e| {
-            let message = e.message().to_string();
-            self.cell.set_error(e);
-            rusqlite::Error::ModuleError(message)
-        })
-    }
-}
-
 // SAFETY: the struct is repr(C) and starts with sqlite3_vtab_cursor, as SQLite demands.
 unsafe impl VTabCursor for Cursor<'_> {
     fn filter(&mut self, _idx_num: c_int, _idx_str: Option<&str>, args: &Filters<'_>) -> rusqlite::Result<()> {
         (self.row, self.at) = (None, 0);
         let number = match args.iter().next() {
             Some(ValueRef::Integer(number)) => number,
-            other => return self.told(Err(PgError::internal(format!("groups of {other:?}")))),
+            other => return through_cell(&self.cell, Err(PgError::internal(format!("groups of {other:?}")))),
         };
         if number == 0 {
             return Ok(());
@@ -124,7 +113,8 @@ unsafe impl VTabCursor for Cursor<'_> {
         // the inner table of a join is read for each row of the outer one
         if self.groups.as_ref().is_none_or(|(n, _)| *n != number) {
             let groups = self.cell.groups.take(number).map(|groups| (number, groups));
-            self.groups = Some(self.told(groups.ok_or_else(|| PgError::internal("groups that are gone")))?);
+            self.groups =
+                Some(through_cell(&self.cell, groups.ok_or_else(|| PgError::internal("groups that are gone")))?);
         }
         if let Some((_, groups)) = &mut self.groups {
             groups.rewind();
@@ -136,7 +126,7 @@ unsafe impl VTabCursor for Cursor<'_> {
         let cell = self.cell.clone();
         let groups = self.groups.as_mut();
         let row = groups.map_or(Ok(None), |(_, groups)| work::catching(|| groups.next(&cell)));
-        self.row = self.told(row)?;
+        self.row = through_cell(&self.cell, row)?;
         self.at += 1;
         Ok(())
     }

@@ -34,11 +34,27 @@ pub fn register(conn: &Connection, cell: &Arc<SessionCell>) -> Result<()> {
     for relation in system_relations().iter().filter(|r| crate::store::base::is_provided(r)) {
         let name = format!("{}.{}", relation.schema, relation.name);
         let source = Source { relation, cell: cell.clone() };
-        conn.create_module(name.as_str(), &MODULE, Some(source))
-            .map_err(|e| PgError::internal(format!("virtual table {name}: {e}")))?;
+        conn.create_module(name.as_str(), &MODULE, Some(source)).map_err(|e| unregistered(&name, &e))?;
     }
     groups::register(conn, cell)?;
     series::register(conn, cell)
+}
+
+fn unregistered(name: &str, e: &rusqlite::Error) -> PgError {
+    PgError::internal(format!("virtual table {name}: {e}"))
+}
+
+/// Hands an error of ours on through the session's cell, as natives do.
+fn through_cell<T>(cell: &SessionCell, result: Result<T>) -> rusqlite::Result<T> {
+    result.map_err(|error| {
+        cell.set_error(error);
+        rusqlite::Error::ModuleError(MARKER.into())
+    })
+}
+
+/// The session that a table-valued function was registered for.
+fn session_of(aux: Option<&Arc<SessionCell>>) -> rusqlite::Result<Arc<SessionCell>> {
+    aux.cloned().ok_or_else(|| rusqlite::Error::ModuleError("no session".into()))
 }
 
 #[repr(C)]
@@ -185,10 +201,7 @@ unsafe impl VTabCursor for Cursor<'_> {
         // SAFETY: the connection that runs the scan; this view of it does not close it.
         let connection = unsafe { Connection::from_handle(self.db) }?;
         let table = work::catching(|| pg_catalog::table(self.relation, &self.cell, &connection));
-        self.table = table.map_err(|error| {
-            self.cell.set_error(error);
-            rusqlite::Error::ModuleError(MARKER.into())
-        })?;
+        self.table = through_cell(&self.cell, table)?;
         self.position = 0;
         self.rows = Rows::All(self.table.rows.len());
         if idx_num > 0 {

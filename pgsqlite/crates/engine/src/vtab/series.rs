@@ -2,6 +2,7 @@
 //!
 //! Columns: `value` in storage form, `key` (the row's number from 0); the arguments are hidden columns, as SQLite has it.
 
+use super::{session_of, through_cell, unregistered};
 use crate::udf::session_cell::SessionCell;
 use pgsqlite_sql::lower::support;
 use pgsqlite_types::datetime::{Interval, Timestamp};
@@ -23,8 +24,7 @@ const ARGUMENTS: c_int = 2;
 /// Registers the table with a connection.
 pub fn register(conn: &Connection, cell: &Arc<SessionCell>) -> Result<()> {
     const MODULE: Module<SeriesTable> = Module::eponymous_only_module();
-    conn.create_module(support::SERIES, &MODULE, Some(cell.clone()))
-        .map_err(|e| PgError::internal(format!("virtual table {}: {e}", support::SERIES)))
+    conn.create_module(support::SERIES, &MODULE, Some(cell.clone())).map_err(|e| unregistered(support::SERIES, &e))
 }
 
 #[repr(C)]
@@ -46,7 +46,7 @@ unsafe impl<'vtab> VTab<'vtab> for SeriesTable {
         _table_name: &[u8],
         _args: &[&[u8]],
     ) -> rusqlite::Result<(Cow<'static, CStr>, Self)> {
-        let cell = aux.ok_or_else(|| rusqlite::Error::ModuleError("no session".into()))?.clone();
+        let cell = session_of(aux)?;
         db.config(VTabConfig::Innocuous)?;
         let sql = c"CREATE TABLE x(value, key INTEGER, kind HIDDEN, start HIDDEN, stop HIDDEN, step HIDDEN)";
         Ok((Cow::Borrowed(sql), SeriesTable { base: ffi::sqlite3_vtab::default(), cell }))
@@ -229,23 +229,12 @@ struct Cursor<'vtab> {
     phantom: PhantomData<&'vtab SeriesTable>,
 }
 
-impl Cursor<'_> {
-    /// An error of ours goes through the session's cell, as those of natives do.
-    fn told<T>(&self, result: Result<T>) -> rusqlite::Result<T> {
-        result.map_err(|e| {
-            let message = e.message().to_string();
-            self.cell.set_error(e);
-            rusqlite::Error::ModuleError(message)
-        })
-    }
-}
-
 // SAFETY: the struct is repr(C) and starts with sqlite3_vtab_cursor, as SQLite demands.
 unsafe impl VTabCursor for Cursor<'_> {
     fn filter(&mut self, _idx_num: c_int, _idx_str: Option<&str>, args: &Filters<'_>) -> rusqlite::Result<()> {
         let arguments: Vec<ValueRef> = args.iter().collect();
         self.key = 0;
-        self.series = self.told(work::catching(|| Series::new(&arguments)))?;
+        self.series = through_cell(&self.cell, work::catching(|| Series::new(&arguments)))?;
         Ok(())
     }
 
@@ -253,7 +242,7 @@ unsafe impl VTabCursor for Cursor<'_> {
         self.key += 1;
         let cell = self.cell.clone();
         let result = work::catching(|| self.series.advance(&cell));
-        self.told(result)
+        through_cell(&self.cell, result)
     }
 
     fn eof(&self) -> bool {
