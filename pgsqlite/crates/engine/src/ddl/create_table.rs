@@ -211,7 +211,7 @@ impl Ddl<'_> {
         let table = relation.oid;
         self.make_table(relation, elements)?;
         if let Some(parent) = parent {
-            self.check_default_partition(parent.oid, table)?;
+            self.check_default_partition(parent.oid, table, false)?;
             self.give_parts(&parent, table)?;
         }
         Ok("CREATE TABLE".into())

@@ -476,8 +476,9 @@ impl Ddl<'_> {
         }
     }
 
-    /// 23514 if the DEFAULT partition has rows that belong to a new one. The catalog has the new one already.
-    pub(super) fn check_default_partition(&self, parent: Oid, new: Oid) -> Result<()> {
+    /// 23514 if the DEFAULT partition has rows that belong to a new one. The catalog has the new one already. `attached`: it was a table
+    /// before; then PostgreSQL names the table that has such a row, and else the DEFAULT partition, which that may be a part of.
+    pub(super) fn check_default_partition(&self, parent: Oid, new: Oid, attached: bool) -> Result<()> {
         let default = self
             .catalog
             .partitions(parent)
@@ -485,18 +486,14 @@ impl Ddl<'_> {
             .find(|p| p.inheritance.bound == Some(PartitionBound::Default) && p.oid != new)
             .cloned();
         let Some(default) = default else { return Ok(()) };
-        match self.row_outside(&default)? {
-            None => Ok(()),
-            Some(_) => Err(PgError::new(
-                SqlState::CHECK_VIOLATION,
-                format!(
-                    "updated partition constraint for default partition \"{}\" would be violated by some row",
-                    default.name
-                ),
-            )
-            .schema(self.catalog.schema_name(default.schema))
-            .table(&default.name)),
-        }
+        let Some(table) = self.row_outside(&default)? else { return Ok(()) };
+        let named = if attached { table } else { default };
+        let message = format!(
+            "updated partition constraint for default partition \"{}\" would be violated by some row",
+            named.name
+        );
+        let schema = self.catalog.schema_name(named.schema);
+        Err(PgError::new(SqlState::CHECK_VIOLATION, message).schema(schema).table(&named.name))
     }
 
     /// A table, this or one below it, with a row that the partition's bound (and those above it) does not allow.
@@ -608,7 +605,7 @@ impl Ddl<'_> {
             .schema(self.catalog.schema_name(found.schema))
             .table(&found.name));
         }
-        self.check_default_partition(parent.oid, new.oid)?;
+        self.check_default_partition(parent.oid, new.oid, true)?;
         self.give_parts(&parent, new.oid)
     }
 
