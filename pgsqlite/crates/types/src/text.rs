@@ -66,6 +66,12 @@ pub fn coerce_bpchar(text: &str, typmod: i32, explicit: bool) -> Result<String> 
         return Ok(text.to_string());
     }
     let n = typmod as usize - 4;
+    if text.len() <= n && text.is_ascii() {
+        let mut padded = String::with_capacity(n);
+        padded.push_str(text);
+        padded.extend(std::iter::repeat_n(' ', n - text.len()));
+        return Ok(padded);
+    }
     let mut padded = fit(text, n, "character", explicit)?.to_string();
     let missing = n - padded.chars().count().min(n);
     padded.extend(std::iter::repeat_n(' ', missing));

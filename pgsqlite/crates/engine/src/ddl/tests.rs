@@ -36,6 +36,7 @@ impl Db {
                 names: &names,
                 user: BOOTSTRAP_ROLE,
                 rights: pgsqlite_sql::analyze::Rights::AskedNow,
+                fitted_parameters: false,
             };
             self.conn.execute_batch("SAVEPOINT ddl").map_err(sqlite_error)?;
             match execute(&self.conn, &self.catalog, &environment, &statement, &DdlSession::default()) {
@@ -357,6 +358,7 @@ fn definitions_print_as_postgresql_prints_them() {
         names: &names,
         user: 10,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
+        fitted_parameters: false,
     };
     let constraint = |table: &str, at: usize, style| {
         let table = db.relation(table);

@@ -21,6 +21,7 @@ fn derived(db: &Db, query: &str) -> Vec<String> {
         names: &names,
         user: BOOTSTRAP_ROLE,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
+        fitted_parameters: false,
     };
     let statements = pgsqlite_sql::parse::parse(query).expect(query);
     let (statement, parameters) = analyze(&environment, &statements[0].node, &[]).expect(query);

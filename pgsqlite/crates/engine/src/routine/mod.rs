@@ -473,6 +473,7 @@ impl<'a> Host<'a> {
             names: &*state.names,
             user: state.user_oid,
             rights: pgsqlite_sql::analyze::Rights::AskedNow,
+            fitted_parameters: false,
         })
     }
 

@@ -141,6 +141,7 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
         names: &names,
         user,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
+        fitted_parameters: false,
     };
     let connection = host.connection()?;
     if let Some(sequences) = &host.cell.state().sequences {

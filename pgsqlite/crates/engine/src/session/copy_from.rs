@@ -173,7 +173,10 @@ impl Session {
         let (node, others) = insert_statement(r, &relation, &columns, condition)?;
         types.extend(others.iter().map(|c| catalog.base_type(c.type_oid)));
         let insert = Arc::new(RawStatement { node, text: raw.text.clone(), offset: raw.offset });
-        let insert = Arc::new(self.analyze_now(&insert, &types, &view).map_err(|e| match e.code() {
+        // (of the binary format, types have their own ways with modifiers)
+        let fitted = (!options.binary).then(|| view.for_fitted_parameters());
+        let view = fitted.as_ref().unwrap_or(&view);
+        let insert = Arc::new(self.analyze_now(&insert, &types, view).map_err(|e| match e.code() {
             SqlState::UNDEFINED_COLUMN if names_unlisted(&relation, &columns, e.message()) => {
                 PgError::not_supported("a column that gets its default, in the condition of COPY FROM … WHERE")
             }

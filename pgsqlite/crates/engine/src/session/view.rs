@@ -24,6 +24,8 @@ pub(super) struct View {
     pub user: Oid,
     /// whether they are asked for when a statement is planned
     pub rights: Rights,
+    /// as of [`pgsqlite_sql::analyze::Environment`]
+    fitted_parameters: bool,
     /// what plans are told apart by: the role, 0 for all superusers
     pub role: Oid,
     /// names of tables with partial indexes
@@ -57,6 +59,11 @@ impl View {
     /// The same for what is described and not run: nobody asks whether it may. (No statement's stamp.)
     pub fn to_describe(&self) -> View {
         View { rights: Rights::AskedAtUse, ..self.over(self.catalog.clone()) }
+    }
+
+    /// The same for an INSERT whose parameters were read with the columns' type modifiers. (No statement's stamp.)
+    pub fn for_fitted_parameters(&self) -> View {
+        View { fitted_parameters: true, ..self.over(self.catalog.clone()) }
     }
 
     /// Whether a text may name a table with a partial index.
@@ -128,6 +135,7 @@ impl Session {
             row_security: self.gucs.typed.row_security,
             user: self.user_oid(&catalog),
             rights: Rights::AskedNow,
+            fitted_parameters: false,
             role: self.plan_role(&catalog),
             partial: partial_tables(&catalog),
             gucs: self.gucs.version(),
@@ -180,6 +188,7 @@ impl Session {
             names: &names,
             user: view.user,
             rights: view.rights,
+            fitted_parameters: view.fitted_parameters,
         })
     }
 }

@@ -45,6 +45,7 @@ pub(super) fn translate(
         names: &names,
         user: BOOTSTRAP_ROLE,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
+        fitted_parameters: false,
     };
     let translator = Translator { environment: &environment, table, own_collations };
     let columns = keys.iter().zip(&texts).map(|(key, text)| translator.key(key, text)).collect::<Option<Vec<_>>>()?;

@@ -360,6 +360,7 @@ impl CatalogNames<'_> {
             names: self,
             user: 0,
             rights: pgsqlite_sql::analyze::Rights::AskedNow,
+            fitted_parameters: false,
         };
         let mut found = pgsqlite_sql::analyze::resolve_name_of_type(&environment, name);
         if let Err(error) = &mut found {

@@ -70,6 +70,9 @@ pub struct Environment<'a> {
     pub user: Oid,
     /// whether what is analyzed runs now
     pub rights: Rights,
+    /// Parameters in the place of columns were read with the columns' type modifiers (COPY): numerics are rounded, texts are cut and
+    /// padded already.
+    pub fitted_parameters: bool,
 }
 
 impl Environment<'_> {

@@ -566,6 +566,14 @@ impl Lowerer<'_> {
 
     // --- casts -------------------------------------------------------------------------------------------------------
 
+    /// Whether a parameter was read with the type modifier that the cast applies (see [`Environment::fitted_parameters`]).
+    ///
+    /// [`Environment::fitted_parameters`]: crate::analyze::Environment::fitted_parameters
+    fn is_fitted(&self, cast: &Expr, arg: &Expr) -> bool {
+        let by_input = matches!(self.env.catalog.base_type(cast.ty), oid::NUMERIC | oid::VARCHAR | oid::BPCHAR);
+        self.env.fitted_parameters && by_input && matches!(arg.kind, ExprKind::Param(_))
+    }
+
     fn cast(&mut self, arg: &Expr, method: &CastMethod, form: CastForm, whole: &Expr) -> Result<String> {
         let ty = whole.ty;
         match method {
@@ -627,6 +635,7 @@ impl Lowerer<'_> {
                 }
                 Ok(format!("{}({ty}, -1, {text})", support::TEXT_IN))
             }
+            CastMethod::Typmod if self.is_fitted(whole, arg) => self.expr(arg),
             CastMethod::Typmod => {
                 let explicit = (form == CastForm::Explicit) as i32;
                 Ok(format!("{}({ty}, {}, {explicit}, {})", support::TYPMOD, whole.typmod, self.expr(arg)?))

@@ -28,7 +28,34 @@ pub(crate) fn text_in(text: &str, typmod: i32) -> Result<Datum> {
             }
         }
     }
+    if let Some(fitted) = fitted(text, typmod) {
+        return Ok(Datum::Text(fitted));
+    }
     Ok(Numeric::from_text(text)?.apply_typmod(typmod)?.to_datum())
+}
+
+/// A canonical text of no more digits than `numeric(precision, scale)` has: with zeros up to the scale, it is what is stored.
+fn fitted(text: &str, typmod: i32) -> Option<String> {
+    let modifier = usize::try_from(typmod.checked_sub(4)?).ok()?;
+    // (a negative scale has the bit of 1,024)
+    let (precision, scale) = (modifier >> 16, modifier & 0x7ff);
+    if scale >= 1024 || precision < scale {
+        return None;
+    }
+    let p = parts(text)?;
+    let zero = p.whole.is_empty() && p.fraction.iter().all(|d| *d == b'0');
+    let sign = usize::from(p.negative);
+    let leading_zero = text.as_bytes()[sign] == b'0' && text.as_bytes().get(sign + 1).is_some_and(|b| *b != b'.');
+    if p.negative && zero || leading_zero || p.fraction.len() > scale || p.whole.len() + scale > precision {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len() + 1 + scale);
+    out.push_str(text);
+    if p.fraction.is_empty() && scale > 0 {
+        out.push('.');
+    }
+    out.extend(std::iter::repeat_n('0', scale - p.fraction.len()));
+    Some(out)
 }
 
 pub(crate) fn text_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
