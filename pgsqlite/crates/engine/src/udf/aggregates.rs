@@ -112,6 +112,21 @@ impl Numerics {
         Numerics::of(Statistic::Average)
     }
 
+    /// Takes the finite value `coefficient × 10^-scale` in (`sign` 1) or out again (-1).
+    pub(crate) fn take_parts(&mut self, coefficient: i128, scale: u16, sign: i64) -> Result<()> {
+        if let (Statistic::Sum | Statistic::Average, Some((of, n))) = (self.statistic, self.scales.first_mut()) {
+            let signed = if sign > 0 { Some(coefficient) } else { coefficient.checked_neg() };
+            let sum = signed.and_then(|value| self.near.checked_add(value));
+            if let (true, Some(sum)) = (*of == scale && self.scale == scale, sum) {
+                *n += sign;
+                self.count += sign;
+                self.near = sum;
+                return Ok(());
+            }
+        }
+        self.take(Numeric::of_parts(coefficient, scale), sign)
+    }
+
     /// Takes a value in (`sign` 1) or out again (-1).
     pub(crate) fn take(&mut self, value: Numeric, sign: i64) -> Result<()> {
         self.count += sign;
@@ -170,10 +185,16 @@ impl Numerics {
 
 impl State for Numerics {
     fn step(&mut self, call: &Call) -> Result<()> {
-        self.take(call.numeric(0)?, 1)
+        match call.short_decimal(0) {
+            Some((coefficient, scale)) => self.take_parts(i128::from(coefficient), scale, 1),
+            None => self.take(call.numeric(0)?, 1),
+        }
     }
     fn inverse(&mut self, call: &Call) -> Result<()> {
-        self.take(call.numeric(0)?, -1)
+        match call.short_decimal(0) {
+            Some((coefficient, scale)) => self.take_parts(i128::from(coefficient), scale, -1),
+            None => self.take(call.numeric(0)?, -1),
+        }
     }
     fn value(&mut self, _session: &SessionCell) -> Result<Datum> {
         let (sample, deviation) = match self.statistic {

@@ -13,7 +13,7 @@
 //! to temporary files, by a part of their key's hash; each file is grouped by itself, after the groups that are in memory were read.
 
 use super::session_cell::SessionCell;
-use super::shim::{Call, NewState, State};
+use super::shim::{Call, Decimal, NewState, State};
 use foldhash::fast::RandomState;
 use pgsqlite_memory::TemporaryFile;
 use pgsqlite_sql::lower::support;
@@ -339,6 +339,8 @@ pub(crate) struct Groups {
     depth: u32,
     /// of the row at hand
     key: Vec<u8>,
+    /// the values of the row at hand that were read as decimals
+    decimals: Vec<Cell<Decimal>>,
     /// groups that were read
     read: usize,
     /// the file whose groups are read, and those
@@ -357,6 +359,7 @@ impl Groups {
             spilled: Vec::new(),
             depth,
             key: Vec::new(),
+            decimals: vec![Cell::default(); width],
             read: 0,
             file: 0,
             of_file: None,
@@ -373,6 +376,8 @@ impl Groups {
             None if self.bytes > self.plan.room && self.depth < DEEPEST => return self.spill(call),
             None => self.add(call)?,
         };
+        self.decimals.iter().for_each(|decimal| decimal.set(Decimal::Unread));
+        let call = &call.remembering(&self.decimals);
         for (output, slot) in self.plan.outputs.iter().zip(&mut self.groups[at]) {
             match (output, slot) {
                 (Output::Rows, Slot::Count(n)) => *n += 1,

@@ -8,6 +8,7 @@ use pgsqlite_types::json::{self, Flavor, Json};
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::work::{self, PIECE};
 use pgsqlite_types::{float, memory, Datum, DatumRef, Oid, PgError, Result, SqlState};
+use std::cell::Cell;
 use std::ffi::{c_int, c_void, CString};
 use std::sync::Arc;
 
@@ -21,11 +22,47 @@ enum Values<'a> {
     Own(&'a [Datum]),
 }
 
+/// A value as a short decimal: `coefficient × 10^-scale`.
+#[derive(Clone, Copy, Default)]
+pub(crate) enum Decimal {
+    #[default]
+    Unread,
+    Short(i64, u16),
+    /// a longer number, none that is finite, or another value
+    Other,
+}
+
+/// Digits that fit 64 bits whatever they are.
+const SHORT: usize = 18;
+
+/// The decimal that a text is, if it is one of a few digits in plain form.
+fn short_decimal(text: &[u8]) -> Decimal {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() || digits.len() > SHORT {
+        return Decimal::Other;
+    }
+    let (mut coefficient, mut point) = (0i64, None);
+    for (i, byte) in digits.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => coefficient = coefficient * 10 + i64::from(byte - b'0'),
+            b'.' if point.is_none() && i > 0 && i + 1 < digits.len() => point = Some(i),
+            _ => return Decimal::Other,
+        }
+    }
+    let scale = point.map_or(0, |i| digits.len() - i - 1);
+    Decimal::Short(if negative { -coefficient } else { coefficient }, scale as u16)
+}
+
 /// One call of a native function.
 pub struct Call<'a> {
     values: Values<'a>,
     /// which of the values are the arguments; None: all
     picked: Option<&'a [usize]>,
+    /// what was read of the values as decimals, where several aggregates read the same ones
+    decimals: Option<&'a [Cell<Decimal>]>,
     pub session: &'a SessionCell,
     db: *mut ffi::sqlite3,
 }
@@ -61,6 +98,27 @@ unsafe fn read<'a>(value: *mut ffi::sqlite3_value) -> DatumRef<'a> {
                 DatumRef::Blob(std::slice::from_raw_parts(bytes.cast(), length))
             }
             _ => DatumRef::Null,
+        }
+    }
+}
+
+/// The value as a decimal.
+///
+/// # Safety
+/// As of [`read`].
+unsafe fn decimal_of(value: *mut ffi::sqlite3_value) -> Decimal {
+    unsafe {
+        match ffi::sqlite3_value_type(value) {
+            ffi::SQLITE_INTEGER => Decimal::Short(ffi::sqlite3_value_int64(value), 0),
+            ffi::SQLITE_TEXT => {
+                let text = ffi::sqlite3_value_text(value);
+                let length = ffi::sqlite3_value_bytes(value) as usize;
+                match text.is_null() {
+                    true => Decimal::Other,
+                    false => short_decimal(std::slice::from_raw_parts(text, length)),
+                }
+            }
+            _ => Decimal::Other,
         }
     }
 }
@@ -106,25 +164,32 @@ impl<'a> Call<'a> {
             .map_err(failed)
     }
     fn of_sqlite(values: &'a [*mut ffi::sqlite3_value], session: &'a SessionCell, db: *mut ffi::sqlite3) -> Call<'a> {
-        Call { values: Values::Sqlite(values), picked: None, session, db }
+        Call { values: Values::Sqlite(values), picked: None, decimals: None, session, db }
     }
     /// A call of an aggregate that asks nothing of the connection.
     pub(crate) fn of_values(values: &'a [Datum], session: &'a SessionCell) -> Call<'a> {
-        Call { values: Values::Own(values), picked: None, session, db: std::ptr::null_mut() }
+        Call { values: Values::Own(values), picked: None, decimals: None, session, db: std::ptr::null_mut() }
     }
     /// The call with some of its arguments, by their places.
     pub(crate) fn picked(&self, places: &'a [usize]) -> Call<'a> {
         Call { picked: Some(places), ..*self }
     }
+    /// The call with a place for each of its values where it keeps what it has read as a decimal.
+    pub(crate) fn remembering(&self, decimals: &'a [Cell<Decimal>]) -> Call<'a> {
+        Call { decimals: Some(decimals), ..*self }
+    }
     /// The same call seen without its first argument.
     pub(crate) fn without_first(&self) -> Call<'a> {
-        let (mut values, mut picked) = (self.values, self.picked);
+        let (mut values, mut picked, mut decimals) = (self.values, self.picked, self.decimals);
+        if picked.is_none() {
+            decimals = decimals.and_then(|decimals| decimals.get(1..));
+        }
         match (&mut picked, &mut values) {
             (Some(places), _) => *places = places.get(1..).unwrap_or_default(),
             (None, Values::Sqlite(values)) => *values = values.get(1..).unwrap_or_default(),
             (None, Values::Own(values)) => *values = values.get(1..).unwrap_or_default(),
         }
-        Call { values, picked, ..*self }
+        Call { values, picked, decimals, ..*self }
     }
     /// The connection that runs the call.
     pub(crate) fn connection(&self) -> *mut ffi::sqlite3 {
@@ -137,14 +202,15 @@ impl<'a> Call<'a> {
             (None, Values::Own(values)) => values.len(),
         }
     }
-    pub fn datum(&self, i: usize) -> DatumRef<'a> {
-        let i = match self.picked {
-            Some(places) => match places.get(i) {
-                Some(place) => *place,
-                None => return DatumRef::Null,
-            },
+    /// The place of an argument among the values; beyond them, if there is none.
+    fn place(&self, i: usize) -> usize {
+        match self.picked {
+            Some(places) => places.get(i).copied().unwrap_or(usize::MAX),
             None => i,
-        };
+        }
+    }
+    pub fn datum(&self, i: usize) -> DatumRef<'a> {
+        let i = self.place(i);
         match self.values {
             // SAFETY: SQLite's argument values live as long as the call.
             Values::Sqlite(values) => values.get(i).map_or(DatumRef::Null, |&value| unsafe { read(value) }),
@@ -152,7 +218,39 @@ impl<'a> Call<'a> {
         }
     }
     pub fn is_null(&self, i: usize) -> bool {
-        self.datum(i).is_null()
+        match self.values {
+            // SAFETY: SQLite's argument values live as long as the call.
+            Values::Sqlite(values) => values
+                .get(self.place(i))
+                .is_none_or(|&value| unsafe { ffi::sqlite3_value_type(value) } == ffi::SQLITE_NULL),
+            Values::Own(_) => self.datum(i).is_null(),
+        }
+    }
+    /// The argument as a decimal of a few digits: its coefficient and scale. None: it is no such one.
+    pub(crate) fn short_decimal(&self, i: usize) -> Option<(i64, u16)> {
+        let place = self.place(i);
+        let known = self.decimals.and_then(|decimals| decimals.get(place));
+        let mut decimal = known.map_or(Decimal::Unread, Cell::get);
+        if let Decimal::Unread = decimal {
+            decimal = match self.values {
+                // SAFETY: SQLite's argument values live as long as the call.
+                Values::Sqlite(values) => {
+                    values.get(place).map_or(Decimal::Other, |&value| unsafe { decimal_of(value) })
+                }
+                Values::Own(_) => match self.datum(i) {
+                    DatumRef::Int(v) => Decimal::Short(v, 0),
+                    DatumRef::Text(text) => short_decimal(text.as_bytes()),
+                    _ => Decimal::Other,
+                },
+            };
+            if let Some(known) = known {
+                known.set(decimal);
+            }
+        }
+        match decimal {
+            Decimal::Short(coefficient, scale) => Some((coefficient, scale)),
+            _ => None,
+        }
     }
     pub fn int(&self, i: usize) -> Result<i64> {
         match self.datum(i) {
