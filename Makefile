@@ -200,6 +200,7 @@ test-slow: debug build/litestream/done
 	python3 tests/session/nesting.py --seed 100000 --seconds 900
 	PGSQLITE_REREAD=true python3 tests/sql/run.py --check
 	PGSQLITE_HASH_GROUPS=always python3 tests/sql/run.py --check
+	PGSQLITE_JOIN_ORDER=always python3 tests/sql/run.py --check
 	python3 tests/session/rows.py --seed 100000 --transactions 100000
 	tools/oracle.sh python3 tests/isolation/run.py --check
 	python3 tests/session/informix.py --seed 100000 --seconds 300

@@ -37,6 +37,18 @@ fn bounds(mut values: Vec<Ordered>) -> Vec<String> {
     (0..=PARTS).map(text).collect()
 }
 
+/// What tells a value apart from the one in the next row, mostly.
+fn hash_of(value: ValueRef) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match value {
+        ValueRef::Null => 0u8.hash(&mut hasher),
+        ValueRef::Integer(v) => v.hash(&mut hasher),
+        ValueRef::Real(v) => v.to_bits().hash(&mut hasher),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
 /// How many different values `rows` rows have, of which `taken` have these, with how often each was seen (Haas and Stokes, "Estimating the
 /// number of classes in a finite population", estimator Duj1).
 fn estimated(values: &HashMap<u64, u32>, taken: i64, rows: i64) -> i64 {
@@ -183,12 +195,14 @@ impl Ddl<'_> {
         let step = (high.saturating_sub(low) / SAMPLE).max(1);
         let names: Vec<String> = columns.iter().map(|c| quoted(&c.name)).collect();
         let sql =
-            format!("SELECT {rowid}, {} FROM {name} WHERE {rowid} >= ? ORDER BY {rowid} LIMIT 1", names.join(", "));
+            format!("SELECT {rowid}, {} FROM {name} WHERE {rowid} >= ? ORDER BY {rowid} LIMIT 2", names.join(", "));
         let mut statement = self.conn.prepare(&sql).map_err(sqlite_error)?;
         let mut seen: Vec<HashMap<u64, u32>> = columns.iter().map(|_| HashMap::new()).collect();
         let mut ordered: Vec<Vec<Ordered>> = columns.iter().map(|_| Vec::new()).collect();
         let of_moments =
             |c: &Column| matches!(self.catalog.base_type(c.type_oid), oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ);
+        // rows that the next one repeats, by column
+        let mut repeated = vec![0usize; columns.len()];
         let moments: Vec<bool> = columns.iter().map(|c| of_moments(c)).collect();
         let (mut at, mut taken) = (low, 0);
         loop {
@@ -217,15 +231,27 @@ impl Ddl<'_> {
                 *values.entry(hasher.finish()).or_default() += 1;
             }
             let rowid: i64 = row.get(0).map_err(sqlite_error)?;
+            let of_row = |row: &rusqlite::Row| -> Result<Vec<u64>> {
+                let hash = |i: usize| Ok(hash_of(row.get_ref(i + 1).map_err(sqlite_error)?));
+                (0..columns.len()).map(hash).collect()
+            };
+            let first = of_row(row)?;
+            if let Some(row) = found.next().map_err(sqlite_error)? {
+                for (i, (a, b)) in first.iter().zip(of_row(row)?).enumerate() {
+                    work::tick(1)?;
+                    repeated[i] += usize::from(*a == b);
+                }
+            }
             let Some(next) = rowid.checked_add(1) else { break };
             at = next.max(at.saturating_add(step));
         }
         let mut out = Vec::new();
-        for ((column, values), ordered) in columns.iter().zip(&seen).zip(ordered) {
+        for (((column, values), ordered), repeated) in columns.iter().zip(&seen).zip(ordered).zip(repeated) {
             work::tick(values.len())?;
             if !values.is_empty() {
                 let (distinct, bounds) = (estimated(values, taken, rows), bounds(ordered));
-                out.push(ColumnStatistics { attnum: column.attnum, distinct, bounds });
+                let repeated = (100 * repeated / usize::try_from(taken).unwrap_or(1).max(1)) as u8;
+                out.push(ColumnStatistics { attnum: column.attnum, distinct, bounds, repeated });
             }
         }
         Ok(out)

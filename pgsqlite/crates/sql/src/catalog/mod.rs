@@ -518,6 +518,13 @@ pub struct ColumnStatistics {
     /// Values at equal distances in their order, from the least to the greatest, in storage form: of integers, dates and timestamps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<String>,
+    /// Of a hundred rows, how many are followed by one with the same value in the order in which the table stores them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeated: u8,
+}
+
+fn is_zero(value: &u8) -> bool {
+    *value == 0
 }
 
 /// Extended statistics of a table's columns. They change no plan here, but the catalogs and dumps show them.

@@ -15,7 +15,7 @@ use super::Lowerer;
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, Imp};
 use crate::catalog::{ColumnStatistics, IndexColumn, KeyPart};
-use crate::typed::{CastMethod, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, Var};
+use crate::typed::{CastMethod, Expr, ExprKind, Query, RteKind, Var};
 use crate::volatility;
 use crate::walk;
 use pgsqlite_types::datetime::{Date, Interval, Timestamp};
@@ -25,7 +25,7 @@ use pgsqlite_types::{oid, Datum, Result};
 pub(super) const LARGE: i64 = 10_000;
 
 /// The operands of AND, or the expression by itself.
-fn conjuncts(e: &Expr) -> &[Expr] {
+pub(super) fn conjuncts(e: &Expr) -> &[Expr] {
     match &e.kind {
         ExprKind::And(list) if !list.is_empty() => list,
         _ => std::slice::from_ref(e),
@@ -33,7 +33,7 @@ fn conjuncts(e: &Expr) -> &[Expr] {
 }
 
 /// The conditions joined by AND or OR. `list` is not empty.
-fn joined(mut list: Vec<Expr>, location: i32, kind: fn(Vec<Expr>) -> ExprKind) -> Expr {
+pub(super) fn joined(mut list: Vec<Expr>, location: i32, kind: fn(Vec<Expr>) -> ExprKind) -> Expr {
     match list.len() {
         1 => list.remove(0),
         _ => Expr { location, ..Expr::new(kind(list), oid::BOOL, -1) },
@@ -157,7 +157,7 @@ fn share_below(operator: &str, args: &[Expr], query: &Query) -> Option<f64> {
 }
 
 /// The column that a condition bounds by a value, and whether from above.
-fn ranged<'q>(condition: &Expr, query: &'q Query) -> Option<(&'q ColumnStatistics, bool)> {
+pub(super) fn ranged<'q>(condition: &Expr, query: &'q Query) -> Option<(&'q ColumnStatistics, bool)> {
     let ExprKind::Op { op, args } = &condition.kind else { return None };
     let name = &builtin::operator_by_oid(op.oid)?.name;
     let [a, b] = &args[..] else { return None };
@@ -172,7 +172,7 @@ fn ranged<'q>(condition: &Expr, query: &'q Query) -> Option<(&'q ColumnStatistic
 
 /// Which part of an entry's rows a condition lets through: a comparison of a column with a value, by ANALYZE's estimate of how many
 /// different values the column has. None: it is not known.
-fn share(condition: &Expr, query: &Query) -> Option<f64> {
+pub(super) fn share(condition: &Expr, query: &Query) -> Option<f64> {
     let of_column = |column: &Expr, values: &[Expr]| {
         let mut column = column;
         while let ExprKind::Cast { arg, method: CastMethod::Relabel, .. } = &column.kind {
@@ -226,7 +226,7 @@ fn hinted(condition: &Expr, text: String, query: &Query) -> String {
 }
 
 /// The numbers of an entry's columns that a query uses.
-fn columns_used(entry: usize, query: &Query) -> Vec<i16> {
+pub(super) fn columns_used(entry: usize, query: &Query) -> Vec<i16> {
     let mut used = Vec::new();
     let columns = &query.range_table[entry].columns;
     walk::query_exprs(query, 0, &mut |depth, e| match &e.kind {
@@ -257,14 +257,15 @@ impl Lowerer<'_> {
         joined(out, filter.location, ExprKind::And)
     }
 
-    /// The condition of WHERE, part by part.
-    pub(super) fn filter(&mut self, filter: &Expr, query: &Query) -> Result<String> {
+    /// The condition of WHERE, part by part. `first`: the table that is read first, if all rows are needed that the query finds.
+    pub(super) fn filter(&mut self, filter: &Expr, query: &Query, first: Option<usize>) -> Result<String> {
         let mut texts = Vec::new();
-        let scanned = self.scanned(filter, query);
+        let scanned = first.map_or(vec![], |entry| self.scanned(filter, query, entry));
         // (BETWEEN is an AND of its own)
         for part in conjuncts(filter).iter().flat_map(conjuncts) {
             let mut text = self.asked(part)?;
-            if scanned.iter().any(|attnum| ranged(part, query).is_some_and(|(v, _)| v.attnum == *attnum)) {
+            let bounded = ranged(part, query).filter(|_| only_entry(part) == first);
+            if bounded.is_some_and(|(column, _)| scanned.contains(&column.attnum)) {
                 // (SQLite uses no index for an expression)
                 text = format!("+{text}");
             }
@@ -276,21 +277,20 @@ impl Lowerer<'_> {
         })
     }
 
-    /// The columns of the query's only table whose bounds let so many rows through that all rows are read sooner than an index and the
-    /// rows that it leads to, each at another place. (SQLite takes the index whatever its rows are.) Only of a query that needs all rows,
-    /// and where the index does not have all columns that are asked for.
-    fn scanned(&self, filter: &Expr, query: &Query) -> Vec<i16> {
+    /// The columns of the table that is read first whose bounds let so many rows through that all rows are read sooner than an index
+    /// and the rows that it leads to, each at another place. (SQLite takes the index whatever its rows are.) Only where the index does
+    /// not have all columns that are asked for.
+    fn scanned(&self, filter: &Expr, query: &Query, entry: usize) -> Vec<i16> {
         /// rows that are read one after the other in the time that one takes which is looked up
         const AT_ONCE: f64 = 14.0;
-        let QueryBody::Select(select) = &query.body else { return vec![] };
-        let [FromItem::Entry(entry)] = select.from[..] else { return vec![] };
         let RteKind::Relation(relation) = &query.range_table[entry].kind else { return vec![] };
-        if !select.grouped || relation.tuples.is_none_or(|rows| rows < LARGE) {
+        if relation.tuples.is_none_or(|rows| rows < LARGE) {
             return vec![];
         }
         let mut shares: Vec<(i16, f64)> = Vec::new();
         for part in conjuncts(filter).iter().flat_map(conjuncts) {
-            let (Some((column, _)), Some(share)) = (ranged(part, query), share(part, query)) else { continue };
+            let bounded = ranged(part, query).filter(|_| only_entry(part) == Some(entry));
+            let (Some((column, _)), Some(share)) = (bounded, share(part, query)) else { continue };
             match shares.iter_mut().find(|(attnum, _)| *attnum == column.attnum) {
                 // both bounds: what is outside one is inside the other
                 Some((_, both)) => *both = (*both + share - 1.0).max(0.0),

@@ -8,6 +8,7 @@
 //! * [`frames`]: window frames that SQLite does not have
 //! * [`groups`]: GROUP BY by hashing
 //! * [`instead`]: views whose INSTEAD OF triggers do what is to be done
+//! * [`join_order`]: the order in which tables are joined, where ANALYZE has seen them
 //! * [`merge`] carries out MERGE
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
 //! * [`postponed`]: outputs that are computed after sorting
@@ -30,6 +31,7 @@ mod groups;
 mod inherit;
 mod instead;
 pub mod inverted;
+mod join_order;
 mod lists;
 mod locks;
 mod merge;

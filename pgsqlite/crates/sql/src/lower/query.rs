@@ -245,16 +245,35 @@ impl Lowerer<'_> {
     // --- SELECT ----------------------------------------------------------------------------------------------------------
 
     fn select(&mut self, select: &Select, query: &Query, from: &[String], limit: &str) -> Result<String> {
-        let mut items = Vec::new();
-        for item in &select.from {
-            items.push(self.from_item(item, from)?);
+        let factored = select.filter.as_ref().map(|filter| self.factored(filter));
+        let mut candidates = Vec::new();
+        if let Some(filter) = &factored {
+            candidates = self.candidates(filter, select, query)?;
         }
-        let filter = match &select.filter {
+        // (a few rows whose numbers are known are where SQLite begins)
+        let order = if candidates.is_empty() { self.join_order(select, query) } else { None };
+        let mut items = Vec::new();
+        let (filter, first) = match order {
+            Some(order) => {
+                let tables: Vec<&str> = order.entries.iter().map(|entry| from[*entry].as_str()).collect();
+                items.push(tables.join(" CROSS JOIN "));
+                (order.filter, order.entries.first().copied().filter(|_| order.scans_first))
+            }
+            None => {
+                for item in &select.from {
+                    items.push(self.from_item(item, from)?);
+                }
+                match select.from[..] {
+                    [FromItem::Entry(entry)] if select.grouped => (factored, Some(entry)),
+                    _ => (factored, None),
+                }
+            }
+        };
+        let filter = match &filter {
             Some(filter) => {
-                let filter = &self.factored(filter);
-                let mut conditions = self.candidates(filter, select, query)?;
+                let mut conditions = candidates;
                 conditions.extend(self.implied(filter, query)?);
-                conditions.push(self.filter(filter, query)?);
+                conditions.push(self.filter(filter, query, first)?);
                 format!(" WHERE {}", conditions.join(" AND "))
             }
             None => String::new(),
