@@ -32,6 +32,8 @@ def returning(g: Generator, scope: list) -> Part:
     """RETURNING, or nothing."""
     if not g.chance(0.6):
         return ""
+    if len(scope) == 1 and g.chance(0.1):
+        return Node(" RETURNING *", optional=True)
     returned: list[Part] = [g.expression(g.random.choice(["text", "numeric", "bool", "int4", "date", "jsonb", "range"]), 1, scope) for _ in range(2)]
     return Node(" RETURNING ", listed(returned), optional=True)
 
@@ -58,6 +60,13 @@ def assignments(g: Generator, target: Table, scope: list, depth: int) -> Node:
     """What comes after SET."""
     chosen = g.random.sample(target.given, min(len(target.given), g.random.randint(1, 2)))
     if len(chosen) == 2 and g.chance(0.2):
+        source = other(g)
+        if source is not None and g.chance(0.5):
+            alias = g.unique("s")
+            inner = [(alias, source)] + scope
+            values = [g.expression(t, 1, inner, False) for _, t in chosen]
+            key = g.expression("int4", 0, scope)
+            return Node(f"({chosen[0][0]}, {chosen[1][0]}) = (SELECT ", values[0], ", ", values[1], f" FROM {source.name} {alias} WHERE {alias}.id = ", key, ")")
         values = [g.expression(t, depth, scope) for _, t in chosen]
         return Node(f"({chosen[0][0]}, {chosen[1][0]}) = (", values[0], ", ", values[1], ")")
     sets: list[Part] = []

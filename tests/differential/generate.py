@@ -29,6 +29,8 @@ class Generator:
         self.counter = 0
         #: without what the server keeps as the expression that it stands for, and prints so
         self.stored = False
+        #: functions of the schema: (call with $1 …, types of the arguments, type of the result)
+        self.functions: list[tuple[str, tuple[str, ...], str]] = []
 
     def unique(self, prefix: str) -> str:
         self.counter += 1
@@ -85,6 +87,9 @@ class Generator:
                 parts += [Node(" WHEN ", below("bool"), " THEN ", below(t), optional=True)]
             parts += [Node(" ELSE ", below(t), optional=True) if self.chance(0.7) else "", " END"]
             return Node(*parts, type=t)
+        if choice < 0.38 and not self.stored:
+            kind = r.choice(["text", "int4", "mood", "bool", "date"])
+            return Node("CASE ", below(kind), " WHEN ", below(kind), " THEN ", below(t), " ELSE ", below(t), " END", type=t)
         if choice < 0.45:
             return Node("coalesce(", below(t), ", ", below(t), ")", type=t)
         if choice < 0.52 and t not in UNORDERED:
@@ -93,6 +98,12 @@ class Generator:
             return Node(r.choice(["greatest", "least"]) + "(", below(t), ", ", below(t), ")", type=t)
         if choice < 0.64 and queries:
             return self.scalar_query(t, depth - 1, scope)
+        own = [f for f in self.functions if f[2] == t]
+        if own and queries and self.chance(0.5):
+            template, types, _ = r.choice(own)
+            return self.fill(template, types, depth - 1, scope, queries, t)
+        if t in ARRAYS.values() and queries and depth > 1 and self.chance(0.25):
+            return self.array_query(t, depth - 1, scope)
         found = self.operations(t)
         if found:
             template, types = r.choice(found)
@@ -129,12 +140,28 @@ class Generator:
         if choice < 0.8:
             return Node("(", below("bool"), r.choice([" IS TRUE", " IS NOT TRUE", " IS UNKNOWN"]), ")", type="bool")
         if choice < 0.88 and queries and depth > 1:
+            if self.chance(0.2):
+                other = r.choice(["text", "numeric", "date"])
+                query, _ = self.select(depth - 1, scope, 2, types=[t, other], top=False)
+                return Node("((", below(t), ", ", below(other), ")", r.choice([" IN (", " NOT IN (", " = ANY ("]), query, "))", type="bool")
             query, _ = self.select(depth - 1, scope, 1, types=[t], top=False)
             if self.chance(0.5):
                 return Node("(", below(t), r.choice([" IN (", " NOT IN (", " = ANY (", " < ALL ("]), query, "))", type="bool")
             return Node("EXISTS (", query, ")", type="bool")
         template, types = r.choice(self.operations("bool"))
         return self.fill(template, types, depth - 1, scope, queries, "bool")
+
+    def array_query(self, t: str, depth: int, scope: list) -> Node:
+        """ARRAY(…): the values of one column in a fixed order."""
+        element = next(e for e, a in ARRAYS.items() if a == t)
+        table = self.random.choice(self.tables)
+        if not table.unique or element in UNORDERED:
+            return self.literal(t)
+        alias = self.unique("s")
+        inner = [(alias, table)] + scope
+        where = Node(" WHERE ", self.expression("bool", depth, inner, False), optional=True)
+        limit = self.random.choice(["", "", " LIMIT 2", " OFFSET 1"])
+        return Node("ARRAY(SELECT ", self.expression(element, depth, inner, False), f" FROM {table.name} {alias}", where, f" ORDER BY {alias}.id{limit})", type=t)
 
     def scalar_query(self, t: str, depth: int, scope: list) -> Node:
         """A sub-query with one row at most: an aggregate, or a look-up by key."""
@@ -213,7 +240,7 @@ class Generator:
         if depth > 1 and 0.28 <= choice < 0.33:
             name = self.unique("q")
             query, columns = self.recursive(name, depth)
-            parts += [f"WITH RECURSIVE {name} ({', '.join(n for n, _ in columns)}) AS (", query, ") "]
+            parts += [f"WITH RECURSIVE {name} ({', '.join(n for n, _ in columns)}) AS (", query, f"){self.marks(columns)} "]
             self.tables = self.tables + [Table(name, columns)] * 3
         elif depth > 1 and choice < 0.28:
             query, inner = self.select(depth - 1, [], r.randint(1, 3), top=False)
@@ -240,7 +267,11 @@ class Generator:
                 on, equal = self.join_condition(entry, scope, depth)
                 if word == " FULL JOIN " and not equal:
                     word = " LEFT JOIN "
-                sources.append(Node(word, item, " ON ", on))
+                if self.chance(0.12) and len(scope) == 1 and all(t.name and any(n == "id" for n, _ in t.columns) for t in (entry[1], scope[0][1])):
+                    word = r.choice([" JOIN ", " LEFT JOIN ", " FULL JOIN ", " RIGHT JOIN "])
+                    sources.append(Node(word, item, " USING (id)"))
+                else:
+                    sources.append(Node(word, item, " ON ", on))
             scope = [entry] + scope
         self_scope = scope + outer
         where = Node(" WHERE ", self.expression("bool", min(depth, 2), self_scope), optional=True) if self.chance(0.6) else ""
@@ -265,6 +296,22 @@ class Generator:
             for t in types:
                 window = self.window(t, scope) if windows else None
                 targets.append(window or self.expression(t, depth - 1, self_scope))
+        if top and not grouped and not windows and self.chance(0.06):
+            self.tables = saved
+            return self.first_of_each(parts, sources, where, scope, targets, types), types
+        if top and not grouped and not windows and len(scope) == 1 and scope[0][1].unique and self.chance(0.06):
+            self.tables = saved
+            return self.with_ties(parts, sources, where, scope, targets, types), types
+        if grouped and keys and self.chance(0.15):
+            call = r.choice(["sum(count(*)) OVER (ORDER BY {})", "rank() OVER (ORDER BY count(*), {})", "max(count(*)) OVER (PARTITION BY count(*) > 1)", "row_number() OVER (ORDER BY {})"])
+            found = [str(t) for t in targets if not re.search(r"\(", str(t))][:1]
+            if len(found) == len(keys):
+                targets.append(call.format(", ".join(found)))
+                types = types + ["int8"]
+        if not grouped and not windows and self.chance(0.05) and not UNORDERED & set(types):
+            template, given, args = r.choice([f for f in ROW_FUNCTIONS if len(f[1]) == 1])
+            targets.append(self.fill(template, args, 1, scope, False, ""))
+            types = types + [given[0]]
         distinct = Node("DISTINCT ", optional=True) if ordered and not grouped and self.chance(0.15) else ""
         self.tables = saved
         parts += ["SELECT ", distinct, Node(*[p for i, x in enumerate(targets) for p in ([", "] if i else []) + [x]])]
@@ -275,6 +322,28 @@ class Generator:
                 limit = Node(f" LIMIT {r.randint(0, 5)}{r.choice(['', ' OFFSET 1'])}", optional=True) if self.chance(0.3) else ""
                 parts += [Node(f" ORDER BY {', '.join(order)}", limit, optional=True)]
         return Node(*parts), types
+
+    def keys_of(self, scope: list) -> list[str] | None:
+        """What makes each row of the sources one of its own."""
+        keys = [f"{alias}.id" for alias, table in scope if table.unique]
+        return keys if len(keys) == len(scope) else None
+
+    def first_of_each(self, parts: list, sources: list, where: Part, scope: list, targets: list, types: list[str]) -> Node:
+        """DISTINCT ON: the first row of each group."""
+        keys = self.keys_of(scope)
+        by = self.expression(self.random.choice(["text", "numeric", "bool", "date", "mood"]), 1, scope, False)
+        if keys is None:
+            return Node(*parts, "SELECT ", Node(*[p for i, x in enumerate(targets) for p in ([", "] if i else []) + [x]]), " FROM ", Node(*sources), where)
+        direction = self.random.choice(["", " DESC", " NULLS FIRST"])
+        shown = Node(*[p for i, x in enumerate(targets) for p in ([", "] if i else []) + [x]])
+        return Node(*parts, "SELECT DISTINCT ON (", str(by), ") ", shown, " FROM ", Node(*sources), where, f" ORDER BY {by}{direction}, {', '.join(keys)}")
+
+    def with_ties(self, parts: list, sources: list, where: Part, scope: list, targets: list, types: list[str]) -> Node:
+        """FETCH FIRST … WITH TIES: with all rows that are equal to the last."""
+        by = self.expression(self.random.choice(["text", "numeric", "bool", "date", "mood"]), 1, scope, False)
+        shown = Node(*[p for i, x in enumerate(targets) for p in ([", "] if i else []) + [x]])
+        n = self.random.randint(1, 4)
+        return Node(*parts, "SELECT ", shown, " FROM ", Node(*sources), where, f" ORDER BY {by} FETCH FIRST {n} ROWS WITH TIES")
 
     def join_condition(self, entry: tuple[str, Table], scope: list, depth: int) -> tuple[Node, bool]:
         """A condition, and whether it is an equality of columns alone."""
@@ -299,6 +368,16 @@ class Generator:
         again = self.expression(t, 2, [(name, Table(name, columns))], False)
         word = self.random.choice(["UNION", "UNION ALL"])
         return Node(f"SELECT 1, (", first, f")::{TYPES[t]} {word} SELECT n + 1, (", again, f")::{TYPES[t]} FROM {name} WHERE n < {self.random.randint(2, 4)}"), columns
+
+    def marks(self, columns: list[tuple[str, str]]) -> str:
+        """SEARCH and CYCLE of a WITH RECURSIVE, or nothing."""
+        if not self.chance(0.3):
+            return ""
+        # (a value with several forms that are equal would be found again or not)
+        by = "n" if columns[1][1] != "text" else self.random.choice(["n", "x"])
+        if self.chance(0.5):
+            return f" SEARCH {self.random.choice(['DEPTH', 'BREADTH'])} FIRST BY {by} SET sought"
+        return f" CYCLE {by} SET again{self.random.choice(['', ' TO 1 DEFAULT 0'])} USING way"
 
     def grouping_sets(self, depth: int, outer: list) -> tuple[Node, list[str]]:
         """A query with grouping sets over columns."""

@@ -39,6 +39,9 @@ def schema(g: Generator) -> list[str]:
         table(g, n, out)
     if g.chance(0.3):
         references(g, out)
+    g.functions = []
+    for _ in range(r.choice([0, 0, 1, 2])):
+        function(g, out)
     if g.chance(0.35):
         trigger(g, out)
     if g.chance(0.5):
@@ -146,6 +149,28 @@ def references(g: Generator, out: list[str]) -> None:
     out.append(f"CREATE TABLE f (id int4 PRIMARY KEY, ref int4 DEFAULT 1 REFERENCES {target.name} ON DELETE {action()} ON UPDATE {action()}, c0 text)")
     out.append(f"INSERT INTO f SELECT id + 10, id, id::text FROM {target.name} WHERE id % {r.randint(1, 3)} = 0")
     g.tables.append(Table("f", columns, "table"))
+
+
+def function(g: Generator, out: list[str]) -> None:
+    """A function in SQL or PL/pgSQL over one or two values."""
+    r = g.random
+    types = [r.choice(["int4", "text", "numeric", "date", "bool", "jsonb", "ints", "mood", "small", "pair"]) for _ in range(r.randint(1, 2))]
+    result = r.choice(["int4", "text", "numeric", "bool", "date", "jsonb", "ints", "interval"])
+    name = g.unique("fn")
+    columns = [(f"p{i}", t) for i, t in enumerate(types)]
+    scope = [("", Table("", columns))]
+    queries = g.chance(0.4)
+    kind = r.choice(["IMMUTABLE", "STABLE", "VOLATILE"]) if not queries else r.choice(["STABLE", "VOLATILE"])
+    strict = r.choice(["", "", " STRICT"])
+    value = g.expression(result, 2, scope, queries)
+    given = ", ".join(f"{n} {TYPES[t]}" for n, t in columns)
+    if g.chance(0.5):
+        body = f"LANGUAGE sql {kind}{strict} AS $f$ SELECT {value} $f$"
+    else:
+        test, other = g.expression("bool", 1, scope, queries), g.expression(result, 1, scope, queries)
+        body = f"LANGUAGE plpgsql {kind}{strict} AS $f$ DECLARE v {TYPES[result]} := {other}; BEGIN IF {test} THEN v := {value}; END IF; RETURN v; END $f$"
+    out.append(f"CREATE FUNCTION {name}({given}) RETURNS {TYPES[result]} {body}")
+    g.functions.append((f"{name}({', '.join(f'${i + 1}' for i in range(len(types)))})", tuple(types), result))
 
 
 def trigger(g: Generator, out: list[str]) -> None:

@@ -71,6 +71,20 @@ TYPES = {
     "short": "short",
     "nested": "nested",
     "floatrange": "floatrange",
+    "int8range": "int8range",
+    "int8multirange": "int8multirange",
+    "tsmultirange": "tsmultirange",
+    "tstzmultirange": "tstzmultirange",
+    "macaddr8": "macaddr8",
+    "line": "line",
+    "pg_lsn": "pg_lsn",
+    "xid8": "xid8",
+    "jsonpath": "jsonpath",
+    "byte": '"char"',
+    "floats": "float8[]",
+    "jsonbs": "jsonb[]",
+    "moments": "timestamptz[]",
+    "varchars": "varchar[]",
 }
 #: what the statements need besides tables
 USER_TYPES = (
@@ -80,7 +94,7 @@ USER_TYPES = (
 #: columns of these types are compared as another one
 SAME = {"money2": "numeric", "small": "int4", "short": "text"}
 #: types without an order (some even without =): not in ORDER BY, DISTINCT, keys, comparisons
-UNORDERED = {"json", "point", "box", "circle", "lseg", "path", "polygon"}
+UNORDERED = {"json", "point", "box", "circle", "lseg", "path", "polygon", "line", "jsonpath"}
 
 LITERALS = {
     "int2": ["0", "1", "2", "-3", "7"],
@@ -141,6 +155,81 @@ LITERALS = {
     "short": ["''", "'a'", "'1.0'", "'z'"],
     "nested": ["'(\"(1,a)\",{sad},1.50)'", "'(,{},2.00)'", "'(\"(1,)\",,)'"],
     "floatrange": ["'empty'", "'[0,1.5)'", "'(-2.25,)'"],
+    "int8range": ["'empty'", "'[1,10000000000)'", "'(,3]'"],
+    "int8multirange": ["'{}'", "'{[1,3),[5,7)}'", "'{[2,)}'"],
+    "tsmultirange": ["'{}'", "'{[2020-01-01,2020-02-29 12:30:15.5)}'"],
+    "tstzmultirange": ["'{}'", "'{[2020-01-01 00:00+00,2020-02-29 12:30+02],[2021-01-01 00:00+00,)}'"],
+    "macaddr8": ["'08:00:2b:01:02:03:04:05'", "'00:00:00:00:00:00:00:00'"],
+    "line": ["'{1,-1,0}'", "'{0,1,-2.5}'"],
+    "pg_lsn": ["'0/0'", "'16/B374D848'"],
+    "xid8": ["'0'", "'7'", "'18446744073709551615'"],
+    "jsonpath": ["'$'", "'$.a'", "'$[*] ? (@ > 1)'", "'lax $.a[0 to 1].b'"],
+    "byte": ["'0'", "'a'", "'Z'"],
+    "floats": ["'{}'", "'{1.5,NULL}'", "'{NaN,1e10}'"],
+    "jsonbs": ["'{}'", "'{1,1.0}'", "'{null,NULL}'"],
+    "moments": ["'{}'", "'{2020-01-01 00:00+00,NULL}'"],
+    "varchars": ["'{}'", "'{a,\"b c\"}'"],
+}
+#: values at the ends of types, and such as are read in several ways
+EXTREMES = {
+    "int2": ["-32768", "32767"],
+    "int4": ["-2147483648", "2147483647", "32768", "-7"],
+    "int8": ["-9223372036854775808", "9223372036854775807", "2147483648", "-7"],
+    "numeric": ["'NaN'", "'Infinity'", "'-Infinity'", "0.00000000000000000001", "123456789012345678901234567890.123456789", "-0.005", "0.5", "-2.50", "1e40", "99999.995", "9223372036854775807.5", "2147483647.5"],
+    "money2": ["999999.99", "-0.01", "'NaN'"],
+    "float8": ["'-Infinity'", "1e308", "5e-324", "'-0'", "1e15", "123456789.12345678", "0.1", "2147483647.5", "9223372036854775807", "0.5", "1.5", "2.5", "1e-5", "100000000000000000000"],
+    "float4": ["'NaN'", "'Infinity'", "3.4e38", "1e-45", "16777217", "0.1", "'-0'", "2.5", "32767.5"],
+    "text": [
+        "'äöü ß'", "'日本語'", r"E'a\n\tb'", r"'a\b'", "'50%_x'", "'a.b.c'", "'  x '", "'-1'", "'1e5'", "'infinity'", "'NaN'", "'true'", "'{1,2}'", "'[1,5)'",
+        "'2020-02-29 12:30:15.5+02'", "'BC'", "'P1Y2M3DT4H5M6.7S'", "'1 year ago'", "'January 8, 1999'", "'\"q\"'", "'a''b'", "'O''Reilly & Söhne'", "'(1,2)'",
+        "'10.0.0.1/24'", r"E'e\u0301'", "'yes'", "' on '", "'12:30 PM'", "'2147483648'", "'.5'", "'5.'", "'+7'", "'1_000'", "'0x10'", r"'\x616'", r"'\x6z'",
+        "'-1 day 02:03'", "'99999999999999999999'",
+    ],
+    "varchar": ["'äöü'", "'1234567890'", "'a  '", "'-1'"],
+    "bpchar": ["'äöü'", "'abcde'", "'     '", "' a'"],
+    "date": ["'infinity'", "'-infinity'", "'4714-11-24 BC'", "'5874897-12-31'", "'0001-12-31 BC'", "'0001-01-01'", "'2000-02-29'", "'2021-12-31'", "'1900-03-01'"],
+    "timestamp": ["'infinity'", "'-infinity'", "'4714-11-24 00:00:00 BC'", "'294276-12-31 23:59:59.999999'", "'0001-01-01 00:00 BC'", "'2021-03-28 02:30'", "'2021-10-31 02:30'", "'1969-12-31 23:59:59.999999'"],
+    "timestamptz": ["'infinity'", "'-infinity'", "'4714-11-24 00:00:00+00 BC'", "'294276-12-31 23:59:59.999999+00'", "'2021-03-28 02:30 Europe/Vienna'", "'2000-01-01 00:00:00.0000005+00'", "'1900-01-01 00:00 America/New_York'"],
+    "time": ["'23:59:59.999999'", "'00:00:00.0000005'", "'23:59:60'", "'04:05:06.789 PM'"],
+    "timetz": ["'23:59:59.999999-15:59:59'", "'24:00:00+15:59'", "'12:00 EST'"],
+    "interval": ["'178000000 years'", "'-178000000 years'", "'1 mon -1 day'", "'-00:00:00.000001'", "'2147483647 days'", "'-1 year 25 hours'", "'1.5 mons'", "'1 day -00:00:01'", "'P1Y2M3DT4H5M6.7S'", "'1 2:03'", "'@ 3 days ago'", "'0.1 weeks'", "'1 century 2 decades'"],
+    "bytea": [r"'\x000102ff7f80'", "'abc'", r"'\000\377a'"],
+    "jsonb": ["'{\"a\": {\"b\": [1, {\"c\": null}]}, \"\": 1e3}'", r"""'"\u00e4\n"'""", "'123456789012345678901234567890.10'", "'[]'", "'{}'", "'[[1], \"a\", null, true, 1.50]'", "'true'", "'{\"b\": 1, \"a\": 2, \"b\": 3, \"aa\": 4}'"],
+    "json": ["'{\"a\": {\"b\": [1, {\"c\": null}]}, \"\": 1e3}'", r"""' [1 , 2.50 ,"\u00e4" ] '""", "'{}'", "'true'"],
+    "ints": ["'[0:1]={1,2}'", "'[2:3][-1:0]={{1,2},{3,4}}'", "'{2147483647,-2147483648}'", "'{{1},{2}}'", "'{NULL}'", "'{3,1,2,1}'"],
+    "texts": ["'{NULL,\"NULL\",\"\"}'", "'[-1:0]={x,y}'", "'{{a,b},{c,d}}'", r"""'{"a,b","c\\d","e\"f"}'""", "'{äö,日本}'"],
+    "numerics": ["'{NaN,Infinity}'", "'{NULL,1.10}'"],
+    "range": ["'[-2147483648,2147483646]'", "'(,)'", "'[3,3]'", "'(1,2)'", "'[5,9)'"],
+    "inet": ["'10.0.0.1/24'", "'255.255.255.255'", "'0.0.0.0/0'", "'::ffff:1.2.3.4/96'", "'2001:db8::1/64'", "'fe80::/10'"],
+    "cidr": ["'0.0.0.0/0'", "'192.168.1.128/25'", "'2001:db8::/32'", "'10.1.2.3/32'"],
+    "bits": ["B'111'", "B'010'"],
+    "varbit": ["B'1111111111111111111111111111111111'", "B'101'", "B'00000000'"],
+    "money": ["'92233720368547758.07'", "'-92233720368547758.08'", "'0.005'", "'$1,234.56'", "'(1.23)'"],
+    "macaddr": ["'ff:ff:ff:ff:ff:ff'", "'0800.2b01.0203'"],
+    "macaddr8": ["'ff:ff:ff:ff:ff:ff:ff:ff'", "'08:00:2b:ff:fe:01:02:03'"],
+    "oid": ["2147483648", "4294967295"],
+    "name": ["'äöü'", "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'", "'a\"b'"],
+    "numrange": ["'(,)'", "'[1.0,1.00]'", "'[NaN,)'", "'(-Infinity,Infinity)'", "'[0,0)'"],
+    "daterange": ["'[2020-01-01,infinity)'", "'[2020-01-01,infinity]'", "'(,)'", "'[-infinity,2020-01-01]'"],
+    "tsrange": ["'[-infinity,infinity]'", "'(,)'"],
+    "multirange": ["'{[1,2),[2,3)}'", "'{[3,4),[1,2)}'", "'{(,)}'", "'{empty}'", "'{(,1),[5,)}'"],
+    "nummultirange": ["'{[1,2],[2,3]}'", "'{(,)}'"],
+    "tsvector": ["'a:1,2,16383 b:3A'", "'''x y'':1'", "'b a a'", "'äö:5'"],
+    "tsquery": ["'a:*'", "'!!a'", "'a <3> b'", "'(a | b) & !c:AB'", "''", "'''x y'''"],
+    "point": ["'(1e308,-1e308)'", "'(NaN,0)'", "'(Infinity,1)'", "'(0.1,0.2)'"],
+    "box": ["'(0,0),(0,0)'", "'(-1,-1),(1,1)'", "'(Infinity,1),(0,0)'"],
+    "circle": ["'<(0,0),0>'", "'<(3,4),5>'"],
+    "lseg": ["'[(0,0),(0,0)]'", "'[(-1,0),(1,0)]'", "'[(0,-1),(0,1)]'"],
+    "line": ["'{1,0,0}'", "'{0,1,0}'", "'{2,3,4}'"],
+    "path": ["'[(0,0)]'", "'((0,0),(0,2),(2,2),(2,0))'"],
+    "polygon": ["'((0,0))'", "'((-1,-1),(-1,3),(3,3),(3,-1))'"],
+    "pg_lsn": ["'FFFFFFFF/FFFFFFFF'", "'0/1'"],
+    "uuid": ["'{A0EEBC99-9C0B4EF8-BB6D-6BB9BD380A11}'", "'ffffffff-ffff-ffff-ffff-ffffffffffff'"],
+    "byte": [r"'\377'", "'ab'", "'0'"],
+    "pair": ["ROW(-2147483648, 'a\"b,c')", "ROW(NULL, '')", "ROW(NULL, NULL)"],
+    "floats": ["'{-0,5e-324}'", "'[3:4]={1,2}'"],
+    "moods": ["'{ok,NULL,sad}'", "'[0:0]={ok}'"],
+    "int8range": ["'[-9223372036854775808,9223372036854775806]'", "'(,)'"],
 }
 #: the plainest values of each type, for making statements smaller
 SIMPLEST = {t: [f"{LITERALS[t][1]}::{TYPES[t]}", f"NULL::{TYPES[t]}"] for t in LITERALS}
@@ -339,14 +428,14 @@ def catalog(name: str) -> list[dict[str, str]]:
 _BY_OID = {row["oid"]: row["typname"] for row in catalog("types/data/pg_type.tsv")}
 #: the catalogs' name of a type → the short one
 _SHORT = {
-    **{t: t for t in TYPES if t not in ("money2", "pair", "pairs", "mood", "moods", "small", "short", "nested", "floatrange")},
+    **{t: t for t in TYPES if t not in ("money2", "pair", "pairs", "mood", "moods", "small", "short", "nested", "floatrange", "byte", "floats", "jsonbs", "moments", "varchars")},
     "_int4": "ints", "_text": "texts", "_numeric": "numerics", "_bool": "bools", "_date": "dates", "_interval": "intervals",
-    "int4range": "range", "int4multirange": "multirange", "bit": "bits",
+    "int4range": "range", "int4multirange": "multirange", "bit": "bits", "char": "byte", "_float8": "floats", "_jsonb": "jsonbs", "_timestamptz": "moments", "_varchar": "varchars",
 }
 #: what the polymorphic types of one call can be
-_ARRAYS = [("int4", "ints"), ("text", "texts"), ("numeric", "numerics"), ("bool", "bools"), ("date", "dates"), ("mood", "moods"), ("pair", "pairs"), ("interval", "intervals")]
-_RANGES = [("int4", "range", "multirange"), ("numeric", "numrange", "nummultirange"), ("date", "daterange", "datemultirange")]
-_PLAIN_RANGES = [("timestamp", "tsrange"), ("timestamptz", "tstzrange"), ("float8", "floatrange")]
+_ARRAYS = [("int4", "ints"), ("text", "texts"), ("numeric", "numerics"), ("bool", "bools"), ("date", "dates"), ("mood", "moods"), ("pair", "pairs"), ("interval", "intervals"), ("float8", "floats"), ("jsonb", "jsonbs"), ("timestamptz", "moments")]
+_RANGES = [("int4", "range", "multirange"), ("numeric", "numrange", "nummultirange"), ("date", "daterange", "datemultirange"), ("int8", "int8range", "int8multirange"), ("timestamp", "tsrange", "tsmultirange"), ("timestamptz", "tstzrange", "tstzmultirange")]
+_PLAIN_RANGES = [("float8", "floatrange")]
 _POLYMORPHIC = re.compile(r"any(compatible)?(element|array|range|multirange|nonarray|enum)?$")
 
 
@@ -431,7 +520,9 @@ def from_catalogs() -> Operations:
             name = row["proname"] if re.fullmatch(r"[a-z_0-9]+", row["proname"]) else f'"{row["proname"]}"'
             if name in ("time", "timestamp", "interval", "timetz", "timestamptz", "overlay", "position", "substring", "char", "bit", "numeric", "text", "name", "overlaps"):
                 name = f'pg_catalog."{name}"'
-            out.setdefault(result, []).append((f"{name}({marks})", types))
+            # (of a comparison only the sign is defined)
+            call = f"sign({name}({marks}))::int4" if name.endswith("cmp") else f"{name}({marks})"
+            out.setdefault(result, []).append((call, types))
     return out
 
 

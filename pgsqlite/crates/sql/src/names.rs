@@ -43,6 +43,11 @@ impl<'a> Names<'a> {
         Names { catalog, search_path: STORED_PATH, settings: None }
     }
 
+    /// Whether the names are those of texts to store.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.search_path == STORED_PATH && self.settings.is_none()
+    }
+
     fn path(&self) -> impl Iterator<Item = Oid> + '_ {
         let implied = (!self.search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
         implied.into_iter().chain(self.search_path.iter().copied())

@@ -65,8 +65,14 @@ impl Ddl<'_> {
         let catalog = deparse::definitions::unexpanded(&self.catalog);
         let names = CatalogNames { catalog: &catalog, search_path: self.environment.search_path };
         let environment = Environment { catalog: &catalog, names: &names, user: BOOTSTRAP_ROLE, ..self.environment };
+        let printed = analyze::analyze_policy_to_print(&environment, node, table)?;
+        let stored = deparse::policy(Names::stored(&self.catalog), Style::Full, &printed, table)?;
+        // What cannot be read again would be in the way of every later statement about the table.
+        self.analyze_stored_over(&catalog, |e| analyze::analyze_policy_text(e, &stored, table)).map_err(|e| {
+            PgError::not_supported(format!("storing this policy, whose text is not read again ({})", e.message()))
+        })?;
+        #[cfg(test)]
         let expr = analyze::analyze_policy(&environment, node, table)?;
-        let stored = deparse::policy(Names::stored(&self.catalog), Style::Full, &expr, table)?;
         #[cfg(test)]
         self.analyze_stored_over(&catalog, |e| {
             let lowered =

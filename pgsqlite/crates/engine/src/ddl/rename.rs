@@ -31,7 +31,7 @@ impl Ddl<'_> {
             work::visit();
             let Some(before) = old.relation(relation.oid) else { continue };
             let print = |text: &str, over: Option<&Relation>| -> Result<String> {
-                let expr = analyze::analyze_expression(&environment, text, over, None)?;
+                let expr = analyze::analyze_stored_to_print(&environment, text, over)?;
                 deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, over)
             };
             let mut new = (**relation).clone();
@@ -55,8 +55,15 @@ impl Ddl<'_> {
                 work::visit();
                 for text in [&mut policy.using, &mut policy.check].into_iter().flatten() {
                     work::visit();
-                    let expr = analyze::analyze_policy_text(&policies, text, before)?;
+                    let expr = analyze::analyze_policy_text_to_print(&policies, text, before)?;
                     *text = deparse::policy(Names::stored(&self.catalog), Style::Full, &expr, before)?;
+                }
+            }
+            for trigger in &mut new.triggers {
+                work::visit();
+                if let Some(text) = &mut trigger.condition {
+                    let names = Names::stored(&self.catalog);
+                    *text = deparse::condition_anew(&environment, names, before, text)?;
                 }
             }
             if !new.rules.is_empty() {
@@ -116,7 +123,7 @@ impl Ddl<'_> {
             let mut new = routine.function.clone();
             for text in new.arguments.iter_mut().filter_map(|a| a.default.as_mut()) {
                 work::visit();
-                let expr = analyze::analyze_expression(&environment, text, None, None)?;
+                let expr = analyze::analyze_stored_to_print(&environment, text, None)?;
                 *text = deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, None)?;
             }
             if new.qualified {
@@ -125,6 +132,34 @@ impl Ddl<'_> {
             if new != routine.function {
                 functions.push(new);
             }
+        }
+        let mut types: Vec<UserType> = Vec::new();
+        for user_type in self.catalog.types.values() {
+            work::visit();
+            let mut new = (**user_type).clone();
+            let UserTypeKind::Domain { base, typmod, default, checks, .. } = &mut new.kind else { continue };
+            if !old.types.contains_key(&new.oid) {
+                continue;
+            }
+            let row = super::types::value_row(&user_type.name, user_type.schema, *base, *typmod);
+            let print = |text: &str, over: Option<&Relation>| -> Result<String> {
+                let expr = analyze::analyze_stored_to_print(&environment, text, over)?;
+                deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, over)
+            };
+            if let Some(text) = default {
+                *text = print(text, None)?;
+            }
+            for check in checks {
+                work::visit();
+                check.expression = print(&check.expression, Some(&row))?;
+            }
+            if new != **user_type {
+                types.push(new);
+            }
+        }
+        for user_type in types {
+            work::visit();
+            self.put_type(user_type)?;
         }
         for relation in changed {
             work::visit();
@@ -189,12 +224,6 @@ impl Ddl<'_> {
                 let Some(relation) = self.rename_target(statement)? else { return Ok(tag.into()) };
                 if relation.inheritance.of_type != 0 {
                     return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "cannot rename column of typed table"));
-                }
-                if relation.triggers.iter().any(|t| {
-                    let names = [format!("new.{}", statement.subname), format!("old.{}", statement.subname)];
-                    t.condition.as_ref().is_some_and(|c| names.iter().any(|n| c.contains(n)))
-                }) {
-                    return Err(PgError::not_supported("renaming a column that a trigger's WHEN condition names"));
                 }
                 self.check_inherited_names(statement, &relation)?;
                 for table in self.catalog.with_descendants(relation.oid) {
@@ -477,10 +506,12 @@ impl Ddl<'_> {
         let kind = statement.object_type();
         if kind == T::ObjectOperator {
             self.check_create(schema)?;
-            return self.change_operator(statement.object.as_deref(), |_, o| {
+            let tag = self.change_operator(statement.object.as_deref(), |_, o| {
                 o.schema = schema;
                 Ok(())
-            });
+            })?;
+            self.refresh_texts(&old)?;
+            return Ok(tag);
         }
         let tag = match kind {
             T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine | T::ObjectAggregate => {

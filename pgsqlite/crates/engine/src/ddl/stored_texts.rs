@@ -12,9 +12,9 @@ use std::sync::Mutex;
 static DIFFERENCES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 static COMPARED: Mutex<usize> = Mutex::new(0);
 
-/// Without the ELSE that a printed CASE always has.
+/// Without the ELSE that a printed CASE always has, and the mark of the VARIADIC that stands before an array in a printed call.
 fn plain(sql: &impl Debug) -> String {
-    format!("{sql:?}").replace(" ELSE NULL END", " END")
+    format!("{sql:?}").replace(" ELSE NULL END", " END").replace("('v", "('")
 }
 
 /// Notes a text that does not mean what was written.

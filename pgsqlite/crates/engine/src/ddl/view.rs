@@ -144,6 +144,10 @@ impl Ddl<'_> {
             self.check_updatable(select, self.environment.search_path)?;
         }
         let definition = deparse::query(Names::stored(&self.catalog), Style::Full, &query)?;
+        // What cannot be read again would be in the way of every later statement, DROP SCHEMA as well.
+        self.stored_view_in(&self.catalog, &definition, false).map_err(|e| {
+            PgError::not_supported(format!("storing this view, whose text is not read again ({})", e.message()))
+        })?;
         #[cfg(test)]
         self.compare_view(select, &definition);
         let kind = RelationKind::View { definition, options };

@@ -196,6 +196,9 @@ fn position(c: &Call) -> Result<Datum> {
     }
     let (array, codec) = (argument(c, 0)?, element_codec(c, 0)?);
     searchable(&array)?;
+    if array.elements.is_empty() {
+        return Ok(Datum::Null);
+    }
     let from = if c.len() > 3 {
         if c.is_null(3) {
             return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "initial position must not be null"));

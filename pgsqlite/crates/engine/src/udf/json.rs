@@ -3,6 +3,7 @@
 
 use super::shim::{Call, Scalar};
 use super::strings::{invalid_parameter, text_array};
+use super::support::untyped;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::json::{self, Flavor, Json};
@@ -312,6 +313,9 @@ fn delete(c: &Call) -> Result<Datum> {
     stored(&without(tree(c.text(0)?)?, &[c.text(1)?.to_string()])?)
 }
 fn delete_many(c: &Call) -> Result<Datum> {
+    if untyped(c.text(1)?)?.dimensions.len() > 1 {
+        return Err(PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts"));
+    }
     let keys: Vec<String> = text_array(c.text(1)?)?.into_iter().flatten().collect();
     stored(&without(tree(c.text(0)?)?, &keys)?)
 }

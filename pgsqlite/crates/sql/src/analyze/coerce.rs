@@ -150,6 +150,17 @@ impl Analyzer<'_> {
         if target == oid::RECORD && self.is_row_type(expr.ty) {
             return Ok(Some(expr));
         }
+        // x COLLATE c: what is converted is x
+        if let ExprKind::Cast { arg, method, form: CastForm::Collate } = expr.kind {
+            let collation = expr.collation;
+            let Some(typed) = self.try_coerce(*arg, target, typmod, context, form)? else { return Ok(None) };
+            if self.env.catalog.type_collation(typed.ty) == 0 {
+                return Ok(Some(typed));
+            }
+            let (ty, typmod) = (typed.ty, typed.typmod);
+            let kind = ExprKind::Cast { arg: Box::new(typed), method, form: CastForm::Collate };
+            return Ok(Some(Expr { kind, ty, typmod, collation, location }));
+        }
         if expr.ty == oid::RECORD && self.is_row_type(target) {
             return self.record_to_composite(expr, target, context, form).map(Some);
         }
@@ -270,11 +281,14 @@ impl Analyzer<'_> {
 
     /// Length coercion, where the type has one and the expression is not known to be of that typmod already.
     fn apply_typmod(&self, expr: Expr, ty: Oid, typmod: i32, form: CastForm) -> Expr {
-        // A cast is carried out by its own modifier, so it keeps it where the value is used without one.
-        if typmod < 0 && expr.typmod >= 0 && matches!(expr.kind, ExprKind::Cast { .. }) {
+        // A cast is carried out by its own modifier, so it keeps it where the value is used without one. A cast to the type without
+        // its modifier that was written is printed: whoever reads the text knows of no modifier, either.
+        let written = form == CastForm::Explicit && self.storing && !matches!(expr.kind, ExprKind::Const(_));
+        if typmod < 0 && expr.typmod >= 0 && (written || matches!(expr.kind, ExprKind::Cast { .. })) {
             let location = expr.location;
+            let form = if written { CastForm::Explicit } else { CastForm::Implicit };
             return Expr {
-                kind: ExprKind::Cast { arg: Box::new(expr), method: CastMethod::Relabel, form: CastForm::Implicit },
+                kind: ExprKind::Cast { arg: Box::new(expr), method: CastMethod::Relabel, form },
                 ty,
                 typmod,
                 collation: 0,
@@ -408,6 +422,10 @@ impl Analyzer<'_> {
     /// Implicit conversion, for operands and arguments that resolution has accepted.
     pub fn coerce_implicit(&mut self, expr: Expr, target: Oid) -> Result<Expr> {
         let (ty, location) = (expr.ty, expr.location);
+        if ty == target {
+            // with its modifier
+            return Ok(expr);
+        }
         self.try_coerce(expr, target, -1, CastContext::Implicit, CastForm::Implicit)?
             .ok_or_else(|| self.cannot_cast(ty, target, location))
     }

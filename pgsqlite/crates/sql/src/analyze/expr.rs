@@ -318,8 +318,14 @@ impl Analyzer<'_> {
                         .at(location));
                     }
                     let mut tests = Vec::new();
+                    // (PostgreSQL keeps it as the opposite of IS DISTINCT FROM)
+                    let opposite = negated && self.storing && l.len() > 1;
                     for (a, b) in l.clone().into_iter().zip(r.clone()) {
-                        tests.push(self.distinct(a, b, negated, location)?);
+                        tests.push(self.distinct(a, b, negated && !opposite, location)?);
+                    }
+                    if opposite {
+                        let distinct = Expr::new(ExprKind::Or(tests), oid::BOOL, location);
+                        return Ok(Expr::new(ExprKind::Not(Box::new(distinct)), oid::BOOL, location));
                     }
                     let kind = if negated { ExprKind::And(tests) } else { ExprKind::Or(tests) };
                     return Ok(Expr::new(kind, oid::BOOL, location));

@@ -51,7 +51,9 @@ pub(crate) use modify::shift_with_references;
 use pgsqlite_types::codec::RegNames;
 use pgsqlite_types::{oid, Oid, PgError, Result, Settings, SqlState};
 pub use polymorphic::concrete_type;
-pub use row_security::{analyze_policy, analyze_policy_text, row_security_counts};
+pub use row_security::{
+    analyze_policy, analyze_policy_text, analyze_policy_text_to_print, analyze_policy_to_print, row_security_counts,
+};
 pub use rules::action::{rule_tree, RuleTree};
 pub use select::column_name;
 use std::sync::Arc;
@@ -499,6 +501,11 @@ pub fn analyze_expression(
     Ok(expr)
 }
 
+/// As [`analyze_expression`], of a stored text that is printed anew (see [`analyze_query_to_print`]).
+pub fn analyze_stored_to_print(environment: &Environment, text: &str, relation: Option<&Relation>) -> Result<Expr> {
+    expression_over(&environment.for_stored_text(), &parse_expression(text)?, relation, None, For::Printing)
+}
+
 /// As [`analyze_expression`], of a parsed node (positions are kept).
 pub fn analyze_expression_node(
     environment: &Environment,
@@ -610,9 +617,19 @@ pub(crate) fn related(environment: &Environment, operator: Oid, left: Expr, righ
 
 /// Analyzes a domain's CHECK: VALUE stands for a value of the base type.
 pub fn analyze_domain_check(environment: &Environment, text: &str, base: Oid) -> Result<Expr> {
+    domain_check(environment, text, base, For::Reading)
+}
+
+/// As [`analyze_domain_check`], of one that is printed (see [`analyze_query_to_print`]).
+pub fn analyze_domain_check_to_print(environment: &Environment, text: &str, base: Oid) -> Result<Expr> {
+    domain_check(environment, text, base, For::Printing)
+}
+
+fn domain_check(environment: &Environment, text: &str, base: Oid, purpose: For) -> Result<Expr> {
     let node = parse_expression(text)?;
     let environment = environment.for_stored_text();
     let mut analyzer = Analyzer::new(&environment, &[], false);
+    analyzer.storing = purpose == For::Printing;
     let mut level = Level::new();
     level.clause = Clause::Standalone;
     level.namespace.push(NamespaceItem::domain_value(base));

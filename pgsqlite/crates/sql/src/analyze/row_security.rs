@@ -39,18 +39,35 @@ pub fn row_security_counts(environment: &Environment, relation: &Relation) -> Re
 
 /// A policy's condition over its table (entry 0), from a parsed node. Errors as of PostgreSQL's CREATE POLICY.
 pub fn analyze_policy(environment: &Environment, node: &ast::Node, relation: &Relation) -> Result<Expr> {
-    crate::parse::with_stack(|| Analyzer::new(environment, &[], false).policy_condition(node, relation)).map_err(
-        |mut e| {
-            let message = e.message().replace("are not allowed in WHERE", "are not allowed in policy expressions");
-            e.fields_mut().message = message;
-            e
-        },
-    )
+    policy(environment, node, relation, false)
+}
+
+/// As [`analyze_policy`], of a condition that is printed or stored as text (see [`super::analyze_query_to_print`]).
+pub fn analyze_policy_to_print(environment: &Environment, node: &ast::Node, relation: &Relation) -> Result<Expr> {
+    policy(environment, node, relation, true)
+}
+
+fn policy(environment: &Environment, node: &ast::Node, relation: &Relation, storing: bool) -> Result<Expr> {
+    let analyzed = crate::parse::with_stack(|| {
+        let mut analyzer = Analyzer::new(environment, &[], false);
+        analyzer.storing = storing;
+        analyzer.policy_condition(node, relation)
+    });
+    analyzed.map_err(|mut e| {
+        let message = e.message().replace("are not allowed in WHERE", "are not allowed in policy expressions");
+        e.fields_mut().message = message;
+        e
+    })
 }
 
 /// As [`analyze_policy`], of a stored text.
 pub fn analyze_policy_text(environment: &Environment, text: &str, relation: &Relation) -> Result<Expr> {
     analyze_policy(&environment.for_stored_text(), &super::parse_expression(text)?, relation)
+}
+
+/// As [`analyze_policy_to_print`], of a stored text.
+pub fn analyze_policy_text_to_print(environment: &Environment, text: &str, relation: &Relation) -> Result<Expr> {
+    analyze_policy_to_print(&environment.for_stored_text(), &super::parse_expression(text)?, relation)
 }
 
 fn falsehood() -> Expr {

@@ -33,7 +33,7 @@ pub fn stored_expression(
     if let Some(table) = relation.filter(|r| is_policy(r, text)) {
         let catalog = unexpanded(environment.catalog);
         let stored = Environment { catalog: &catalog, search_path: crate::names::STORED_PATH, ..*environment };
-        let expr = crate::analyze::analyze_policy_text(&stored, text, table)?;
+        let expr = crate::analyze::analyze_policy_text_to_print(&stored, text, table)?;
         return super::policy(names, style, &expr, table);
     }
     let nodes = analyze::parse_expressions(text)?;
@@ -388,7 +388,7 @@ pub fn domain_constraint(
     style: Style,
 ) -> Result<String> {
     let stored = Environment { search_path: crate::names::STORED_PATH, ..*environment };
-    let expr = analyze::analyze_domain_check(&stored, &check.expression, base)?;
+    let expr = analyze::analyze_domain_check_to_print(&stored, &check.expression, base)?;
     let names = Names::of(environment);
     let not_valid = if check.not_valid { " NOT VALID" } else { "" };
     Ok(format!("CHECK ({}){not_valid}", expression(names, style, &expr, None)?))
@@ -409,6 +409,12 @@ pub fn trigger_condition(
 /// As [`trigger_condition`], of a text as the client wrote it: its names are looked up along the search path.
 pub fn condition_text(environment: &Environment, table: &str, condition: &str, style: Style) -> Result<String> {
     printed_condition(environment, super::Names::stored(environment.catalog), table, condition, style)
+}
+
+/// As [`trigger_condition`], of a stored text that is stored anew: read with `environment`, written with `names`.
+pub fn condition_anew(environment: &Environment, names: Names, relation: &Relation, condition: &str) -> Result<String> {
+    let table = super::Names::stored(environment.catalog).relation(relation.oid);
+    printed_condition(environment, names, &table, condition, Style::Full)
 }
 
 fn printed_condition(

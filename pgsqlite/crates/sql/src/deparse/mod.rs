@@ -15,7 +15,7 @@ mod session_names;
 
 pub use crate::names::{self, quote_constant, quote_identifier, quote_literal, Names};
 pub use crate::walk::columns_used;
-pub use definitions::{condition_references, condition_text, trigger_condition};
+pub use definitions::{condition_anew, condition_references, condition_text, trigger_condition};
 pub use function_body::{function_body, stored_body};
 pub use rule_references::{rule_references, statement_references};
 

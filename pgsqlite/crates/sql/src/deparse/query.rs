@@ -4,7 +4,7 @@ use super::expr::Label;
 use super::{quote_identifier, Level, Printer, Style};
 use crate::typed::*;
 use pgsqlite_types::work;
-use pgsqlite_types::{PgError, Result};
+use pgsqlite_types::{oid, PgError, Result};
 
 /// What a clause's continuation lines are indented by.
 pub(super) const STD: i32 = 8;
@@ -104,6 +104,13 @@ impl<'a> Printer<'a> {
         match &expr.kind {
             ExprKind::Var(_) => self.expr(expr, true),
             // (a bare number would be a position, and other bare constants are not allowed)
+            // (PostgreSQL's NULL has its length from a call)
+            ExprKind::Const(value) if value.is_null() && expr.typmod >= 0 && expr.ty != oid::INTERVAL => {
+                self.out.push('(');
+                self.constant(value, expr, Label::Always)?;
+                self.out.push(')');
+                Ok(())
+            }
             ExprKind::Const(value) => self.constant(value, expr, Label::Always),
             _ => {
                 let call = matches!(
@@ -586,7 +593,9 @@ impl<'a> Printer<'a> {
                 _ => Some("?column?".to_string()),
             };
             let name = names.get(i).copied().unwrap_or(&target.name);
-            if own.as_deref() != Some(name) {
+            // (the label of a constant gives it another name when the text is read again)
+            let renamed = self.names.is_stored() && !self.names_visible && self.out.contains("::");
+            if own.as_deref() != Some(name) || renamed && !matches!(target.expr.kind, ExprKind::Var(_)) {
                 self.out.push_str(&format!(" AS {}", quote_identifier(name)));
             }
             let text = std::mem::replace(&mut self.out, before);

@@ -99,7 +99,7 @@ impl Decoder<'_> {
 
     fn validate_date(&mut self) -> Parsed<()> {
         let c = &mut self.civil;
-        if self.seen & mask::YEAR != 0 && !self.julian && self.outcome == Outcome::Fields {
+        if self.seen & mask::YEAR != 0 && !self.julian {
             if self.bc {
                 if c.year <= 0 {
                     return Err(Failure::Field);
@@ -119,9 +119,6 @@ impl Decoder<'_> {
             }
         }
         let c = &mut self.civil;
-        if self.outcome != Outcome::Fields {
-            return Ok(());
-        }
         if self.seen & mask::DAY_OF_YEAR != 0 {
             // Beyond the calendar's range day numbers would wrap around to a wrong date.
             if !calendar::is_valid_year_month(c.year, 1) {
