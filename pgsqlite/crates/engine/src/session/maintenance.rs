@@ -194,8 +194,8 @@ impl Session {
             return Ok(command.into());
         }
         let mut locked = Vec::new();
+        let mode = if full { Mode::AccessExclusive } else { Mode::ShareUpdateExclusive };
         if skips_locked {
-            let mode = if full { Mode::AccessExclusive } else { Mode::ShareUpdateExclusive };
             locked = self.locked_by_others(mode);
             let named: Vec<_> = tables.iter().filter(|t| locked.contains(&t.oid)).map(|t| t.name.clone()).collect();
             for name in named.iter().filter(|_| !v.rels.is_empty()) {
@@ -208,7 +208,10 @@ impl Session {
             }
             self.take_slot().await?;
         } else {
-            self.take_slot_of(&raw.text, Mode::ShareUpdateExclusive, v.rels.is_empty()).await?;
+            // (a partition is cleaned up and counted with its table)
+            let catalog = self.catalog();
+            let named: Vec<Oid> = tables.iter().flat_map(|t| catalog.with_partitions(t)).collect();
+            self.take_slot_of(Some(&*named).filter(|_| !v.rels.is_empty()), mode).await?;
         }
         let catalog = self.catalog();
         let mut left = Vec::new();

@@ -115,17 +115,20 @@ impl Session {
         }
     }
 
-    /// Waits for the locks of others on the relations that a text names (`all`: on any), and takes the writer slot; no transaction of
-    /// SQLite's begins.
-    pub(super) async fn take_slot_of(&mut self, text: &str, mode: Mode, all: bool) -> Result<()> {
+    /// Waits for the locks of others on these tables (`None`: on any relation), and takes the writer slot; no transaction of SQLite's begins.
+    pub(super) async fn take_slot_of(&mut self, tables: Option<&[Oid]>, mode: Mode) -> Result<()> {
+        let locked = |session: &Session| -> Vec<Oid> {
+            let against = session.engine.locks.relations_against(session.server.number(), mode);
+            against.into_iter().filter(|oid| tables.is_none_or(|tables| tables.contains(oid))).collect()
+        };
         loop {
-            let locked = self.locked_for_text(text, mode, all);
-            if !locked.is_empty() {
-                self.wait_for_relations(&locked, mode).await?;
+            let against = locked(self);
+            if !against.is_empty() {
+                self.wait_for_relations(&against, mode).await?;
             }
             let had_slot = self.transaction.slot.is_some();
             self.take_slot().await?;
-            if had_slot || self.locked_for_text(text, mode, all).is_empty() {
+            if had_slot || locked(self).is_empty() {
                 return self.begin_statement().await;
             }
             self.transaction.slot = None;
