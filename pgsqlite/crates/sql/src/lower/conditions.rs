@@ -87,7 +87,7 @@ fn taken_out(arms: &[Expr]) -> Option<Vec<Expr>> {
 }
 
 /// The entry that an expression's columns of its own level are of; None: none, or several.
-fn only_entry(e: &Expr) -> Option<usize> {
+pub(super) fn only_entry(e: &Expr) -> Option<usize> {
     let (mut entry, mut one) = (None, true);
     walk::deep(e, 0, &mut |depth, e| {
         let seen = match &e.kind {

@@ -7,7 +7,7 @@
 //!
 //! Costs are in rows that are read one after the other.
 
-use super::conditions::{conjuncts, ranged, share, LARGE};
+use super::conditions::{conjuncts, only_entry, ranged, share, LARGE};
 use super::query::refers_outwards;
 use super::Lowerer;
 use crate::builtins::catalog as builtin;
@@ -352,6 +352,22 @@ fn guessed(condition: &Expr, query: &Query) -> f64 {
     }
 }
 
+/// The part of a table's rows that satisfy what each arm of an OR asks of the table alone. None: an arm asks nothing of it.
+fn implied_share(condition: &Expr, entry: usize, query: &Query) -> Option<f64> {
+    let ExprKind::Or(arms) = &condition.kind else { return None };
+    let of_arm = |arm: &Expr| {
+        let own: Vec<f64> = conjuncts(arm)
+            .iter()
+            .flat_map(conjuncts)
+            .filter(|c| only_entry(c) == Some(entry))
+            .map(|c| guessed(c, query))
+            .collect();
+        (!own.is_empty()).then(|| own.iter().product::<f64>())
+    };
+    let parts = arms.iter().map(of_arm).collect::<Option<Vec<f64>>>()?;
+    Some(parts.iter().sum::<f64>().clamp(0.000_01, 1.0))
+}
+
 /// How two bounds of one column are estimated together whose values are not known: few rows, but at least as many as three values have.
 const BETWEEN: f64 = 0.02;
 
@@ -463,7 +479,15 @@ impl Lowerer<'_> {
                     tables[table].asked += ASK;
                 }
             } else if asked != 0 {
-                between.push(Between { tables: asked, share: guessed(condition, query) });
+                // what all arms of an OR ask of a table alone is asked before the join (`implied`)
+                let mut left = guessed(condition, query);
+                for (table, entry) in entries.iter().enumerate().filter(|(table, _)| asked >> table & 1 == 1) {
+                    if let Some(part) = implied_share(condition, *entry, query) {
+                        tables[table].share *= part;
+                        left = (left / part).min(1.0);
+                    }
+                }
+                between.push(Between { tables: asked, share: left });
             }
         }
         for (table, attnum, parts, known) in ranges {
