@@ -22,6 +22,8 @@ pub(crate) enum Target {
     Relation(Oid),
     /// the end of a session's transaction, which holds rows
     Transaction(u64),
+    /// being the next of those that wait for the end of a session's transaction: they go on in the order in which they came
+    Turn(u64),
 }
 
 /// A mode of locking (manual: "Table-Level Locks"), weakest first. The discriminants are the numbers of PostgreSQL's modes.

@@ -239,11 +239,13 @@ impl Session {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
-        loop {
-            if let Some(execution) = self.run_portal_once(portal, max_rows, sink).await? {
-                return Ok(execution);
+        let result = loop {
+            if let Some(result) = self.run_portal_once(portal, max_rows, sink).await.transpose() {
+                break result;
             }
-        }
+        };
+        self.server.end_turn(&self.engine);
+        result
     }
 
     /// None: it has to be executed anew, and nothing has happened yet.

@@ -104,7 +104,7 @@ pub(super) fn add(locks: &mut Locks, target: Target, mode: Mode) {
         Target::Advisory(AdvisoryKey::One(key)) => locks.advisory.push((key, shared)),
         Target::Advisory(AdvisoryKey::Two(one, two)) => locks.advisory_pairs.push((one, two, shared)),
         // (it has a number of its own after each start)
-        Target::Transaction(_) => {}
+        Target::Transaction(_) | Target::Turn(_) => {}
     }
 }
 

@@ -25,6 +25,7 @@ use parking_lot::Mutex;
 use pgsqlite_sql::plan::{PassesOver, QueryPlan};
 use pgsqlite_storage::changes::log::{ChangeLog, Mark, Operation};
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -162,6 +163,21 @@ impl SessionServer {
         Request { session: self.number(), target, mode: Mode::Exclusive, transaction: true }
     }
 
+    /// The lock of who is the next of those that wait for the end of another's transaction.
+    fn turn_request(&self, other: u64) -> Request {
+        Request { session: self.number(), target: Target::Turn(other), mode: Mode::Exclusive, transaction: true }
+    }
+
+    /// The statement that waited for another's transaction has what it waited for, or waits for something else: it is the next one's turn.
+    pub(super) fn end_turn(&self, engine: &Engine) {
+        match self.next_after.swap(0, Ordering::Relaxed) {
+            0 => {}
+            other => {
+                engine.locks.release(self.turn_request(other));
+            }
+        }
+    }
+
     /// The transaction holds rows: others may wait for its end.
     pub(super) fn hold_transaction(&self, engine: &Engine) {
         self.note_locked();
@@ -225,6 +241,7 @@ impl Session {
 
     /// The client is silent from now on, until [`Session::rouse`]: whoever needs the writer slot may have that of an open block.
     pub fn rest_block(&mut self) {
+        self.server.end_turn(&self.engine);
         if self.transaction.beside.is_some() && !self.has_open_query() {
             self.transaction.slot = None;
         }
@@ -582,9 +599,13 @@ impl Session {
             });
         }
         let keeps_lease = self.release_for_wait();
+        let server = self.server.clone();
+        server.end_turn(&self.engine);
+        let turn = server.turn_request(other);
+        server.wait(Wait::Transaction, self.limits(), server.turn(turn, keeps_lease)).await?;
+        server.next_after.store(other, Ordering::Relaxed);
         let target = Target::Transaction(other);
         let request = Request { session: self.server.number(), target, mode: Mode::Share, transaction: false };
-        let server = self.server.clone();
         server.wait(Wait::Transaction, self.limits(), server.turn(request, keeps_lease)).await?;
         self.engine.locks.release(request);
         Ok(())

@@ -93,6 +93,8 @@ pub struct SessionServer {
     locked: AtomicBool,
     /// the session that holds a row which the running statement has met; 0: none
     met: AtomicU64,
+    /// the session whose transaction's end the running statement has waited for, and of which it is the next ([`Target::Turn`]); 0: none
+    pub(super) next_after: AtomicU64,
     /// no wait is for a transaction whose client is silent
     gives_up_on_silence: AtomicBool,
     transaction_number: Mutex<OwnNumber>,
@@ -139,6 +141,7 @@ impl SessionServer {
             apart: Mutex::default(),
             locked: AtomicBool::new(false),
             met: AtomicU64::new(0),
+            next_after: AtomicU64::new(0),
             gives_up_on_silence: AtomicBool::new(false),
             transaction_number: Mutex::default(),
             has_undone: AtomicBool::new(false),
@@ -374,7 +377,7 @@ impl LockHolder {
             }
             Target::Relation(oid) => self.relations.push((oid, shown.mode as i32, shown.waits_since)),
             // (pg_locks shows the transaction's number itself)
-            Target::Transaction(_) => {}
+            Target::Transaction(_) | Target::Turn(_) => {}
         }
     }
 }

@@ -142,6 +142,9 @@ impl SessionServer {
         if let Poll::Ready(result) = at_once {
             return result;
         }
+        if matches!(what, Wait::Relation | Wait::Advisory | Wait::Sleep) {
+            self.end_turn(&engine);
+        }
         if let Some(activity) = self.activity() {
             activity.set_wait(what);
         }
@@ -396,7 +399,7 @@ impl Wait {
         match target {
             Target::Advisory(_) => Wait::Advisory,
             Target::Relation(_) => Wait::Relation,
-            Target::Transaction(_) => Wait::Transaction,
+            Target::Transaction(_) | Target::Turn(_) => Wait::Transaction,
         }
     }
 }
@@ -407,7 +410,7 @@ impl Engine {
         let mode = request.mode.name();
         match request.target {
             Target::Relation(oid) => format!("{mode} on relation {oid} of database {DATABASE}"),
-            Target::Transaction(session) => {
+            Target::Transaction(session) | Target::Turn(session) => {
                 let holder = self.activity_of(session).and_then(|a| session_of(a.pid));
                 let number = holder.and_then(|server| server.own_transaction_id());
                 format!("{mode} on transaction {}", number.unwrap_or_default() as u32)
