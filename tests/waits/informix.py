@@ -98,3 +98,24 @@ def refused_statements_of_informix_clients_are_logged(room: Room) -> None:
         expect({w["application_name"] for w in written}, {"sqli"}, "who was refused")
     finally:
         end(process)
+
+
+@situation("--sqli-port", PORT, "--shutdown-timeout", "1")
+def a_statement_of_an_informix_client_ends_with_the_servers_patience(room: Room) -> None:
+    (look,) = numbered(room, 1)
+    lines(look, "CREATE TABLE t (a int); INSERT INTO t SELECT generate_series(1, 3000)")
+    runs = client("SELECT count(*) FROM t x, t y, t z WHERE x.a + y.a + z.a = 1")
+    idle = client("SELECT count(*) FROM t")
+    try:
+        expect(idle.stdout.readline(), "done\n", "the idle client")
+        room.until(look, "EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = 'sqli' AND state = 'active')", "the statement runs")
+        began = time.monotonic()
+        room.running.process.terminate()
+        expect(room.running.process.wait(SOON), 0, "how the server ends")
+        took = time.monotonic() - began
+        expect(1 <= took < 5, True, f"the statement had its second, and no more ({took:.1f} s)")
+        told = runs.stdout.readline()
+        expect("terminating connection due to administrator command" in told, True, f"the client is told why: {told!r}")
+    finally:
+        end(runs)
+        end(idle)

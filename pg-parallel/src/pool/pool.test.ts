@@ -312,3 +312,36 @@ test('close waits for those inside, and refuses the rest', async () => {
   pool.release(held)
   await closing
 })
+
+test('pipelining: short statements need few lanes, longer ones get more, and full lanes are no limit', async () => {
+  const { pool } = await setup({ max: 10, pipeline: { depth: 4 } })
+  const take = (count: number): Promise<Connection[]> =>
+    Promise.all(Array.from({ length: count }, async () => (await ask(pool, 'shared'))!))
+  const lanes = (of: Connection[]): number => new Set(of).size
+  const held = await Promise.all(Array.from({ length: 10 }, () => lease(pool)))
+  for (const connection of held) pool.release(connection)
+  // nothing is known of the statements
+  const unknown = await take(16)
+  assert.equal(lanes(unknown), 8)
+  for (const connection of unknown) pool.release(connection)
+  // answered at once
+  for (let n = 0; n < 500; n++) pool.release((await ask(pool, 'shared'))!)
+  const short = await take(16)
+  assert.equal(lanes(short), 4)
+  const more = await take(16)
+  assert.equal(lanes([...short, ...more]), 8)
+  // the further ones come free although the pool is never idle
+  for (const connection of [...more, ...short.slice(4)]) pool.release(connection)
+  const busy = await take(8)
+  assert.equal(lanes([...short.slice(0, 4), ...busy]), 4)
+  for (const connection of [...busy, ...short.slice(0, 4)]) pool.release(connection)
+  // as if each had taken its time
+  for (let n = 0; n < 100; n++) {
+    const connection = (await ask(pool, 'shared'))!
+    connection.progressAt -= 5
+    pool.release(connection)
+  }
+  const long = await take(16)
+  assert.equal(lanes(long), 8)
+  for (const connection of long) pool.release(connection)
+})

@@ -20,6 +20,13 @@ import { WaiterQueue, type Waiter } from './queue'
 export const MAX_OPENING = 10
 /** A pipelining pool spreads single statements over this many connections before it fills their pipelines. */
 const MAX_LANES = 8
+/** As many carry short statements: each write to a connection costs more than a further statement in it. */
+const MIN_LANES = 4
+/** For so many statements a second, if they take as long as those before, there are lanes at least. */
+const LANES_CARRY = 40_000
+/** What a pool expects of a statement that it knows nothing of, in ms; and how fast it learns. */
+const EXPECTED_MS = 1
+const LEARNING = 1 / 64
 /** How much sooner a lane that speaks in this tick is taken, in statements under way. */
 const SPEAKING = 4
 /** A connection that has answered nothing for so long gets no further statements before it does. */
@@ -70,6 +77,8 @@ export class Pool {
   readonly #idle: Connection[] = []
   /** Pipelining: connections with single statements under way. */
   readonly #lanes: Connection[] = []
+  /** What a lane takes for a statement on average: the time between two answers. */
+  #pace = EXPECTED_MS
   #opening = 0
   readonly #connecting = new Set<Opening>()
   #lent = 0
@@ -148,6 +157,8 @@ export class Pool {
   release(connection: Connection): void {
     connection.inFlight--
     const now = performance.now()
+    // A statement that takes very long is as much a reason for further lanes as one that is taken for stuck.
+    if (!connection.exclusive) this.#pace += (Math.min(now - connection.progressAt, STUCK_MS) - this.#pace) * LEARNING
     connection.progressAt = now
     if (connection.inFlight > 0) {
       if (this.#queue.size > 0) this.#pump()
@@ -252,13 +263,13 @@ export class Pool {
     let best: Connection | undefined
     let least = Infinity
     let lively = 0
-    // Where no connection is idle, it does not matter how many lanes are lively.
-    const mayAdd = this.#idle.length > 0
+    const most = Math.max(MIN_LANES, Math.min(MAX_LANES, Math.ceil((this.#pace * LANES_CARRY) / 1_000)))
     for (const lane of this.#lanes) {
+      // Lanes beyond those that are needed come free.
+      if (best && lively >= most) break
       // One more statement on a lane that speaks in this tick costs no write of its own.
       let load = lane.session.speaking ? lane.inFlight - SPEAKING : lane.inFlight
       if (lane.inFlight >= pipelineDepth) load = Infinity
-      if (!mayAdd && load >= least) continue
       // Behind a statement that takes long the next one would take as long.
       if (lane.progressAt < stuck || lane.cancelled || !lane.usable) continue
       lively++
@@ -267,7 +278,7 @@ export class Pool {
         least = load
       }
     }
-    if (mayAdd && lively < MAX_LANES) {
+    if (this.#idle.length > 0 && lively < (best ? most : MAX_LANES)) {
       const fresh = this.#take(true)
       if (fresh) {
         fresh.exclusive = false

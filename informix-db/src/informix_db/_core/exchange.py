@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from typing import Protocol, TypeVar
 
-from ..errors import OperationalError, ProtocolError
+from ..errors import DatabaseError, OperationalError, ProtocolError
 from .capabilities import Layout, ServerCapabilities
 from .messages import requests as rq
 from .messages.replies import FileRequest, Reply, Sink
@@ -141,7 +141,15 @@ class Exchange:
             # Whether a cursor could still be closed is of no interest: it may have ended with its transaction.
             yield from self._read(self.reply())
         for reply in replies:
-            yield from self._read(reply)
+            try:
+                yield from self._read(reply)
+            except DatabaseError as end:
+                # A server that ends the session says why, and answers nothing further.
+                error = next((reply.error for reply in replies if reply.error is not None), None)
+                if error is None or not end.session_dead:
+                    raise
+                error.session_dead = True
+                raise error from end
         for reply in replies:
             if reply.error is not None:
                 raise reply.error
