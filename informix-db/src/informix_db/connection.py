@@ -43,9 +43,7 @@ _LO_READ, _LO_READ_WRITE = 4, 8
 _NO_BEGIN = frozenset((1, 12, 13, 31, 34, 35, 36))
 
 
-_NO_XA = (
-    "two-phase commit is not supported: Informix has it by XA only, and what its XA messages contain is not documented"
-)
+_NO_XA = "two-phase commit is not supported: Informix has it by XA only, and what its servers answer is not documented"
 
 
 class Connection(Generic[R]):
@@ -279,7 +277,7 @@ class Connection(Generic[R]):
     # ---- two-phase commit: PEP 249's optional methods -------------------------------------------------------------
 
     def xid(self, format_id: int, global_transaction_id: str, branch_qualifier: str) -> tuple[int, str, str]:
-        """Not supported: Informix has two-phase commit by XA only, whose messages are not documented."""
+        """Not supported: Informix has two-phase commit by XA only, whose answers are not documented."""
         raise NotSupportedError(_NO_XA)
 
     def tpc_begin(self, xid: tuple[int, str, str]) -> None:

@@ -57,6 +57,7 @@ impl Conversation<'_> {
         session.give_up_on_silence(true);
         let cancel = session.cancel_handle();
         self.in_transaction = false;
+        self.xa.forget();
         self.not_waiting = true;
         self.followers.clear();
         // objects of the database that was open before are not of this one
@@ -190,6 +191,7 @@ impl Conversation<'_> {
     pub(super) fn close_session(&mut self) {
         self.session = None;
         self.in_transaction = false;
+        self.xa.forget();
         self.followers.clear();
         self.database.clear();
         if let Ok(mut watched) = self.watcher.cancel.lock() {

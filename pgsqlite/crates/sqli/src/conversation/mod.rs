@@ -2,7 +2,7 @@
 //!
 //! Messages are carried out as they come, their answers collect in the output, and EOT sends them. After an error the rest of the
 //! group is read but not carried out. [`statement`]: PREPARE to EXECUTE; [`keys`]: what INSERT gives back; [`cursor`]: rows that wait;
-//! [`transaction`]: what Informix's transactions ask of PostgreSQL's; [`large_objects`], [`client_file`]: BLOB and CLOB.
+//! [`transaction`]: what Informix's transactions ask of PostgreSQL's; [`large_objects`], [`client_file`]: BLOB and CLOB; [`xa`].
 
 pub mod client_file;
 mod cursor;
@@ -13,6 +13,7 @@ mod large_objects;
 mod put;
 mod statement;
 mod transaction;
+mod xa;
 
 use crate::client::{Client, End, FLUSH};
 use crate::dialect::ast::Transaction;
@@ -103,6 +104,7 @@ pub(crate) struct Conversation<'a> {
     /// the statement whose generated keys this group has described
     described_keys: Option<i16>,
     large_objects: LargeObjects,
+    xa: xa::Xa,
     /// the text that was prepared last
     text: String,
     /// messages that were read while a file of the client was read or written
@@ -141,6 +143,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, client: &mut Client, identity: Ide
         skipping: false,
         described_keys: None,
         large_objects: LargeObjects::new(large_objects_mark(shared)),
+        xa: xa::Xa::default(),
         text: String::new(),
         pending: VecDeque::new(),
     };
@@ -310,6 +313,7 @@ impl Conversation<'_> {
     }
 
     async fn answer(&mut self, message: Message) -> Step {
+        self.xa.check(&message)?;
         match message {
             Message::Protocols(_) => {
                 self.client.out.short(crate::wire::code::PROTOCOLS);
@@ -317,9 +321,13 @@ impl Conversation<'_> {
                 Ok(())
             }
             Message::Info => Ok(()),
-            Message::OpenResourceManager => {
-                Err(Failure::refused("XA (what its messages contain is not documented)").into())
+            Message::OpenResourceManager { name } => self.open_database(&name, false).await,
+            Message::CloseResourceManager => {
+                self.close_resource_manager();
+                Ok(())
             }
+            Message::Branch { call, xid, flags } => self.branch_call(call, xid, flags).await,
+            Message::Recover { most, flags } => self.recover(most, flags).await,
             Message::OpenDatabase { name, exclusive } => self.open_database(&name, exclusive).await,
             Message::CloseDatabase => {
                 self.statements.clear();

@@ -106,6 +106,9 @@ impl Conversation<'_> {
 
     /// Begins, ends or divides a transaction and tells the client so.
     pub(super) async fn transaction(&mut self, what: Transaction) -> Step {
+        if self.xa.has_branch() && matches!(what, Transaction::Begin | Transaction::Commit | Transaction::Rollback) {
+            return Err(Failure::new(super::xa::IN_BRANCH, 0, "").into());
+        }
         match what {
             Transaction::Begin => {
                 self.begin().await?;
@@ -127,7 +130,7 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    async fn begin(&mut self) -> Step {
+    pub(super) async fn begin(&mut self) -> Step {
         if self.in_transaction {
             return Err(Failure::new(-535, 0, "").into());
         }
@@ -137,7 +140,7 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    async fn commit(&mut self) -> Step {
+    pub(super) async fn commit(&mut self) -> Step {
         if !self.in_transaction {
             return Err(Failure::new(-255, 0, "").into());
         }
@@ -178,7 +181,7 @@ impl Conversation<'_> {
     }
 
     /// The transaction ends: cursors WITH HOLD read the rest of their rows, the others are closed.
-    async fn end_cursors(&mut self) -> Step {
+    pub(super) async fn end_cursors(&mut self) -> Step {
         let ids: Vec<i16> = self.statements.keys().copied().collect();
         for id in ids {
             let Some(statement) = self.statements.get(&id) else { continue };

@@ -62,12 +62,58 @@ pub enum WantedKeys {
     Names(Vec<Vec<u8>>),
 }
 
+/// The bytes that an XID has for both its parts.
+pub const XID_DATA: usize = 128;
+/// The longest global part of an XID, and its longest branch part.
+const LONGEST_PART: usize = 64;
+
+/// What identifies a branch of a global transaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Xid {
+    pub format: i32,
+    pub global: Vec<u8>,
+    pub branch: Vec<u8>,
+}
+
+impl Xid {
+    /// As XA has it: a global part, and neither part is too long. A format of -1 is no XID.
+    pub fn is_valid(&self) -> bool {
+        self.format != -1 && (1..=LONGEST_PART).contains(&self.global.len()) && self.branch.len() <= LONGEST_PART
+    }
+}
+
+/// What XA asks of a branch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Call {
+    Start,
+    End,
+    Prepare,
+    Commit,
+    Rollback,
+    Forget,
+}
+
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     Command(Vec<u8>),
-    /// xa_open: without it no other message of XA follows
-    OpenResourceManager,
+    /// xa_open: IBM's driver opens the database of an XA connection by it
+    OpenResourceManager {
+        name: Vec<u8>,
+    },
+    /// xa_close
+    CloseResourceManager,
+    /// xa_start, xa_end, …
+    Branch {
+        call: Call,
+        xid: Xid,
+        flags: i32,
+    },
+    /// xa_recover: at most so many branches
+    Recover {
+        most: i32,
+        flags: i32,
+    },
     Prepare {
         parameters: usize,
         text: Vec<u8>,
@@ -134,6 +180,28 @@ pub fn decode(bytes: &[u8]) -> Read<(Message, usize)> {
     let mut c = Cursor::new(bytes);
     let message = message(&mut c)?;
     Ok((message, c.position()))
+}
+
+/// The flags of a message of XA, behind the number of the resource manager, which says nothing: a session has one.
+fn resource_manager_and_flags(c: &mut Cursor) -> Read<i32> {
+    c.int()?;
+    c.int()
+}
+
+/// A message about a branch: the XID as XA's header declares it, the resource manager, the flags.
+fn branch(c: &mut Cursor, call: Call) -> Read<Message> {
+    let format = c.int()?;
+    let (global, branch) = (c.int()?, c.int()?);
+    let data = c.take(XID_DATA)?;
+    let flags = resource_manager_and_flags(c)?;
+    let end = |from: usize, length: i32| {
+        usize::try_from(length).ok().and_then(|length| from.checked_add(length)).filter(|end| *end <= XID_DATA)
+    };
+    let Some((middle, end)) = end(0, global).and_then(|middle| Some((middle, end(middle, branch)?))) else {
+        return malformed(format!("an XID of {global} and {branch} bytes"));
+    };
+    let xid = Xid { format, global: data[..middle].to_vec(), branch: data[middle..end].to_vec() };
+    Ok(Message::Branch { call, xid, flags })
 }
 
 fn message(c: &mut Cursor) -> Read<Message> {
@@ -234,11 +302,24 @@ fn message(c: &mut Cursor) -> Read<Message> {
         }
         code::DBCLOSE => Message::CloseDatabase,
         code::XA_OPEN => {
-            // of which resource manager, and how
+            let name = c.char()?.to_vec();
+            resource_manager_and_flags(c)?;
+            Message::OpenResourceManager { name }
+        }
+        code::XA_CLOSE => {
             c.char()?;
-            c.int()?;
-            c.int()?;
-            Message::OpenResourceManager
+            resource_manager_and_flags(c)?;
+            Message::CloseResourceManager
+        }
+        code::XA_START => branch(c, Call::Start)?,
+        code::XA_END => branch(c, Call::End)?,
+        code::XA_PREPARE => branch(c, Call::Prepare)?,
+        code::XA_COMMIT => branch(c, Call::Commit)?,
+        code::XA_ROLLBACK => branch(c, Call::Rollback)?,
+        code::XA_FORGET => branch(c, Call::Forget)?,
+        code::XA_RECOVER => {
+            let most = c.int()?;
+            Message::Recover { most, flags: resource_manager_and_flags(c)? }
         }
         code::VERSION => Message::Version,
         code::DATABASE_LIST => Message::DatabaseList,
@@ -467,6 +548,23 @@ mod tests {
         let info = "0051 0006 0026 000c 0004 0006 444254454d50 0004 2f746d70 000b 535542514341434845535a00 0002 3130 0000 0000 000c";
         assert_eq!(all(&bytes(info)).unwrap(), [Message::Info, Message::EndOfGroup]);
         assert_eq!(all(&bytes("0035 000c")).unwrap(), [Message::Version, Message::EndOfGroup]);
+        let xid = |global: &str, branch: &str| {
+            format!("00001234 {global} {branch} 676c6f62616c6272616e636831 {}", "00".repeat(XID_DATA - 13))
+        };
+        let start = format!("0048 {} 00000001 00200000 000c", xid("00000006", "00000007"));
+        let named = Xid { format: 4660, global: b"global".to_vec(), branch: b"branch1".to_vec() };
+        assert_eq!(
+            all(&bytes(&start)).unwrap(),
+            [Message::Branch { call: Call::Start, xid: named, flags: 0x0020_0000 }, Message::EndOfGroup]
+        );
+        for (global, branch) in
+            [("00000081", "00000000"), ("00000040", "00000041"), ("ffffffff", "00000001"), ("7fffffff", "7fffffff")]
+        {
+            let bad = format!("0046 {} 00000001 00000000 000c", xid(global, branch));
+            assert!(matches!(all(&bytes(&bad)), Err(Stop::Malformed(_))), "{global} {branch}");
+        }
+        let recover = "0047 0000000a 00000001 01800000 000c";
+        assert_eq!(all(&bytes(recover)).unwrap()[0], Message::Recover { most: 10, flags: 0x0180_0000 });
         for (keys, wanted) in [
             ("0086 0001", WantedKeys::Serial),
             ("0086 0002 0002 0001 0003", WantedKeys::Numbers(vec![1, 3])),

@@ -46,6 +46,15 @@ pub mod code {
     pub const VERSION: i16 = 53;
     pub const COST: i16 = 55;
     pub const EXIT: i16 = 56;
+    pub const XA_ROLLBACK: i16 = 65;
+    pub const XA_CLOSE: i16 = 66;
+    pub const XA_COMMIT: i16 = 67;
+    pub const XA_END: i16 = 68;
+    pub const XA_FORGET: i16 = 69;
+    pub const XA_PREPARE: i16 = 70;
+    pub const XA_RECOVER: i16 = 71;
+    pub const XA_START: i16 = 72;
+    pub const XA_STATUS: i16 = 73;
     pub const INFO: i16 = 81;
     pub const XA_OPEN: i16 = 82;
     pub const INSERT_DONE: i16 = 94;

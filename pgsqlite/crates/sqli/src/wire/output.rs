@@ -1,6 +1,7 @@
 //! What a server sends, written into one buffer.
 
 use super::code;
+use super::messages::{Xid, XID_DATA};
 
 /// The bytes that wait to be sent.
 #[derive(Default)]
@@ -170,6 +171,23 @@ impl Output {
         for n in [code::XACTSTAT, event, new, old] {
             self.short(n);
         }
+    }
+
+    /// The answer to a message of XA: its code, or the number of XIDs that follow.
+    pub fn xa_status(&mut self, status: i16) {
+        self.short(code::XA_STATUS);
+        self.short(status);
+    }
+
+    /// An XID behind that number.
+    pub fn xid(&mut self, xid: &Xid) {
+        self.int(xid.format);
+        self.int(xid.global.len() as i32);
+        self.int(xid.branch.len() as i32);
+        let end = self.buffer.len() + XID_DATA;
+        self.buffer.extend_from_slice(&xid.global);
+        self.buffer.extend_from_slice(&xid.branch);
+        self.buffer.resize(end, 0);
     }
 }
 

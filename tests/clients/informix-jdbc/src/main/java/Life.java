@@ -10,6 +10,7 @@ import java.security.cert.CertificateFactory;
 import java.sql.*;
 import java.util.*;
 import javax.net.ssl.SSLException;
+import javax.transaction.xa.*;
 
 public class Life {
   static void same(Object got, Object want) {
@@ -328,12 +329,94 @@ public class Life {
     run(c, "drop table people", "drop row type person restrict", "drop row type place restrict");
   }
 
-  // what XA's messages contain is not documented: it is refused when it is opened
-  static void distributedTransactions() throws Exception {
+  record Branch(int getFormatId, byte[] getGlobalTransactionId, byte[] getBranchQualifier) implements Xid {
+    static Branch of(String global, String branch) { return new Branch(4660, global.getBytes(), branch.getBytes()); }
+  }
+
+  static String name(Xid x) { return x.getFormatId() + " " + new String(x.getGlobalTransactionId()) + " " + new String(x.getBranchQualifier()); }
+
+  // an XA call that ends with a code
+  static void code(int code, Action action) throws Exception {
+    try { action.run(); } catch (XAException e) { same(e.errorCode, code); return; }
+    throw new AssertionError("no XA error " + code);
+  }
+
+  static javax.sql.XAConnection xa() throws Exception {
     com.informix.jdbcx.IfxXADataSource source = new com.informix.jdbcx.IfxXADataSource();
-    source.setIfxIFXHOST("127.0.0.1"); source.setPortNumber(Integer.parseInt(System.getenv("SQLI_PORT"))); source.setUser("informix"); source.setPassword("in4mix"); source.setDatabaseName("main"); source.setServerName("x");
-    try { source.getXAConnection(); throw new AssertionError("XA was opened"); }
-    catch (SQLException e) { same(e.getErrorCode(), -746); same(e.getMessage().startsWith("XA "), true); }
+    source.setIfxIFXHOST("127.0.0.1"); source.setPortNumber(Integer.parseInt(System.getenv("SQLI_PORT"))); source.setUser("informix"); source.setPassword("in4mix"); source.setDatabaseName("stores"); source.setServerName("x");
+    return source.getXAConnection();
+  }
+
+  static List<String> prepared(XAResource r) throws Exception {
+    List<String> names = new ArrayList<>();
+    Xid[] found = r.recover(XAResource.TMSTARTRSCAN | XAResource.TMENDRSCAN);
+    if (found != null) for (Xid x : found) names.add(name(x));
+    return names;
+  }
+
+  static void distributedTransactions(Connection look) throws Exception {
+    run(look, "create table accounts (id integer primary key, amount integer)", "insert into accounts values (1, 100)");
+    String count = "select count(*) from accounts";
+    javax.sql.XAConnection xa = xa(), other = xa();
+    XAResource r = xa.getXAResource(), o = other.getXAResource();
+    Connection c = xa.getConnection();
+    Branch b = Branch.of("pay", "one"), b2 = Branch.of("pay", "two");
+    // in two phases: nothing is seen before the second
+    r.start(b, XAResource.TMNOFLAGS);
+    run(c, "insert into accounts values (2, 50)");
+    code(XAException.XAER_PROTO, () -> r.prepare(b));
+    code(XAException.XAER_DUPID, () -> r.start(b, XAResource.TMNOFLAGS));
+    code(XAException.XAER_PROTO, () -> r.start(b2, XAResource.TMNOFLAGS));
+    for (String sql : List.of("commit work", "rollback work", "begin work")) fails(-701, () -> run(c, sql));
+    r.end(b, XAResource.TMSUCCESS);
+    code(XAException.XAER_PROTO, () -> r.commit(b, false));
+    code(XAException.XAER_NOTA, () -> o.prepare(b));
+    // what runs here would be of the branch, and nobody wants it there
+    same(fails(-746, () -> run(c, "insert into accounts values (9, 9)")).getMessage().startsWith("a statement between the end of an XA branch"), true);
+    code(XAException.XAER_RMERR, () -> r.start(b2, XAResource.TMNOFLAGS));
+    same(r.prepare(b), XAResource.XA_OK);
+    same(prepared(o), List.of(name(b))); same(one(look, count), new BigDecimal(1));
+    code(XAException.XAER_DUPID, () -> o.start(b, XAResource.TMNOFLAGS));
+    code(XAException.XAER_NOTA, () -> r.commit(b, true));
+    // the connection is free for another one, and may end between the phases
+    r.start(b2, XAResource.TMNOFLAGS); run(c, "insert into accounts values (3, 1)"); r.end(b2, XAResource.TMSUCCESS); r.commit(b2, true);
+    same(one(look, count), new BigDecimal(2));
+    xa.close();
+    o.commit(b, false);
+    same(one(look, count), new BigDecimal(3)); same(prepared(o), List.of()); code(XAException.XAER_NOTA, () -> o.commit(b, false)); code(XAException.XAER_NOTA, () -> o.rollback(b)); code(XAException.XAER_NOTA, () -> o.forget(b));
+    // rolled back before and behind prepare
+    Connection d = other.getConnection();
+    for (boolean twice : new boolean[] {false, true}) {
+      o.start(b, XAResource.TMNOFLAGS); run(d, "delete from accounts"); o.end(b, XAResource.TMSUCCESS);
+      if (twice) o.prepare(b);
+      o.rollback(b); same(one(look, count), new BigDecimal(3));
+    }
+    // suspended, resumed, joined; marked as failed
+    o.start(b, XAResource.TMNOFLAGS); run(d, "insert into accounts values (4, 0)"); o.end(b, XAResource.TMSUSPEND);
+    fails(-746, () -> run(d, "insert into accounts values (9, 9)"));
+    o.start(b, XAResource.TMRESUME); run(d, "insert into accounts values (5, 0)"); o.end(b, XAResource.TMSUCCESS);
+    o.start(b, XAResource.TMJOIN); run(d, "insert into accounts values (6, 0)"); o.end(b, XAResource.TMSUCCESS);
+    same(o.prepare(b), XAResource.XA_OK); o.commit(b, false); same(one(look, count), new BigDecimal(6));
+    o.start(b, XAResource.TMNOFLAGS); run(d, "delete from accounts"); o.end(b, XAResource.TMFAIL); code(XAException.XAER_RMERR, () -> o.prepare(b)); code(XAException.XAER_NOTA, () -> o.rollback(b)); same(one(look, count), new BigDecimal(6));
+    // a failed statement undoes itself; what cannot be prepared is rolled back, and the connection goes on
+    o.start(b, XAResource.TMNOFLAGS); run(d, "insert into accounts values (7, 0)"); fails(-268, () -> run(d, "insert into accounts values (1, 0)")); o.end(b, XAResource.TMSUCCESS); o.prepare(b); o.commit(b, false);
+    same(one(look, count), new BigDecimal(7));
+    o.start(b, XAResource.TMNOFLAGS); run(d, "insert into accounts values (8, 0)", "create table other (a integer)"); o.end(b, XAResource.TMSUCCESS); code(XAException.XAER_RMERR, () -> o.prepare(b));
+    same(one(look, count), new BigDecimal(7)); fails(-206, () -> run(look, "drop table other"));
+    // by more than a client asks for at once, and with parts of every length
+    byte[] longest = new byte[64]; Arrays.fill(longest, (byte) 200);
+    Set<String> names = new TreeSet<>();
+    for (int i = 0; i < 12; i++) {
+      Branch many = i == 0 ? new Branch(Integer.MIN_VALUE, longest, longest) : i == 1 ? Branch.of("g", "") : Branch.of("many" + i, "b");
+      o.start(many, XAResource.TMNOFLAGS); run(d, "update accounts set amount = amount + 1 where id = " + (i % 7 + 1) + " and id > 7"); o.end(many, XAResource.TMSUCCESS); same(o.prepare(many), XAResource.XA_OK); names.add(name(many));
+    }
+    same(new TreeSet<>(prepared(o)), names);
+    for (Xid x : o.recover(XAResource.TMSTARTRSCAN | XAResource.TMENDRSCAN)) o.rollback(x);
+    same(prepared(o), List.of());
+    // a branch that is not prepared ends with its connection
+    o.start(b, XAResource.TMNOFLAGS); run(d, "delete from accounts"); other.close();
+    same(one(look, count), new BigDecimal(7));
+    run(look, "drop table accounts");
   }
 
   static void collections(Connection c) throws Exception {
@@ -592,7 +675,7 @@ public class Life {
     }
     part("BYTE and TEXT", () -> largeObjects());
     part("pools", () -> pooling());
-    part("distributed transactions", () -> distributedTransactions());
+    part("distributed transactions", () -> { try (Connection c = connect()) { distributedTransactions(c); } });
     part("code sets", () -> codesets());
     // what the parts share, so that a second life begins as the first
     try (Connection c = connect()) { run(c, "drop table child", "drop table parent", "drop table item", "drop table texts"); same(names(c.getMetaData().getTables(null, null, "%", new String[] {"TABLE"}), "TABLE_NAME"), List.of()); }
