@@ -4,6 +4,7 @@ import datetime as dt
 import threading
 import time
 from decimal import Decimal
+from struct import pack, unpack
 
 import pytest
 
@@ -574,3 +575,76 @@ def test_a_column_becomes_a_serial_and_back(conn):
     cursor.execute("insert into keys values (0, 'zero')")
     assert one(conn, "select min(id) from keys") == 0
     cursor.execute("drop table keys")
+
+
+XA_ROLLBACK, XA_COMMIT, XA_END, XA_PREPARE, XA_RECOVER, XA_START = 65, 67, 68, 70, 71, 72
+
+
+def xid(name):
+    return pack(">3i128s", 7, len(name), 0, name)
+
+
+def xa(conn, code, about, flags=0):
+    """The code that an XA message is answered with, and the XIDs behind it."""
+    sock = conn._transport._sock
+    sock.sendall(pack(">h", code) + about + pack(">2ih", 1, flags, 12))
+    answer = sock.recv(1 << 16)
+    message, status = unpack(">2h", answer[:4])
+    assert (message, answer[-2:]) == (73, pack(">h", 12)), answer
+    return status, [answer[at : at + 140] for at in range(4, len(answer) - 2, 140)]
+
+
+def test_prepared_branches_are_there_after_a_restart(tmp_path):
+    def go(conn, name):
+        assert xa(conn, XA_START, xid(name)) == (0, [])
+        conn.cursor().execute("insert into t values (?)", [name.decode()])
+        assert xa(conn, XA_END, xid(name), 0x0400_0000) == (0, [])
+
+    file = ("--database", str(tmp_path / "xa.db"))
+    scan = 0x0180_0000
+    with (
+        pgsqlite(tmp_path, *file) as port,
+        informix_db.connect("127.0.0.1", port, **CREDENTIALS, autocommit=True) as conn,
+    ):
+        conn.cursor().execute("create table t (name varchar(9))")
+        for name in (b"kept", b"undone", b"lost"):
+            go(conn, name)
+            if name != b"lost":
+                assert xa(conn, XA_PREPARE, xid(name)) == (0, [])
+        assert refused(conn, "select 1 from t").sqlcode == -746
+    with (
+        pgsqlite(tmp_path, *file) as port,
+        informix_db.connect("127.0.0.1", port, **CREDENTIALS, autocommit=True) as conn,
+    ):
+        assert one(conn, "select count(*) from t") == 0
+        # one after the other for a client that has no place for more
+        assert xa(conn, XA_RECOVER, pack(">i", 1), 0x0100_0000) == (1, [xid(b"kept")])
+        assert xa(conn, XA_RECOVER, pack(">i", 1)) == (1, [xid(b"undone")])
+        assert xa(conn, XA_RECOVER, pack(">i", 1)) == (0, [])
+        assert xa(conn, XA_RECOVER, pack(">i", 1), scan) == (2, [xid(b"kept"), xid(b"undone")])
+        assert xa(conn, XA_COMMIT, xid(b"kept")) == (0, [])
+        assert xa(conn, XA_ROLLBACK, xid(b"undone")) == (0, [])
+        assert xa(conn, XA_COMMIT, xid(b"lost")) == (-4, [])
+        assert xa(conn, XA_RECOVER, pack(">i", 1), scan) == (0, [])
+        assert [name for (name,) in conn.cursor().execute("select name from t").fetchall()] == ["kept"]
+
+
+def test_a_branch_is_no_transaction_of_its_session(conn):
+    conn.cursor().execute("create temp table scratch (a integer)")
+    conn.cursor().execute("begin work")
+    assert xa(conn, XA_START, xid(b"a")) == (-9, [])
+    conn.cursor().execute("rollback work")
+    for flags, status in ((0x0020_0000, -4), (0x0800_0000, -4), (1, -5)):
+        assert xa(conn, XA_START, xid(b"a"), flags) == (status, [])
+    assert xa(conn, XA_START, pack(">3i128s", -1, 1, 0, b"a")) == (-5, [])
+    assert xa(conn, XA_START, pack(">3i128s", 1, 0, 1, b"a")) == (-5, [])
+    assert xa(conn, XA_START, xid(b"a")) == (0, [])
+    conn.cursor().execute("insert into scratch values (1)")
+    # its pending work is not lost with the database
+    for sql in ("database testdb", "close database"):
+        assert refused(conn, sql).sqlcode == -377
+    assert xa(conn, XA_END, xid(b"a"), 0x0400_0000) == (0, [])
+    assert xa(conn, XA_END, xid(b"b"), 0x0400_0000) == (-4, [])
+    # a temporary table cannot be prepared
+    assert xa(conn, XA_PREPARE, xid(b"a")) == (-3, [])
+    assert one(conn, "select count(*) from scratch") == 0
