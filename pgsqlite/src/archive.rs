@@ -3,22 +3,29 @@
 use anyhow::{bail, Context as _, Result};
 use clap::Args;
 use pgsqlite_replication::archive::Archive;
-use pgsqlite_replication::restore::{restore as restore_state, verify as verify_archive, Until};
-use std::path::PathBuf;
+use pgsqlite_replication::place::Place;
+use pgsqlite_replication::restore::{lsn_text, restore as restore_state, verify as verify_archive, Until};
+use pgsqlite_server::config::Databases;
+use pgsqlite_types::transaction::parse_lsn;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Make a database again from the copies of its changes, which --archive or Litestream has written
 ///
 /// The file must not exist. Every page that is read is compared with its checksum, and the file has its name only when it is complete. Without
-/// --at and --txid it is the newest state.
+/// --at, --lsn and --txid it is the newest state.
 #[derive(Args, Debug)]
 pub struct RestoreCommand {
-    /// Where the copies are: file:PATH
+    /// Where the copies are: file:PATH, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX
     url: String,
     /// The new SQLite file
     file: PathBuf,
     /// The state of this time, such as 2026-01-31T12:00:00Z: the last commit by then of which there is a copy
-    #[arg(long, value_name = "TIME", conflicts_with = "txid")]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["lsn", "txid"])]
     at: Option<String>,
+    /// The state of this place in the log, as pg_current_wal_lsn() has returned it: the last one by then of which there is a copy
+    #[arg(long, value_name = "LSN", conflicts_with = "txid")]
+    lsn: Option<String>,
     /// The state after this transaction, as `verify` and Litestream number them (hexadecimal)
     #[arg(long, value_name = "NUMBER")]
     txid: Option<String>,
@@ -29,8 +36,23 @@ pub struct RestoreCommand {
 /// The exit code is 1 if something is wrong.
 #[derive(Args, Debug)]
 pub struct VerifyCommand {
-    /// Where the copies are: file:PATH
+    /// Where the copies are: file:PATH, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX
     url: String,
+}
+
+/// So long a running server tries a request again before it has failed. It makes the next attempt itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where a server's archives are. Files on their way to a bucket are made beside the databases.
+pub fn place(url: &str, databases: &Databases) -> Result<Place> {
+    let place = Place::parse(url, PATIENCE)?;
+    Ok(match databases {
+        Databases::File(file) => {
+            place.made_in(file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+        }
+        Databases::Directory(folder) => place.made_in(folder),
+        Databases::Memory => place,
+    })
 }
 
 /// Milliseconds since 1970, as a person reads them.
@@ -39,24 +61,28 @@ fn time(milliseconds: i64) -> String {
 }
 
 pub fn restore(command: &RestoreCommand) -> Result<()> {
-    let until = match (&command.at, &command.txid) {
-        (Some(at), _) => {
+    let until = match (&command.at, &command.lsn, &command.txid) {
+        (Some(at), ..) => {
             let time: jiff::Timestamp =
                 at.parse().with_context(|| format!("--at \"{at}\" is no time with a time zone"))?;
             Until::Time(time.as_millisecond())
         }
-        (None, Some(number)) => {
+        (None, Some(lsn), _) => Until::Lsn(
+            parse_lsn(lsn).with_context(|| format!("--lsn \"{lsn}\" is no place in a log, such as 0/1A2B3C"))?,
+        ),
+        (None, None, Some(number)) => {
             let parsed =
                 u64::from_str_radix(number, 16).with_context(|| format!("--txid \"{number}\" is no number"))?;
             Until::Transaction(parsed)
         }
-        (None, None) => Until::Now,
+        (None, None, None) => Until::Now,
     };
     let state = restore_state(&Archive::open(&command.url)?, &command.file, until)?;
     println!(
-        "{} has the state of transaction {:x}, {}: {} pages of {} bytes, from {} files",
+        "{} has the state of transaction {:x}, {}{}: {} pages of {} bytes, from {} files",
         command.file.display(),
         state.transaction,
+        if state.lsn > 0 { format!("{}, ", lsn_text(state.lsn)) } else { String::new() },
         time(state.time),
         state.pages,
         state.page_size,

@@ -138,7 +138,7 @@ struct Flags {
     /// Who writes a database's write-ahead log back into its file: the server, or another program that replicates the log [default: own]
     #[arg(long, env = "PGSQLITE_CHECKPOINTS", value_enum)]
     checkpoints: Option<CheckpointsFlag>,
-    /// Write copies of all changes to the folder of this URL, file:PATH, within about a second; each database has a folder of its own there [default: none]
+    /// Write copies of all changes to this URL within about a second: file:PATH, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX. Each database has a folder of its own there [default: none]
     #[arg(long, env = "PGSQLITE_ARCHIVE", value_name = "URL")]
     archive: Option<String>,
     /// Append each statement that fails with 0A000 (not implemented) or XX000 (a defect) to this file, as a line of JSON
@@ -287,6 +287,10 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
     let hba = rules(flags.hba.or(file.hba), flags.auth.or(file.auth), offered)?;
     let maps = maps(ident, hba.is_some())?;
     memory_limit::apply(flags.memory_limit.or(file.memory_limit).as_deref())?;
+    let archive = match flags.archive.or(file.archive) {
+        Some(url) => Some(archive::place(&url, &databases)?),
+        None => None,
+    };
     let config = Config {
         databases,
         host: flags.host.or(file.host).unwrap_or_else(|| "localhost".into()),
@@ -326,10 +330,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
             0 => None,
             mib => Some(mib.checked_mul(1 << 20).context("log_limit is too large")?),
         },
-        archive: match flags.archive.or(file.archive) {
-            Some(url) => Some(pgsqlite_replication::archive::folder_of(&url)?),
-            None => None,
-        },
+        archive,
         checkpoints_left: flags.checkpoints.or(file.checkpoints) == Some(CheckpointsFlag::External),
         log_refused: flags.log_refused.or(file.log_refused),
         max_connections: at_least_one(

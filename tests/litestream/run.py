@@ -420,14 +420,15 @@ def report(problems: list[str]) -> int:
     return 1 if problems else 0
 
 
-def arguments(**flags: bool) -> argparse.Namespace:
+def arguments(**flags: bool | str) -> argparse.Namespace:
     """The command line: the program of Litestream, how often a server is killed, and the seed, which is printed; `flags` are more options."""
     parser = argparse.ArgumentParser()
     parser.add_argument("litestream")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     for name, default in flags.items():
-        parser.add_argument(f"--{name}", action="store_true", default=default)
+        kind = {} if isinstance(default, str) else {"action": "store_true"}
+        parser.add_argument(f"--{name}", default=default, **kind)
     given = parser.parse_args()
     print(f"seed {given.seed}", flush=True)
     return given

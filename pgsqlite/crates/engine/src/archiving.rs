@@ -15,6 +15,23 @@ impl Engine {
         &self.counters
     }
 
+    /// What is counted of the server's archives together.
+    pub fn archiver_statistics(&self) -> &crate::statistics::Archiving {
+        &self.config.statistics.archiving
+    }
+
+    /// Where the log of the database is now, counted from the beginning of its archive. Errors: 0A000 without an archive, 55000 while its place in the log is not known.
+    pub(crate) fn log_place(&self, function: &str) -> Result<u64> {
+        match *self.counters.archive_place.lock() {
+            None => Err(PgError::not_supported(format!("{function}() without an archive"))),
+            Some(None) => Err(PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "the place in the log is not known before the archive has been read",
+            )),
+            Some(Some(known)) => Ok(known.now(self.room.log_state())),
+        }
+    }
+
     /// Does something while nobody in this process writes to the database. It waits for those who do: not to be called on a thread with
     /// other tasks. Errors: 58030 after a sync has failed.
     pub fn while_nobody_writes<R>(&self, work: impl FnOnce() -> R) -> Result<R> {

@@ -1,88 +1,156 @@
-//! Where LTX files are, and what becomes of them there: `URL/ltx/LEVEL/FIRST-LAST.ltx`, as Litestream has them.
+//! Where LTX files are, and what becomes of them there: `URL/ltx/LEVEL/FIRST-LAST.ltx`, as Litestream has them (on S3 `URL/LEVEL/FIRST-LAST.ltx`, the level
+//! with four hexadecimal digits).
 //!
 //! Level 0 has the files as they were written, levels 1 to 8 what was put together from those of the level below, level 9 whole databases.
+//!
+//! A file is made in two steps. [`Archive::make_file`] writes it to a file of this machine, and [`Archive::publish`] gives it its name in the archive. The second step
+//! may be done again: a bucket whose answer is lost may have the file or not.
 
-use crate::ltx::{Header, Reader, Writer};
+pub use crate::entry::{Entry, Made, Published, SNAPSHOTS};
+
+use crate::entry::transactions;
+use crate::ltx::{Header, Reader, Writer, FIRST_LSN};
+use crate::place::Place;
 use crate::{Error, Result};
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
-use std::path::{Path, PathBuf};
+use std::hash::{BuildHasher, Hasher};
+use std::io::{BufReader, BufWriter, Read};
+use std::path::PathBuf;
+use std::time::Duration;
 
-/// The level of whole databases.
-pub const SNAPSHOTS: u32 = 9;
+/// So long a command asks a bucket again that does not answer as it should.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A place with the LTX files of one database.
 #[derive(Debug, Clone)]
 pub struct Archive {
-    folder: PathBuf,
-}
-
-/// A file of an archive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// its level
-    pub level: u32,
-    /// the number of its first transaction
-    pub first: u64,
-    /// the number of its last
-    pub last: u64,
-    /// where it is
-    pub path: PathBuf,
+    place: Place,
+    /// nobody else writes to it
+    owned: bool,
 }
 
 impl Archive {
-    /// The archive that a URL names: `file:PATH`. Errors: other schemes, a folder that is not there or has no archive.
+    /// The archive that a URL names (see [`Place::parse`]). Errors: other schemes, a place that is not there or has no archive.
     pub fn open(url: &str) -> Result<Archive> {
-        let folder = folder_of(url)?;
-        match folder.join("ltx").is_dir() {
-            true => Ok(Archive { folder }),
-            false => Err(Error::new(format!("\"{}\" has no archive: no folder \"ltx\" is in it", folder.display()))),
+        let archive = Archive { place: Place::parse(url, PATIENCE)?, owned: false };
+        match &archive.place {
+            Place::Folder(folder) if folder.join("ltx").is_dir() => Ok(archive),
+            Place::Folder(folder) => {
+                Err(Error::new(format!("\"{}\" has no archive: no folder \"ltx\" is in it", folder.display())))
+            }
+            Place::Bucket(bucket) => match bucket.entries(false)?.is_empty() {
+                false => Ok(archive),
+                true => Err(Error::new(format!("\"{bucket}\" has no archive of a database"))),
+            },
         }
     }
 
-    /// The archive in this folder, which is made if it is not there.
-    pub fn make(folder: PathBuf) -> Result<Archive> {
-        let first = folder.join("ltx").join("0");
-        std::fs::create_dir_all(&first).map_err(|e| Error::file(&first, &e))?;
-        Ok(Archive { folder })
+    /// The archive at this place, for the one who writes to it. A folder is made if it is not there; a bucket is not asked anything yet.
+    pub fn make(place: Place) -> Result<Archive> {
+        if let Place::Folder(folder) = &place {
+            let first = folder.join("ltx").join("0");
+            std::fs::create_dir_all(&first).map_err(|e| Error::file(&first, &e))?;
+        }
+        Ok(Archive { place, owned: true })
     }
 
-    /// The folder that the archive is in.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// Where it is.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
-    /// Writes a file, for good: it has its name only when it is complete and on disk.
+    /// The last number of a file that begins with this one, right after a start of the one who writes. In a bucket it is a few thousand more, by chance: a file that
+    /// an earlier process has sent may still come to be, and its name must never have been given to another content.
+    pub fn first_last(&self, first: u64) -> u64 {
+        match self.place {
+            Place::Folder(_) => first,
+            Place::Bucket(_) => {
+                let chance = std::collections::hash_map::RandomState::new().build_hasher().finish();
+                first + 1 + chance % 0xffff
+            }
+        }
+    }
+
+    /// Makes a file, without its name.
+    pub fn make_file<R>(
+        &self,
+        level: u32,
+        header: &Header,
+        pages: impl FnOnce(&mut Writer<BufWriter<File>>) -> Result<R>,
+    ) -> Result<(Made, R)> {
+        let (file, making) = match &self.place {
+            Place::Folder(folder) => {
+                let folder = folder.join("ltx").join(level.to_string());
+                std::fs::create_dir_all(&folder).map_err(|e| Error::file(&folder, &e))?;
+                let making = folder.join(format!(".{:016x}.new", header.first));
+                (File::create(&making).map_err(|e| Error::file(&making, &e))?, making)
+            }
+            Place::Bucket(bucket) => (bucket.new_file()?, PathBuf::from("a file for the archive")),
+        };
+        let failed = |e: std::io::Error| Error::file(&making, &e);
+        let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, file), header.clone())?;
+        let result = pages(&mut writer)?;
+        let file = writer.finish()?.into_inner().map_err(|e| failed(e.into_error()))?;
+        if let Place::Folder(_) = self.place {
+            file.sync_all().map_err(failed)?;
+            // (Litestream takes this for the time of the file's last transaction)
+            let time = std::time::UNIX_EPOCH + Duration::from_millis(header.time.max(0) as u64);
+            file.set_modified(time).map_err(failed)?;
+        }
+        Ok((Made { level, header: header.clone(), file, making }, result))
+    }
+
+    /// Gives a file its name, for good, and keeps how far the archive has come with it ([`Archive::position`]), if that is not empty. After an error it may be done again, and has
+    /// to be: whether the archive has the file is not known.
+    pub fn publish(&self, made: &Made, position: &str) -> Result<Published> {
+        let folder = match &self.place {
+            Place::Folder(folder) => folder,
+            Place::Bucket(bucket) => return bucket.put(made, position),
+        };
+        let level = folder.join("ltx").join(made.level.to_string());
+        let path = level.join(format!("{:016x}-{:016x}.ltx", made.header.first, made.header.last));
+        match std::fs::rename(&made.making, &path) {
+            Ok(()) => {}
+            // (it was done before, and what follows was not)
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && path.exists() => {}
+            Err(e) => return Err(Error::file(&path, &e)),
+        }
+        File::open(&level).and_then(|level| level.sync_all()).map_err(|e| Error::file(&level, &e))?;
+        if !position.is_empty() {
+            let (path, making) = (folder.join("position"), folder.join(".position.new"));
+            let write = || std::fs::write(&making, position).and_then(|()| std::fs::rename(&making, &path));
+            write().map_err(|e| Error::file(&path, &e))?;
+        }
+        Ok(Published::Done)
+    }
+
+    /// Makes a file, and gives it its name.
     pub fn write<R>(
         &self,
         level: u32,
         header: &Header,
         pages: impl FnOnce(&mut Writer<BufWriter<File>>) -> Result<R>,
     ) -> Result<R> {
-        let folder = self.folder.join("ltx").join(level.to_string());
-        std::fs::create_dir_all(&folder).map_err(|e| Error::file(&folder, &e))?;
-        let path = folder.join(format!("{:016x}-{:016x}.ltx", header.first, header.last));
-        let making = folder.join(format!(".{:016x}.new", header.first));
-        let failed = |e: std::io::Error| Error::file(&making, &e);
-        let file = File::create(&making).map_err(failed)?;
-        let mut writer = Writer::new(BufWriter::with_capacity(1 << 16, file), header.clone())?;
-        let result = pages(&mut writer)?;
-        let file = writer.finish()?.into_inner().map_err(|e| failed(e.into_error()))?;
-        file.sync_all().map_err(failed)?;
-        // (Litestream takes this for the time of the file's last transaction)
-        let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(header.time.max(0) as u64);
-        file.set_modified(time).map_err(failed)?;
-        std::fs::rename(&making, &path).map_err(|e| Error::file(&path, &e))?;
-        File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|e| Error::file(&folder, &e))?;
-        Ok(result)
+        let (made, result) = self.make_file(level, header, pages)?;
+        match self.publish(&made, "")? {
+            Published::Done => Ok(result),
+            Published::Taken => Err(self.taken()),
+        }
+    }
+
+    /// The error after [`Published::Taken`].
+    pub fn taken(&self) -> Error {
+        Error::new(format!("another server writes to the archive \"{}\"", self.place))
     }
 
     /// Puts files that follow each other together, as one of this level: of each page the newest content.
     pub fn merge(&self, level: u32, entries: &[Entry]) -> Result<()> {
-        let mut readers = entries.iter().map(Entry::read).collect::<Result<Vec<_>>>()?;
+        let mut readers = entries.iter().map(|entry| self.read(entry)).collect::<Result<Vec<_>>>()?;
         let (Some(first), Some(last)) = (readers.first(), readers.last()) else { return Ok(()) };
         let (first, last) = (first.header().clone(), last.header().clone());
-        let header = Header::new(last.page_size, last.pages, first.first, last.last, last.time);
+        // (the first ones may be of a time when it was not known)
+        let lsn = if last.lsn.1 > 0 { (first.lsn.0.max(FIRST_LSN), last.lsn.1) } else { (0, 0) };
+        let header = Header::new(last.page_size, last.pages, first.first, last.last, last.time).at(lsn);
         let size = header.page_size as usize;
         if readers.iter().any(|r| r.header().page_size != header.page_size) {
             return Err(Error::new("the size of the pages changes in the archive"));
@@ -129,41 +197,100 @@ impl Archive {
         })
     }
 
-    /// Takes the archive for who writes to it, as long as the result lives. Errors: if somebody else has it.
-    pub fn lock(&self) -> Result<File> {
-        let path = self.folder.join("lock");
+    /// Takes the archive for who writes to it, as long as the result lives. Errors: if somebody else has it. In a bucket nobody is asked: see [`Archive::claim`].
+    pub fn lock(&self) -> Result<Option<File>> {
+        let Place::Folder(folder) = &self.place else { return Ok(None) };
+        let path = folder.join("lock");
         let file = File::create(&path).map_err(|e| Error::file(&path, &e))?;
         match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(std::fs::TryLockError::WouldBlock) => {
-                Err(Error::new(format!("another server writes to the archive \"{}\"", self.folder.display())))
-            }
+            Ok(()) => Ok(Some(file)),
+            Err(std::fs::TryLockError::WouldBlock) => Err(self.taken()),
             Err(std::fs::TryLockError::Error(e)) => Err(Error::file(&path, &e)),
         }
     }
 
-    /// Writes how far the archive has come, for whoever writes to it. It may lag behind the files after a crash.
-    pub fn write_position(&self, text: &str) -> Result<()> {
-        let (path, making) = (self.folder.join("position"), self.folder.join(".position.new"));
-        let write = || std::fs::write(&making, text).and_then(|()| std::fs::rename(&making, &path));
-        write().map_err(|e| Error::file(&path, &e))
+    /// Becomes the one who writes to a bucket. Who did before is told so at the next file ([`Published::Taken`]).
+    pub fn claim(&self) -> Result<()> {
+        match &self.place {
+            Place::Folder(_) => Ok(()),
+            Place::Bucket(bucket) => bucket.claim(),
+        }
     }
 
-    /// What [`Archive::write_position`] wrote last; nothing, if it cannot be read.
-    pub fn read_position(&self) -> String {
-        std::fs::read_to_string(self.folder.join("position")).unwrap_or_default()
+    /// Whether nobody else has begun to write to a bucket.
+    pub fn is_claimed(&self) -> Result<bool> {
+        match &self.place {
+            Place::Folder(_) => Ok(true),
+            Place::Bucket(bucket) => bucket.is_claimed(),
+        }
+    }
+
+    /// Looks again which files there are, when it is asked for them next.
+    pub fn forget(&self) {
+        if let Place::Bucket(bucket) = &self.place {
+            bucket.forget();
+        }
+    }
+
+    /// What was given to [`Archive::publish`] with this file, which is the newest; nothing, if it cannot be read. In a folder it may lag behind the file after a crash.
+    pub fn position(&self, newest: &Entry) -> Result<String> {
+        match &self.place {
+            Place::Folder(folder) => Ok(std::fs::read_to_string(folder.join("position")).unwrap_or_default()),
+            Place::Bucket(bucket) => bucket.note(newest),
+        }
     }
 
     /// Removes a file that others stand for.
     pub fn remove(&self, entry: &Entry) -> Result<()> {
-        std::fs::remove_file(&entry.path).map_err(|e| Error::file(&entry.path, &e))
+        match &self.place {
+            Place::Folder(_) => std::fs::remove_file(&entry.path).map_err(|e| Error::file(&entry.path, &e)),
+            Place::Bucket(bucket) => bucket.remove(entry),
+        }
+    }
+
+    /// Begins to read a file. Errors: also for one that says of itself something else than its name.
+    pub fn read(&self, entry: &Entry) -> Result<Reader<BufReader<Box<dyn Read>>>> {
+        let from: Box<dyn Read> = match &self.place {
+            Place::Folder(_) => Box::new(File::open(&entry.path).map_err(|e| Error::file(&entry.path, &e))?),
+            Place::Bucket(bucket) => Box::new(bucket.read(entry)?),
+        };
+        let reader = Reader::new(BufReader::with_capacity(1 << 16, from)).map_err(|e| e.of(&entry.path))?;
+        entry.check(reader.header())?;
+        Ok(reader)
+    }
+
+    /// What these files say of themselves.
+    pub fn headers(&self, entries: &[Entry]) -> Result<Vec<Header>> {
+        let headers = match &self.place {
+            Place::Folder(_) => {
+                let header = |entry| self.read(entry).map(|reader| reader.header().clone());
+                entries.iter().map(header).collect::<Result<Vec<_>>>()?
+            }
+            Place::Bucket(bucket) => bucket.headers(entries)?,
+        };
+        entries.iter().zip(&headers).try_for_each(|(entry, header)| entry.check(header))?;
+        Ok(headers)
+    }
+
+    /// Gives each page of a file to `page`, and compares the checksum. Returns its header.
+    pub fn each_page(&self, entry: &Entry, mut page: impl FnMut(&Header, u32, &[u8]) -> Result<()>) -> Result<Header> {
+        let mut reader = self.read(entry)?;
+        let header = reader.header().clone();
+        while let Some((number, content)) = reader.page().map_err(|e| e.of(&entry.path))? {
+            page(&header, number, content)?;
+        }
+        Ok(header)
     }
 
     /// Its files, by level, then by their transactions.
     pub fn entries(&self) -> Result<Vec<Entry>> {
+        let folder = match &self.place {
+            Place::Folder(folder) => folder,
+            Place::Bucket(bucket) => return bucket.entries(self.owned),
+        };
         let mut found = Vec::new();
         for level in 0..=SNAPSHOTS {
-            let folder = self.folder.join("ltx").join(level.to_string());
+            let folder = folder.join("ltx").join(level.to_string());
             let listed = match std::fs::read_dir(&folder) {
                 Ok(listed) => listed,
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
@@ -173,58 +300,11 @@ impl Archive {
                 let path = file.map_err(|e| Error::file(&folder, &e))?.path();
                 // (others are still being written)
                 if let Some((first, last)) = path.file_name().and_then(|name| transactions(name.to_str()?)) {
-                    found.push(Entry { level, first, last, path });
+                    found.push(Entry { level, first, last, path, size: 0 });
                 }
             }
         }
         found.sort_by_key(|entry| (entry.level, entry.first, entry.last));
         Ok(found)
-    }
-}
-
-/// The folder that a URL names.
-pub fn folder_of(url: &str) -> Result<PathBuf> {
-    match url.split_once(':') {
-        Some(("file", path)) => Ok(PathBuf::from(path.strip_prefix("//").unwrap_or(path))),
-        Some((scheme, _)) => Err(Error::new(format!("archives at {scheme}:… are not supported: only file:PATH is"))),
-        None => Err(Error::new(format!("\"{url}\" is no URL of an archive: write file:{url}"))),
-    }
-}
-
-/// What a file's name says: `FIRST-LAST.ltx`, sixteen hexadecimal digits each.
-fn transactions(name: &str) -> Option<(u64, u64)> {
-    let (first, last) = name.strip_suffix(".ltx")?.split_once('-')?;
-    let number = |text: &str| match text.len() {
-        16 => u64::from_str_radix(text, 16).ok(),
-        _ => None,
-    };
-    Some((number(first)?, number(last)?))
-}
-
-impl Entry {
-    /// Begins to read it. Errors: also for a file that says of itself something else than its name.
-    pub fn read(&self) -> Result<Reader<BufReader<File>>> {
-        let file = File::open(&self.path).map_err(|e| Error::file(&self.path, &e))?;
-        let reader = Reader::new(BufReader::with_capacity(1 << 16, file)).map_err(|e| e.of(&self.path))?;
-        let Header { first, last, .. } = *reader.header();
-        match (first, last) == (self.first, self.last) {
-            true => Ok(reader),
-            false => Err(Error::new(format!("the file has the transactions {first:x} to {last:x}")).of(&self.path)),
-        }
-    }
-
-    /// Gives each of its pages to `page`, and compares the checksum. Returns its header.
-    pub fn each_page(&self, mut page: impl FnMut(&Header, u32, &[u8]) -> Result<()>) -> Result<Header> {
-        let mut reader = self.read()?;
-        let header = reader.header().clone();
-        while let Some((number, content)) = reader.page().map_err(|e| e.of(&self.path))? {
-            page(&header, number, content)?;
-        }
-        Ok(header)
-    }
-
-    /// The file, for messages.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }

@@ -21,6 +21,22 @@ impl Error {
         Error(format!("\"{}\": {error}", path.display()))
     }
 
+    /// What a bucket has answered, or why it did not.
+    pub(crate) fn bucket(place: &str, error: &dyn std::error::Error) -> Error {
+        // (the answer's text may have several lines of XML)
+        let (mut message, mut cause) = (error.to_string(), error.source());
+        while let Some(next) = cause {
+            let text = next.to_string();
+            if !message.contains(&text) {
+                message = format!("{message}: {text}");
+            }
+            cause = next.source();
+        }
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let short: String = message.chars().take(600).collect();
+        Error(format!("\"{place}\": {short}"))
+    }
+
     /// The same error, of this file.
     pub(crate) fn of(self, path: &Path) -> Error {
         Error(format!("\"{}\": {}", path.display(), self.0))

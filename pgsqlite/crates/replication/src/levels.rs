@@ -39,8 +39,23 @@ fn before(now: i64, time: Duration) -> i64 {
     now.saturating_sub(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
 }
 
-fn time_of(entry: &Entry) -> Result<i64> {
-    Ok(entry.read()?.header().time)
+/// When the last transaction of each of these files was committed.
+fn times<'e>(archive: &Archive, entries: impl Iterator<Item = &'e Entry>) -> Result<Vec<(Entry, i64)>> {
+    let entries: Vec<Entry> = entries.cloned().collect();
+    let headers = archive.headers(&entries)?;
+    Ok(entries.into_iter().zip(headers.into_iter().map(|header| header.time)).collect())
+}
+
+/// Files of a level that follow each other from a number on, and lead to the newest one. Where several begin there, as after a lost answer, the one that leads
+/// furthest. None: one is missing.
+fn chain(entries: &[Entry], level: u32, done: u64) -> Option<Vec<Entry>> {
+    let (mut chain, mut at): (Vec<Entry>, u64) = (Vec::new(), done);
+    let of_level = || entries.iter().filter(|e| e.level == level);
+    while let Some(next) = of_level().filter(|e| e.first == at + 1).max_by_key(|e| e.last) {
+        at = next.last;
+        chain.push(next.clone());
+    }
+    (of_level().map(|e| e.last).max() <= Some(at)).then_some(chain)
 }
 
 /// The number up to which a level has everything.
@@ -53,9 +68,7 @@ pub fn tidy(archive: &Archive, policy: &Policy, now: i64) -> Result<()> {
     for (level, step) in (0..).zip(&STEPS) {
         let entries = archive.entries()?;
         let done = covered(&entries, level + 1);
-        let due: Vec<Entry> = entries.into_iter().filter(|e| e.level == level && e.first > done).collect();
-        let follow = due.windows(2).all(|pair| pair[0].last + 1 == pair[1].first);
-        if due.len() >= step.files && follow && due[0].first == done + 1 {
+        if let Some(due) = chain(&entries, level, done).filter(|due| due.len() >= step.files) {
             archive.merge(level + 1, &due)?;
         }
     }
@@ -65,47 +78,42 @@ pub fn tidy(archive: &Archive, policy: &Policy, now: i64) -> Result<()> {
     let last = snapshots.iter().max_by_key(|e| e.last);
     let due = match last {
         None => {
-            newest > 0
-                && entries
-                    .iter()
-                    .filter(|e| e.first == 1)
-                    .map(time_of)
-                    .collect::<Result<Vec<_>>>()?
-                    .into_iter()
-                    .min()
-                    .is_some_and(|t| t <= before(now, policy.snapshots))
+            let first = times(archive, entries.iter().filter(|e| e.first == 1))?;
+            newest > 0 && first.iter().map(|(_, t)| *t).min().is_some_and(|t| t <= before(now, policy.snapshots))
         }
-        Some(last) => last.last < newest && time_of(last)? <= before(now, policy.snapshots),
+        Some(last) => {
+            let time = times(archive, std::iter::once(*last))?;
+            last.last < newest && time.iter().all(|(_, t)| *t <= before(now, policy.snapshots))
+        }
     };
     if due {
-        archive.merge(SNAPSHOTS, &plan(&entries, Until::Now)?)?;
+        archive.merge(SNAPSHOTS, &plan(archive, &entries, Until::Now)?)?;
     }
     remove_old(archive, policy, now)
 }
 
-/// Removes files that others stand for.
+/// Removes files that others stand for. The newest one of level 0 stays: in a bucket it says how far the archive has come.
 fn remove_old(archive: &Archive, policy: &Policy, now: i64) -> Result<()> {
     let entries = archive.entries()?;
+    let newest = covered(&entries, 0);
+    let removable = |e: &Entry| e.level != 0 || e.last != newest;
     for (level, step) in (0..).zip(&STEPS) {
         let done = covered(&entries, level + 1);
-        for entry in entries.iter().filter(|e| e.level == level && e.last <= done) {
-            if time_of(entry)? <= before(now, step.kept) {
-                archive.remove(entry)?;
+        let stood_for = entries.iter().filter(|e| e.level == level && e.last <= done && removable(e));
+        for (entry, time) in times(archive, stood_for)? {
+            if time <= before(now, step.kept) {
+                archive.remove(&entry)?;
             }
         }
     }
     // the newest whole database that is old enough: nothing before it is needed
     let entries = archive.entries()?;
-    let mut base = None;
-    for snapshot in entries.iter().filter(|e| e.level == SNAPSHOTS) {
-        if time_of(snapshot)? <= before(now, policy.retention) {
-            base = base.max(Some(snapshot.last));
-        }
-    }
-    let Some(base) = base else { return Ok(()) };
+    let snapshots = times(archive, entries.iter().filter(|e| e.level == SNAPSHOTS))?;
+    let old = snapshots.iter().filter(|(_, time)| *time <= before(now, policy.retention));
+    let Some(base) = old.map(|(snapshot, _)| snapshot.last).max() else { return Ok(()) };
     entries
         .iter()
-        .filter(|e| e.last < base || e.last == base && e.level != SNAPSHOTS)
+        .filter(|e| (e.last < base || e.last == base && e.level != SNAPSHOTS) && removable(e))
         .try_for_each(|e| archive.remove(e))
 }
 
@@ -113,6 +121,7 @@ fn remove_old(archive: &Archive, policy: &Policy, now: i64) -> Result<()> {
 mod tests {
     use super::*;
     use crate::ltx::Header;
+    use crate::place::Place;
     use crate::restore::{restore, verify};
 
     const SECOND: i64 = 1000;
@@ -136,7 +145,7 @@ mod tests {
         let base = Some(std::path::PathBuf::from("/dev/shm")).filter(|p| p.is_dir()).unwrap_or_else(std::env::temp_dir);
         let folder = base.join(format!("pgsqlite-levels-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
-        let archive = Archive::make(folder.join("a")).unwrap();
+        let archive = Archive::make(Place::Folder(folder.join("a"))).unwrap();
         let policy = Policy { snapshots: 20 * MINUTE, retention: 40 * MINUTE };
         let (pages, last) = (40, 4000u64);
         let mut state: Vec<Vec<u8>> = (1..=pages).map(|n| page(1, n)).collect();

@@ -38,8 +38,13 @@ pub struct Header {
     pub last: u64,
     /// when that was committed: milliseconds since 1970
     pub time: i64,
+    /// where its changes begin in all that was ever written to the database's log, and where they end: bytes; zero: it is not known
+    pub lsn: (u64, u64),
     flags: u32,
 }
+
+/// The first place in a log, which no file begins before: zero has no meaning in PostgreSQL either.
+pub const FIRST_LSN: u64 = 1 << 24;
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..at + 4].iter().fold(0, |n, b| n << 8 | u32::from(*b))
@@ -52,7 +57,12 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 impl Header {
     /// The header of a file with these transactions.
     pub fn new(page_size: u32, pages: u32, first: u64, last: u64, time: i64) -> Header {
-        Header { page_size, pages, first, last, time, flags: NO_CHECKSUM }
+        Header { page_size, pages, first, last, time, lsn: (0, 0), flags: NO_CHECKSUM }
+    }
+
+    /// The same header, of changes between two places in the log.
+    pub fn at(self, lsn: (u64, u64)) -> Header {
+        Header { lsn, ..self }
     }
 
     /// Whether the file has all pages of the database.
@@ -74,6 +84,11 @@ impl Header {
         bytes[16..24].copy_from_slice(&self.first.to_be_bytes());
         bytes[24..32].copy_from_slice(&self.last.to_be_bytes());
         bytes[32..40].copy_from_slice(&self.time.to_be_bytes());
+        // (the format has an offset and a size in the log, and two numbers of its beginning, which Litestream sets and this program does not)
+        if let (from @ 1.., to) = self.lsn {
+            bytes[48..56].copy_from_slice(&from.to_be_bytes());
+            bytes[56..64].copy_from_slice(&(to - from).to_be_bytes());
+        }
         bytes
     }
 
@@ -81,6 +96,7 @@ impl Header {
         if &bytes[..4] != MAGIC {
             return Err(Error::new("the file is no LTX file"));
         }
+        let (from, size, salts) = (u64_at(bytes, 48), u64_at(bytes, 56), u64_at(bytes, 64));
         let header = Header {
             flags: u32_at(bytes, 4),
             page_size: u32_at(bytes, 8),
@@ -88,6 +104,7 @@ impl Header {
             first: u64_at(bytes, 16),
             last: u64_at(bytes, 24),
             time: u64_at(bytes, 32) as i64,
+            lsn: from.checked_add(size).filter(|_| salts == 0 && from > 0).map_or((0, 0), |to| (from, to)),
         };
         let plausible = header.flags & !NO_CHECKSUM == 0
             && header.page_size.is_power_of_two()

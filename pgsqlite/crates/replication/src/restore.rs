@@ -16,6 +16,8 @@ pub enum Until {
     Time(i64),
     /// The one after this transaction.
     Transaction(u64),
+    /// The last one that has nothing behind this place in the log.
+    Lsn(u64),
 }
 
 /// The state that a restored file has.
@@ -25,6 +27,8 @@ pub struct State {
     pub transaction: u64,
     /// when it was committed: milliseconds since 1970
     pub time: i64,
+    /// where its changes end in the log; zero: it is not known
+    pub lsn: u64,
     /// how many pages the database has
     pub pages: u32,
     /// the bytes of each
@@ -34,18 +38,30 @@ pub struct State {
 }
 
 /// The files that lead to a state, in the order in which they are applied. Errors: if the archive has no such state, or if files are missing.
-pub fn plan(entries: &[Entry], until: Until) -> Result<Vec<Entry>> {
-    let mut usable = Vec::new();
-    for entry in entries {
-        let wanted = match until {
-            Until::Now => true,
-            Until::Transaction(last) => entry.last <= last,
-            Until::Time(time) => entry.read()?.header().time <= time,
-        };
-        if wanted {
-            usable.push(entry);
+pub fn plan(archive: &Archive, entries: &[Entry], until: Until) -> Result<Vec<Entry>> {
+    let headers = match until {
+        Until::Time(_) | Until::Lsn(_) => archive.headers(entries)?,
+        Until::Now | Until::Transaction(_) => Vec::new(),
+    };
+    if let Until::Lsn(wanted) = until {
+        let newest = headers.iter().map(|header| header.lsn.1).max().unwrap_or(0);
+        // (files of a time when it was not known are older than all others)
+        if newest == 0 {
+            return Err(Error::new(
+                "the archive does not know places in the log: Litestream has written it, or an earlier version",
+            ));
+        }
+        if newest < wanted {
+            return Err(Error::new(format!("the archive ends at {}, before that place", lsn_text(newest))));
         }
     }
+    let wanted = |(i, entry): &(usize, &Entry)| match until {
+        Until::Now => true,
+        Until::Transaction(last) => entry.last <= last,
+        Until::Time(time) => headers[*i].time <= time,
+        Until::Lsn(lsn) => headers[*i].lsn.1 <= lsn,
+    };
+    let usable: Vec<&Entry> = entries.iter().enumerate().filter(wanted).map(|(_, entry)| entry).collect();
     let mut plan: Vec<Entry> = Vec::new();
     // the newest whole database first: everything before it need not be read
     plan.extend(
@@ -62,6 +78,7 @@ pub fn plan(entries: &[Entry], until: Until) -> Result<Vec<Entry>> {
             Until::Now => "the archive is empty",
             Until::Time(_) => "the archive has no state of that time or before",
             Until::Transaction(_) => "the archive has no state of that transaction or before",
+            Until::Lsn(_) => "the archive has no state of that place in the log or before",
         }));
     };
     let missing = |from: u64, to: u64| {
@@ -76,6 +93,11 @@ pub fn plan(entries: &[Entry], until: Until) -> Result<Vec<Entry>> {
         ))),
         _ => Ok(plan),
     }
+}
+
+/// A place in the log, as PostgreSQL writes it.
+pub fn lsn_text(lsn: u64) -> String {
+    format!("{:X}/{:X}", lsn >> 32, lsn & 0xffff_ffff)
 }
 
 /// A new file, which is removed unless it is finished.
@@ -105,14 +127,14 @@ pub fn restore(archive: &Archive, to: &Path, until: Until) -> Result<State> {
             return Err(Error::new(format!("\"{}\" exists: a database is restored to a new file", path.display())));
         }
     }
-    let plan = plan(&archive.entries()?, until)?;
+    let plan = plan(archive, &archive.entries()?, until)?;
     let making = beside(to, ".restoring");
     let failed = |e: std::io::Error| Error::file(&making, &e);
     let file = File::options().read(true).write(true).create_new(true).open(&making).map_err(failed)?;
     let mut made = Made(&making, false);
     let mut state: Option<Header> = None;
     for entry in &plan {
-        let header = entry.each_page(|header, number, content| {
+        let header = archive.each_page(entry, |header, number, content| {
             let at = u64::from(number - 1) * u64::from(header.page_size);
             file.write_all_at(content, at).map_err(failed)
         })?;
@@ -134,8 +156,8 @@ pub fn restore(archive: &Archive, to: &Path, until: Until) -> Result<State> {
     made.1 = true;
     let folder = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| Error::file(folder, &e))?;
-    let Header { last, time, pages, page_size, .. } = header;
-    Ok(State { transaction: last, time, pages, page_size, files: plan.len() })
+    let Header { last, time, pages, page_size, lsn, .. } = header;
+    Ok(State { transaction: last, time, lsn: lsn.1, pages, page_size, files: plan.len() })
 }
 
 /// Compares what the database's first page says of its size with what was restored.
@@ -178,7 +200,7 @@ pub fn verify(archive: &Archive) -> Result<Verified> {
     for entry in &entries {
         found.files += 1;
         let pages = &mut found.pages;
-        let read = entry.each_page(|_, _, _| {
+        let read = archive.each_page(entry, |_, _, _| {
             *pages += 1;
             Ok(())
         });
@@ -186,7 +208,7 @@ pub fn verify(archive: &Archive) -> Result<Verified> {
             found.problems.push(e.to_string());
         }
     }
-    match plan(&entries, Until::Now) {
+    match plan(archive, &entries, Until::Now) {
         Ok(plan) => found.newest = plan.last().map(|e| e.last),
         Err(e) => found.problems.push(e.to_string()),
     }

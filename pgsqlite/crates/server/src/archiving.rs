@@ -3,18 +3,21 @@
 //! Each open database has a thread. About each second it takes what has been committed since (`pgsqlite_storage::stream`), and writes it as one file
 //! of an archive (`pgsqlite_replication`). Nobody waits for it. It is also the one who has the log begin anew, after it has read all of it.
 //!
-//! How far it has come is in the file `position` of the archive. If that is not a place in the log any more, because the server was used without an archive or the
+//! How far it has come is kept with the archive ([`Archive::publish`]). If that is not a place in the log any more, because the server was used without an archive or the
 //! file was replaced, it goes on with the whole database.
+//!
+//! A file is made on this machine and then published. If that fails, the same file is published again, with growing pauses, until the archive has it: a bucket that
+//! does not answer may have it or not. Nothing else is taken from the log before.
 
 use parking_lot::Mutex;
 use pgsqlite_engine::engine::Engine;
-use pgsqlite_engine::statistics::add;
-use pgsqlite_replication::archive::Archive;
+use pgsqlite_engine::statistics::{add, LogPlace};
+use pgsqlite_replication::archive::{Archive, Made, Published};
 use pgsqlite_replication::levels::{tidy, Policy};
-use pgsqlite_replication::ltx::Header;
+use pgsqlite_replication::ltx::{Header, FIRST_LSN};
+use pgsqlite_replication::place::Place;
 use pgsqlite_storage::stream::{Batch, Next, Position, Stream};
 use pgsqlite_types::{PgError, Result, SqlState};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
@@ -23,6 +26,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// So long a commit waits for the next file.
 const PAUSE: Duration = Duration::from_secs(1);
+/// After failures a bucket is left alone for so long at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// From this length on the log is written back.
 const LONG: u64 = 4 << 20;
 /// From this length on readers are waited for, in the writer's slot, so that the log begins anew.
@@ -43,16 +48,17 @@ pub struct Archiver {
 }
 
 impl Archiver {
-    /// Starts the thread of a database whose log is left. `folder`: where its archive is.
-    pub fn start(engine: &Arc<Engine>, folder: PathBuf, name: &str) -> Result<Archiver> {
-        let archive = Archive::make(folder).map_err(|e| failed(&e.to_string()))?;
+    /// Starts the thread of a database whose log is left. `place`: where its archive is.
+    pub fn start(engine: &Arc<Engine>, place: Place, name: &str) -> Result<Archiver> {
+        let archive = Archive::make(place).map_err(|e| failed(&e.to_string()))?;
         let lock = archive.lock().map_err(|e| failed(&e.to_string()))?;
+        *engine.archive_counters().archive_place.lock() = Some(None);
         let (stop, stopped) = channel();
         let mut work = Work::new(Arc::downgrade(engine), archive, name);
         let run = move || {
             let _lock = lock;
             loop {
-                let last = !matches!(stopped.recv_timeout(PAUSE), Err(RecvTimeoutError::Timeout));
+                let last = !matches!(stopped.recv_timeout(work.pause), Err(RecvTimeoutError::Timeout));
                 if !work.step() || last {
                     break;
                 }
@@ -79,15 +85,35 @@ fn failed(message: &str) -> PgError {
     PgError::new(SqlState::IO_ERROR, message.to_string())
 }
 
+/// A file that is complete, and that the archive may have or not.
+struct Pending {
+    made: Made,
+    /// how far the archive has come with it
+    position: Position,
+}
+
 struct Work {
     engine: Weak<Engine>,
     archive: Archive,
     name: String,
     stream: Option<Stream>,
+    /// whether the archive has been looked at: the following is known from then on
+    known: bool,
+    /// how far the archive has come, if that is a place in the log
+    position: Option<Position>,
     /// the number of the last file that was written
     last: u64,
+    /// how far in all of the log it has come
+    lsn: u64,
     /// when its last commit was made; times never go back
     time: i64,
+    /// this process has written to the archive
+    begun: bool,
+    pending: Option<Pending>,
+    /// somebody else writes to the archive
+    taken: bool,
+    /// before the next look
+    pause: Duration,
     /// the error that was logged last, and when
     reported: Option<(String, Instant)>,
     /// what is put together or removed just now
@@ -122,8 +148,24 @@ fn now() -> i64 {
 
 impl Work {
     fn new(engine: Weak<Engine>, archive: Archive, name: &str) -> Work {
-        let (name, tidied) = (name.to_string(), Instant::now());
-        Work { engine, archive, name, stream: None, last: 0, time: 0, reported: None, tidying: None, tidied }
+        Work {
+            engine,
+            archive,
+            name: name.to_string(),
+            stream: None,
+            known: false,
+            position: None,
+            last: 0,
+            lsn: FIRST_LSN,
+            time: 0,
+            begun: false,
+            pending: None,
+            taken: false,
+            pause: Duration::ZERO,
+            reported: None,
+            tidying: None,
+            tidied: Instant::now(),
+        }
     }
 
     /// One look at what was committed. False: the database is closed.
@@ -133,6 +175,7 @@ impl Work {
         let began = now();
         match self.ship(&engine) {
             Ok(()) => {
+                self.pause = PAUSE;
                 counters.archive_current.store(began.max(0) as u64, Ordering::Relaxed);
                 if self.reported.take().is_some() {
                     tracing::warn!("the archive of database \"{}\" is written again", self.name);
@@ -140,8 +183,16 @@ impl Work {
             }
             Err(e) => {
                 add(&counters.archive_failed, 1);
-                // (what was taken from the stream is taken again)
-                self.stream = None;
+                counters.archive_failed_at.store(now(), Ordering::Relaxed);
+                let next = self.pending.as_ref().map_or((self.last + 1, self.last + 1), |p| {
+                    let Header { first, last, .. } = p.made.header;
+                    (first, last)
+                });
+                engine.archiver_statistics().failed(self.file(next));
+                self.pause = match self.archive.place() {
+                    Place::Bucket(_) => (self.pause * 2).clamp(PAUSE, LONGEST_PAUSE),
+                    Place::Folder(_) => PAUSE,
+                };
                 let known = self.reported.as_ref().is_some_and(|(m, at)| m == e.message() && at.elapsed() < AGAIN);
                 if !known {
                     tracing::error!("the archive of database \"{}\" is not written: {}", self.name, e.message());
@@ -154,20 +205,40 @@ impl Work {
         true
     }
 
+    /// The name of a file, as pg_stat_archiver shows it.
+    fn file(&self, (first, last): (u64, u64)) -> String {
+        format!("{}/{first:016x}-{last:016x}.ltx", self.name)
+    }
+
     fn ship(&mut self, engine: &Arc<Engine>) -> Result<()> {
+        if self.taken {
+            return Err(failed(&self.archive.taken().to_string()));
+        }
+        if !self.known {
+            self.look(engine)?;
+        }
+        self.publish(engine)?;
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => engine.stream(self.position()?),
+            None => engine.stream(self.position),
         };
-        self.ship_next(engine, &mut stream)?;
+        let shipped = self.ship_from(engine, &mut stream);
+        // (what was taken from the stream is made already, or is taken again)
+        if shipped.is_ok() || self.pending.is_some() {
+            self.stream = Some(stream);
+        }
+        shipped
+    }
+
+    fn ship_from(&mut self, engine: &Arc<Engine>, stream: &mut Stream) -> Result<()> {
+        self.ship_next(engine, stream)?;
         let length = stream.log_length();
         if length > LONG {
-            let late = engine.while_nobody_writes(|| has_log_begin_anew(&mut stream, length))??;
+            let late = engine.while_nobody_writes(|| has_log_begin_anew(stream, length))??;
             if let Some(late) = late {
                 self.write(engine, &late)?;
             }
         }
-        self.stream = Some(stream);
         Ok(())
     }
 
@@ -187,55 +258,104 @@ impl Work {
     }
 
     fn write(&mut self, engine: &Engine, batch: &Batch) -> Result<()> {
-        let number = self.last + 1;
+        let first = self.last + 1;
+        let last = if self.begun { first } else { self.archive.first_last(first) };
         self.time = self.time.max(now());
-        let header = Header::new(batch.page_size, batch.pages, number, number, self.time);
+        let lsn = (self.lsn, self.lsn + batch.bytes);
+        let header = Header::new(batch.page_size, batch.pages, first, last, self.time).at(lsn);
         let mut content = vec![0; batch.page_size as usize];
-        let written = self.archive.write(0, &header, |to| {
+        let made = self.archive.make_file(0, &header, |to| {
             for page in batch.numbers() {
                 batch.page(page, &mut content).map_err(|e| pgsqlite_replication::Error::new(e.message()))?;
                 to.page(page, &content)?;
             }
             Ok(())
         });
-        written.map_err(|e| failed(&e.to_string()))?;
-        self.last = number;
-        add(&engine.archive_counters().archived, 1);
-        let Position { salt, frames, checksum } = batch.position;
-        let salt = u64::from_be_bytes(salt);
-        let text = format!("{number:016x} {salt:016x} {frames} {} {}\n", checksum[0], checksum[1]);
-        self.archive.write_position(&text).map_err(|e| failed(&e.to_string()))
+        let (made, ()) = made.map_err(|e| failed(&e.to_string()))?;
+        self.begun = true;
+        self.pending = Some(Pending { made, position: batch.position });
+        self.taken_until(engine, lsn.1, batch.position);
+        self.publish(engine)
     }
 
-    /// How far the archive has come, if that is known. Sets the number of its last file.
-    fn position(&mut self) -> Result<Option<Position>> {
-        let entries = self.archive.entries().map_err(|e| failed(&e.to_string()))?;
-        self.last = entries.iter().map(|e| e.last).max().unwrap_or(0);
-        if let Some(last) = entries.iter().max_by_key(|e| e.last) {
-            self.time = last.read().map_or(0, |reader| reader.header().time);
+    /// All of the log up to a place has been taken for the archive.
+    fn taken_until(&self, engine: &Engine, lsn: u64, position: Position) {
+        let Position { salt, frames, .. } = position;
+        *engine.archive_counters().archive_place.lock() = Some(Some(LogPlace { lsn, salt, frames }));
+    }
+
+    /// Gives the file that is complete to the archive, if there is one.
+    fn publish(&mut self, engine: &Engine) -> Result<()> {
+        let Some(Pending { made, position }) = &self.pending else { return Ok(()) };
+        let Header { first, last, lsn, .. } = made.header;
+        let Position { salt, frames, checksum } = *position;
+        let salt = u64::from_be_bytes(salt);
+        let text = format!("{last:016x} {salt:016x} {frames} {} {}\n", checksum[0], checksum[1]);
+        match self.archive.publish(made, text.trim_end()).map_err(|e| failed(&e.to_string()))? {
+            Published::Done => {}
+            Published::Taken => {
+                self.taken = true;
+                return Err(failed(&self.archive.taken().to_string()));
+            }
         }
-        let text = self.archive.read_position();
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let parse = || -> Option<(u64, Position)> {
-            let [number, salt, frames, high, low] = words[..] else { return None };
-            let salt = u64::from_str_radix(salt, 16).ok()?.to_be_bytes();
-            let checksum = [high.parse().ok()?, low.parse().ok()?];
-            let position = Position { salt, frames: frames.parse().ok()?, checksum };
-            Some((u64::from_str_radix(number, 16).ok()?, position))
-        };
-        // (a file that was written right before a crash may have no position: then the whole database follows)
-        Ok(parse().filter(|(number, _)| *number == self.last && self.last > 0).map(|(_, position)| position))
+        let file = self.file((first, last));
+        (self.last, self.lsn, self.position) = (last, lsn.1, Some(*position));
+        self.pending = None;
+        let counters = engine.archive_counters();
+        add(&counters.archived, 1);
+        counters.archive_lsn.store(lsn.1, Ordering::Relaxed);
+        engine.archiver_statistics().archived(file);
+        Ok(())
+    }
+
+    /// Looks how far the archive has come.
+    fn look(&mut self, engine: &Engine) -> Result<()> {
+        let io = |e: pgsqlite_replication::Error| failed(&e.to_string());
+        self.archive.claim().map_err(io)?;
+        let entries = self.archive.entries().map_err(io)?;
+        // (of level 0, if there is one: it has the position)
+        if let Some(newest) = entries.iter().max_by_key(|e| (e.last, u32::MAX - e.level)) {
+            let header = self.archive.headers(std::slice::from_ref(newest)).map_err(io)?.remove(0);
+            let text = self.archive.position(newest).map_err(io)?;
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let parse = || -> Option<(u64, Position)> {
+                let [number, salt, frames, high, low] = words[..] else { return None };
+                let salt = u64::from_str_radix(salt, 16).ok()?.to_be_bytes();
+                let checksum = [high.parse().ok()?, low.parse().ok()?];
+                let position = Position { salt, frames: frames.parse().ok()?, checksum };
+                Some((u64::from_str_radix(number, 16).ok()?, position))
+            };
+            // (in a folder, a file that was written right before a crash may have no position: then the whole database follows)
+            self.position = parse().filter(|(number, _)| *number == newest.last).map(|(_, position)| position);
+            (self.last, self.time, self.lsn) = (newest.last, header.time, header.lsn.1.max(FIRST_LSN));
+            if let Some(position) = self.position {
+                self.taken_until(engine, self.lsn, position);
+            }
+            engine.archive_counters().archive_lsn.store(self.lsn, Ordering::Relaxed);
+        }
+        self.known = true;
+        Ok(())
     }
 
     /// Puts files together and removes old ones, beside the thread's other work.
     fn tidy(&mut self) {
+        // (not before it is known what there is, nor beside somebody else)
+        if !self.known || self.taken || self.pending.is_some() {
+            return;
+        }
         if self.tidied.elapsed() < TIDY || self.tidying.as_ref().is_some_and(|t| !t.is_finished()) {
             return;
         }
         self.tidied = Instant::now();
         let (archive, name) = (self.archive.clone(), self.name.clone());
         let work = move || {
-            if let Err(e) = tidy(&archive, &Policy::default(), now()) {
+            let done = match archive.is_claimed() {
+                Ok(true) => tidy(&archive, &Policy::default(), now()),
+                Ok(false) => Err(archive.taken()),
+                Err(e) => Err(e),
+            };
+            if let Err(e) = done {
+                archive.forget();
                 tracing::warn!("the archive of database \"{name}\" is not tidied up: {e}");
             }
         };
@@ -260,10 +380,11 @@ impl Drop for Work {
 pub struct Archivers(Mutex<std::collections::HashMap<String, Archiver>>);
 
 impl Archivers {
-    /// Begins with a database that was opened. `folder`: that of all archives.
-    pub fn begin(&self, engine: &Arc<Engine>, folder: &Path, name: &str) -> Result<()> {
+    /// Begins with a database that was opened. `place`: that of all archives.
+    pub fn begin(&self, engine: &Arc<Engine>, place: &Place, name: &str) -> Result<()> {
         self.end(name);
-        let archiver = Archiver::start(engine, folder.join(name), name)?;
+        let place = place.within(name).map_err(|e| failed(&e.to_string()))?;
+        let archiver = Archiver::start(engine, place, name)?;
         self.0.lock().insert(name.to_string(), archiver);
         Ok(())
     }

@@ -54,8 +54,8 @@ pub struct Config {
     pub rereads: bool,
     /// how many bytes a database's log may have while a transaction keeps it from beginning anew; None: any number
     pub log_limit: Option<u64>,
-    /// the folder in which each database's changes are copied to a folder of its own; None: they are not
-    pub archive: Option<PathBuf>,
+    /// where each database's changes are copied to a place of its own; None: they are not
+    pub archive: Option<pgsqlite_replication::place::Place>,
     /// other programs write the databases' logs back (`--checkpoints external`)
     pub checkpoints_left: bool,
     /// the file to which each error 0A000 and XX000 is appended as a line of JSON; None: none

@@ -126,8 +126,8 @@ impl Shared {
                     refused: self.refused.clone(),
                     statistics: self.statistics.clone(),
                 })?;
-                if let Some(folder) = &self.config.archive {
-                    self.archivers.begin(&engine, folder, &name)?;
+                if let Some(place) = &self.config.archive {
+                    self.archivers.begin(&engine, place, &name)?;
                 }
                 *place = Some(engine.clone());
                 Ok(engine)

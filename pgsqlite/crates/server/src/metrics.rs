@@ -5,6 +5,7 @@
 use crate::entrance::Entrance;
 use crate::shared::{pause_after, Shared};
 use pgsqlite_engine::statistics::activity::State;
+use pgsqlite_engine::statistics::DatabaseCounters;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
@@ -145,7 +146,7 @@ fn text(shared: &Shared) -> String {
         page.value("pgsqlite_sessions_waiting", &[("event", name)], count as f64);
     }
 
-    type Read = fn(&pgsqlite_engine::statistics::DatabaseCounters) -> u64;
+    type Read = fn(&DatabaseCounters) -> u64;
     let counters: [(&str, &str, &[(&str, Read)]); 4] = [
         ("pgsqlite_sessions_total", "Sessions that came.", &[("", |c| c.sessions.load(Ordering::Relaxed))]),
         ("pgsqlite_statements_total", "Statements that ended.", &[("", |c| c.statements.load(Ordering::Relaxed))]),
@@ -183,9 +184,33 @@ fn text(shared: &Shared) -> String {
     if !archived.is_empty() || shared.config.archive.is_some() {
         let name = "pgsqlite_archive_current_timestamp_seconds";
         page.head(name, "gauge", "What was committed by this time (Unix) is in the archive.");
-        for (database, counters) in archived {
-            let milliseconds = counters.archive_current.load(Ordering::Relaxed);
-            page.value(name, &[("database", database)], milliseconds as f64 / 1000.0);
+        let seconds = |milliseconds: i64| milliseconds as f64 / 1000.0;
+        let current = |counters: &DatabaseCounters| counters.archive_current.load(Ordering::Relaxed) as i64;
+        for (database, counters) in &archived {
+            page.value(name, &[("database", database)], seconds(current(counters)));
+        }
+        let name = "pgsqlite_archive_lag_seconds";
+        page.head(name, "gauge", "The age of that time: what was committed since may not be in the archive.");
+        let now =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64);
+        for (database, counters) in &archived {
+            page.value(name, &[("database", database)], seconds((now - current(counters)).max(0)));
+        }
+        let name = "pgsqlite_archive_lag_bytes";
+        page.head(name, "gauge", "Bytes of the write-ahead log that have been read and are not in the archive yet.");
+        for (database, counters) in &databases {
+            if let Some(place) = counters.archive_place.lock().flatten() {
+                let lag = place.lsn.saturating_sub(counters.archive_lsn.load(Ordering::Relaxed));
+                page.value(name, &[("database", database)], lag as f64);
+            }
+        }
+        let name = "pgsqlite_archive_last_error_timestamp_seconds";
+        page.head(name, "gauge", "When an attempt to write to the archive failed last (Unix).");
+        for (database, counters) in &databases {
+            let at = counters.archive_failed_at.load(Ordering::Relaxed);
+            if at > 0 {
+                page.value(name, &[("database", database)], seconds(at));
+            }
         }
         let counters: [(&str, &str, Read); 2] = [
             ("pgsqlite_archive_files_total", "Files written to the archive.", |c| c.archived.load(Ordering::Relaxed)),

@@ -254,7 +254,8 @@ impl Stream {
             }
             frames.split_off(&(pages + 1));
             let position = Position { salt: header.salt, frames: header.frames, checksum: header.checksum };
-            let bytes = u64::from(pages) * u64::from(header.page);
+            // (what is in the log may have been counted before)
+            let bytes = u64::from(pages) * u64::from(header.page) + u64::from(header.frames) * header.frame_bytes();
             (self.position, self.commits) = (Some(position), Some(header.commits));
             return self.batch(header, frames, pages, position, bytes, Some(reader));
         }

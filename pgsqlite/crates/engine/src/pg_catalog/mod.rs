@@ -310,6 +310,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_stat_activity" => Session(statistics::activity),
         "pg_stat_database" => Session(statistics::stat_database),
         "pg_stat_statements" => Session(statistics::stat_statements),
+        "pg_stat_archiver" => Session(statistics::archiver),
         "pg_stat_gssapi" => Session(statistics::gssapi),
         "pg_available_extensions" => Catalog(builtin::available_extensions),
         "pg_available_extension_versions" => Catalog(builtin::available_extension_versions),

@@ -89,6 +89,23 @@ pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
     }
 }
 
+/// The archives of all databases together: a file's name begins with its database's.
+pub(super) fn archiver(rows: &mut Rows, state: &SessionState) {
+    let Some(statistics) = statistics(state) else { return };
+    let shown = statistics.archiving.shown();
+    let file = |of: &Option<(String, i64)>| of.as_ref().map_or(Datum::Null, |(file, _)| text(&**file));
+    let when = |of: &Option<(String, i64)>| optional_time(of.as_ref().map(|(_, when)| *when));
+    rows.push(&[
+        ("archived_count", int(shown.count)),
+        ("last_archived_wal", file(&shown.last)),
+        ("last_archived_time", when(&shown.last)),
+        ("failed_count", int(shown.failed)),
+        ("last_failed_wal", file(&shown.last_failed)),
+        ("last_failed_time", when(&shown.last_failed)),
+        ("stats_reset", time(shown.reset)),
+    ]);
+}
+
 /// GSSAPI is not offered: no session uses it.
 pub(super) fn gssapi(rows: &mut Rows, state: &SessionState) {
     for session in statistics(state).iter().flat_map(|s| s.sessions()) {

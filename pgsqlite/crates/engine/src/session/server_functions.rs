@@ -544,6 +544,10 @@ impl ServerFunctions for SessionServer {
     fn statistics(&self) -> Option<Arc<crate::statistics::Statistics>> {
         Some(self.engine.upgrade()?.config.statistics.clone())
     }
+    fn log_place(&self, function: &str) -> Result<u64> {
+        let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("a session without an engine"))?;
+        engine.log_place(function)
+    }
     fn start_time(&self) -> i64 {
         crate::numbers::start_time()
     }

@@ -26,6 +26,8 @@ pub struct Statistics {
     errors: Mutex<BTreeMap<String, u64>>,
     pub statements: Statements,
     pub durations: Durations,
+    /// what has become of the files of archives
+    pub archiving: Archiving,
 }
 
 impl std::fmt::Debug for Statistics {
@@ -62,12 +64,90 @@ pub struct DatabaseCounters {
     pub archive_failed: AtomicU64,
     /// milliseconds since 1970: what was committed by then is in the archive; 0: there is none
     pub archive_current: AtomicU64,
+    /// milliseconds since 1970: when the last attempt failed; 0: none has
+    pub archive_failed_at: AtomicI64,
+    /// the last place of the log that was taken for the archive; None: there is no archive, or it has not been read yet
+    pub archive_place: Mutex<Option<Option<LogPlace>>>,
+    /// how far in the log the archive has come
+    pub archive_lsn: AtomicU64,
     /// microseconds since 2000-01-01 UTC; 0: never
     pub reset: AtomicI64,
     /// by the OID of the table
     maintenance: Mutex<BTreeMap<Oid, Maintenance>>,
     /// the connections that are not in use, which know pages that are not counted above yet
     pool: Mutex<Option<Weak<dyn CountsPages>>>,
+}
+
+/// A place in the log of a database, counted from the beginning of its archive, and where that is in the log's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogPlace {
+    /// the bytes up to it
+    pub lsn: u64,
+    /// what the log's beginning is called
+    pub salt: [u8; 8],
+    /// so many frames of it are before the place
+    pub frames: u32,
+}
+
+impl LogPlace {
+    /// The place that the log has come to: its beginning's name, how many frames it has, and the bytes of each.
+    pub fn now(&self, log: Option<([u8; 8], u32, u64)>) -> u64 {
+        let Some((salt, frames, bytes)) = log else { return self.lsn };
+        // (a log that has begun anew was read to its end before)
+        let since = if salt == self.salt { frames.saturating_sub(self.frames) } else { frames };
+        self.lsn + u64::from(since) * bytes
+    }
+}
+
+/// pg_stat_archiver: what has become of the files of all databases' archives.
+#[derive(Debug)]
+pub struct Archiving(Mutex<Archived>);
+
+/// What pg_stat_archiver shows. Times are microseconds since 2000-01-01 UTC.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Archived {
+    /// so many files were written
+    pub count: i64,
+    /// the last one, and when
+    pub last: Option<(String, i64)>,
+    /// so many attempts failed
+    pub failed: i64,
+    /// the file of the last one, and when
+    pub last_failed: Option<(String, i64)>,
+    /// since when this is counted
+    pub reset: i64,
+}
+
+impl Default for Archiving {
+    fn default() -> Archiving {
+        Archiving(Mutex::new(Archived { reset: crate::clock::now(), ..Archived::default() }))
+    }
+}
+
+impl Archiving {
+    /// What there is to show.
+    pub fn shown(&self) -> Archived {
+        self.0.lock().clone()
+    }
+
+    /// A file was written.
+    pub fn archived(&self, file: String) {
+        let mut archived = self.0.lock();
+        archived.count += 1;
+        archived.last = Some((file, crate::clock::now()));
+    }
+
+    /// An attempt failed.
+    pub fn failed(&self, file: String) {
+        let mut archived = self.0.lock();
+        archived.failed += 1;
+        archived.last_failed = Some((file, crate::clock::now()));
+    }
+
+    /// `pg_stat_reset_shared('archiver')`
+    pub fn reset(&self) {
+        *self.0.lock() = Archived { reset: crate::clock::now(), ..Archived::default() };
+    }
 }
 
 /// What VACUUM and ANALYZE did to a table. Times are microseconds since 2000-01-01 UTC.

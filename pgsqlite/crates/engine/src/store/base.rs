@@ -95,7 +95,6 @@ const WITHHELD: &[&str] = &[
     "pg_replication_origin_status",
     "pg_shdepend",
     "pg_shmem_allocations",
-    "pg_stat_archiver",
     "pg_stat_bgwriter",
     "pg_stat_database_conflicts",
     "pg_stat_progress_analyze",

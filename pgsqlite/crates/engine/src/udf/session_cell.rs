@@ -96,6 +96,8 @@ pub trait ServerFunctions {
     fn sleep(&self, duration: Duration) -> Result<()>;
     /// What the server counts; None: there is no server any more.
     fn statistics(&self) -> Option<Arc<crate::statistics::Statistics>>;
+    /// `pg_current_wal_lsn`, for a function of this name. Errors: 0A000, 55000.
+    fn log_place(&self, function: &str) -> Result<u64>;
     /// Microseconds since 2000-01-01 UTC.
     fn start_time(&self) -> i64;
 }

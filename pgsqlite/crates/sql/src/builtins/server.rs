@@ -22,6 +22,7 @@ pub const ROWS: &[Row] = &[
          pg_try_advisory_xact_lock_shared_int8 pg_try_advisory_xact_lock_shared_int4 pg_advisory_unlock_int8 \
          pg_advisory_unlock_int4 pg_advisory_unlock_shared_int8 pg_advisory_unlock_shared_int4 \
          pg_advisory_unlock_all inet_client_addr inet_server_addr inet_client_port inet_server_port \
+         pg_current_wal_lsn pg_current_wal_insert_lsn pg_current_wal_flush_lsn pg_stat_reset_shared \
          pg_stat_reset pg_stat_reset_single_table_counters pg_stat_statements_reset pg_blocking_pids",
         Native,
     ),

@@ -41,11 +41,16 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// The bytes of each frame.
+    pub fn frame_bytes(&self) -> u64 {
+        FRAME_HEADER + u64::from(self.page)
+    }
+
     /// How long the log has to be for its commits.
     pub fn log_length(&self) -> u64 {
         match self.frames {
             0 => 0,
-            n => LOG_HEADER + u64::from(n) * (FRAME_HEADER + u64::from(self.page)),
+            n => LOG_HEADER + u64::from(n) * self.frame_bytes(),
         }
     }
 

@@ -10,6 +10,12 @@ impl Room {
         self.index.get()?.header()
     }
 
+    /// What the log's beginning is called, how many frames it has, and the bytes of each.
+    pub fn log_state(&self) -> Option<([u8; 8], u32, u64)> {
+        let header = self.state()?;
+        Some((header.salt, header.frames, header.frame_bytes()))
+    }
+
     /// Reads from the main file, as it is without its log.
     pub(crate) fn read_main(&self, at: u64, to: &mut [u8]) -> std::io::Result<()> {
         self.file.lock().read_exact_at(to, at)

@@ -299,7 +299,31 @@ fn reset_statements(c: &Call) -> Result<Datum> {
     void()
 }
 
+fn reset_shared(c: &Call) -> Result<Datum> {
+    check_may_reset(c, "pg_stat_reset_shared")?;
+    match c.text(0)? {
+        "archiver" => statistics(c)?.archiving.reset(),
+        target @ ("bgwriter" | "recovery_prefetch" | "wal") => {
+            return Err(PgError::not_supported(format!("pg_stat_reset_shared of \"{target}\", which is not counted,")))
+        }
+        other => {
+            let message = format!("unrecognized reset target: \"{other}\"");
+            return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, message)
+                .hint("Target must be \"archiver\", \"bgwriter\", \"recovery_prefetch\", or \"wal\"."));
+        }
+    }
+    void()
+}
+fn log_place(c: &Call, function: &str) -> Result<Datum> {
+    Ok(Datum::Text(pgsqlite_types::transaction::lsn_text(server(c)?.log_place(function)?)))
+}
+
 pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("pg_stat_reset_shared", reset_shared),
+    // (a commit is acknowledged when it is on disk: there is nothing between the three)
+    ("pg_current_wal_lsn", |c| log_place(c, "pg_current_wal_lsn")),
+    ("pg_current_wal_insert_lsn", |c| log_place(c, "pg_current_wal_insert_lsn")),
+    ("pg_current_wal_flush_lsn", |c| log_place(c, "pg_current_wal_flush_lsn")),
     ("pg_stat_reset", reset_database),
     ("pg_stat_reset_single_table_counters", reset_table),
     ("pg_stat_statements_reset", reset_statements),
