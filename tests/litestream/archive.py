@@ -110,7 +110,7 @@ def kills(program: str, rounds: int, seed: int, proxy: bucket.Proxy | None = Non
     for number in range(rounds):
         if proxy:
             proxy.failing = chance.choice([0.0, 0.3, 0.6])
-            proxy.down = chance.random() < 0.2
+            proxy.down = chance.choice(["", "", "", "", "refused", "lost"])
         writers.going.set()
         time.sleep(chance.uniform(0.2, 5 if proxy else 2.5))
         what = chance.choice(["SIGKILL", "SIGKILL", "SIGKILL", "SIGTERM", "without", "write back"] + ["nothing"] * 3 * (proxy is not None))
@@ -131,7 +131,7 @@ def kills(program: str, rounds: int, seed: int, proxy: bucket.Proxy | None = Non
             setting.start_server()
             time.sleep(chance.uniform(0, 1) if proxy else 0)
         if proxy:
-            proxy.down = False
+            proxy.down = ""
         writers.pause()
         if proxy:
             proxy.failing = chance.choice([0.0, 0.1])
@@ -275,7 +275,7 @@ def statistics(proxy: bucket.Proxy, program: str) -> list[str]:
     def stat(c: pgwire.Connection) -> tuple:
         return tuple(c.query("SELECT archived_count, last_archived_wal, failed_count, last_failed_wal, last_archived_time IS NULL, last_failed_time > stats_reset FROM pg_stat_archiver")[0])
 
-    proxy.failing, proxy.down = 0.0, True
+    proxy.failing, proxy.down = 0.0, "refused"
     setting = Setting(program, proxy, "other")
     port = server.free_port()
     setting.flags += ("--metrics-addr", f"127.0.0.1:{port}")
@@ -297,7 +297,7 @@ def statistics(proxy: bucket.Proxy, program: str) -> list[str]:
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{port}/metrics") as answer:
         metrics = answer.read().decode()
     expect("metrics", "pgsqlite_archive_last_error_timestamp_seconds{" in metrics, True)
-    proxy.down = False
+    proxy.down = ""
     until("the first file", lambda: int(stat(c)[0]) > 0)
     newest = stat(c)[1]
     expect("its name", newest.startswith("main/0000000000000001-"), True)
@@ -305,6 +305,13 @@ def statistics(proxy: bucket.Proxy, program: str) -> list[str]:
     # a database that is larger than what is put at once: it is put in parts
     c.query("CREATE TABLE big AS SELECT i, (SELECT string_agg(md5(i::text || j::text), '') FROM generate_series(1, 100) j) AS s FROM generate_series(1, 6000) i")
     expect("large", setting.difference(), "")
+    # each request is done and no answer comes, so that the server gives up; what is committed meanwhile does not come into the file that the bucket has already
+    proxy.down, failures = "lost", int(stat(c)[2])
+    c.query("INSERT INTO t VALUES (-1000)")
+    until("a lost answer", lambda: int(stat(c)[2]) > failures)
+    c.query("INSERT INTO t VALUES (-1001)")
+    proxy.down = ""
+    expect("after lost answers", setting.difference(), "")
     c.query("SELECT pg_stat_reset_shared('archiver')")
     expect("reset", c.query("SELECT archived_count, last_archived_wal, last_archived_time, failed_count, last_failed_wal, last_failed_time, stats_reset > now() - interval '1 minute' FROM pg_stat_archiver"), [["0", None, None, "0", None, None, "t"]])
     c.query("INSERT INTO t VALUES (1000)")

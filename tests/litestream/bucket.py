@@ -66,12 +66,12 @@ class Moto:
 
 class Proxy:
     """A proxy before moto's server. It passes requests on, and fails by chance while `failing` is set: no connection, an error, an answer that is lost after the work was done, one that comes
-    late, and a request that arrives once more later, long after it was answered or given up."""
+    late, and a request that arrives once more later, long after it was answered or given up. Or it fails each time in one of these ways, while that is in `down`."""
 
     WAYS = ("refused", "error", "lost", "late", "twice", "slow down")
 
     def __init__(self, moto: Moto, seed: int):
-        self.to, self.keys, self.chance, self.failing, self.down = moto.port, moto.keys, random.Random(seed), 0.0, False
+        self.to, self.keys, self.chance, self.failing, self.down = moto.port, moto.keys, random.Random(seed), 0.0, ""
         self.counts: dict[str, int] = {}
         self.lock = threading.Lock()
         proxy = self
@@ -114,7 +114,7 @@ class Proxy:
 
     def way(self) -> str:
         with self.lock:
-            way = "refused" if self.down else self.chance.choice(self.WAYS) if self.chance.random() < self.failing else ""
+            way = self.down or (self.chance.choice(self.WAYS) if self.chance.random() < self.failing else "")
             self.counts[way] = self.counts.get(way, 0) + 1
             return way
 
