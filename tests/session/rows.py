@@ -5,7 +5,7 @@
 
 Each session runs READ COMMITTED blocks of a few statements: counters are raised by relative UPDATEs, by SELECT … FOR UPDATE and
 an absolute UPDATE, and by upserts; lists get elements; rows of a queue are taken with SKIP LOCKED; savepoints are made and gone back to; children are
-inserted and parents deleted; some statements are cancelled, some sessions end in the midst. What each transaction has done is
+inserted and parents deleted; tables are made; some statements are cancelled, some sessions end in the midst. What each transaction has done is
 known from its answers. At the end each counter is the sum of the acknowledged transactions (those whose COMMIT got no answer may count or
 not), each list has the acknowledged elements, each once and in the order of each session, no job was taken twice, and no child is without its parent.
 The server runs once as it is, and once so that each silent transaction is put aside at once.
@@ -98,13 +98,15 @@ class Client(threading.Thread):
         return [[None if v is None else v.decode() for v in pgwire.data_row(b)] for k, b in messages if k == b"D"]
 
     def step(self, work: Work) -> None:
-        which = self.random.randrange(9)
+        which = self.random.randrange(19) // 2
         row = self.random.randrange(COUNTERS)
         if which <= 1:
             self.ask(f"UPDATE counters SET n = n + 1 WHERE id = {row}")
             work.raised.append(row)
         elif which == 2:
-            [[n]] = self.ask(f"SELECT n FROM counters WHERE id = {row} FOR {self.random.choice(['UPDATE', 'NO KEY UPDATE'])}")
+            # (some look for long at what they lock)
+            slowly = " AND (SELECT count(*) FROM generate_series(1, 3000)) > 0" if self.random.random() < 0.3 else ""
+            [[n]] = self.ask(f"SELECT n FROM counters WHERE id = {row}{slowly} FOR {self.random.choice(['UPDATE', 'NO KEY UPDATE'])}")
             self.think()
             self.ask(f"UPDATE counters SET n = {int(n or 0) + 1} WHERE id = {row}")
             work.raised.append(row)
@@ -126,8 +128,13 @@ class Client(threading.Thread):
             self.ask(f"DELETE FROM children WHERE parent = {parent}")
             self.ask(f"DELETE FROM parents WHERE id = {parent}")
             self.ask(f"INSERT INTO parents VALUES ({parent}) ON CONFLICT DO NOTHING")
-        else:
+        elif which == 8:
             self.ask("SELECT sum(n) FROM counters")
+        else:
+            # (it keeps the writer slot from now on: others can lock rows while it thinks)
+            self.elements += 1
+            self.ask(f"CREATE TABLE made_{self.number}_{self.elements} (n int)")
+            self.think()
 
     def think(self) -> None:
         if self.random.random() < 0.5:

@@ -195,6 +195,41 @@ def who_is_silent_in_a_block_has_no_connection(room: Room) -> None:
     expect(lines(first, "SELECT sum(v) FROM t"), ["66", "SELECT 1"], "what is stored")
 
 
+@situation()
+def rows_are_locked_beside_a_silent_schema_change(room: Room) -> None:
+    ddl, locker, other = numbered(room, 3)
+    lines(ddl, "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1), (2, 1)")
+    lines(ddl, "BEGIN; CREATE TABLE made (n int)")
+    # what is committed is what can be locked, and nobody waits for who keeps the writer slot
+    lines(locker, "BEGIN")
+    expect(Later(locker, "SELECT v FROM t WHERE id = 2 FOR UPDATE").result(), ["1", "SELECT 1"], "beside a schema change")
+    expect(lines(other, "SELECT v FROM t WHERE id = 2 FOR UPDATE NOWAIT")[0][:5], "55P03", "a row that is locked")
+    expect(lines(ddl, "UPDATE t SET v = 5 WHERE id = 2")[0][:5], "40P01", "who keeps the slot and meets the row")
+    lines(ddl, "ROLLBACK")
+    lines(locker, "COMMIT")
+    # the holder goes on while the other looks for rows: then what it has committed is what is locked
+    for size in (1_000_000, 4_000_000, 16_000_000):
+        lines(ddl, "BEGIN; CREATE TABLE made (n int)")
+        lines(locker, "BEGIN")
+        locks = Later(locker, f"SELECT v FROM t WHERE id = 1 AND (SELECT count(*) FROM generate_series(1, {size})) > 0 FOR UPDATE")
+        active = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%generate_series(1%FOR UPDATE' AND pid <> pg_backend_pid()"
+        while locks.waits() and lines(other, active)[0] != "1":
+            pass
+        # (it reads by now, usually: if not, it waits for the slot and finds the change, too)
+        time.sleep(0.1)
+        changed = lines(ddl, "UPDATE t SET v = v + 1 WHERE id = 1")
+        if changed == ["UPDATE 1"]:
+            room.until_blocked(other, locker)
+            expect(lines(ddl, "COMMIT"), ["COMMIT"], "the change")
+            expect(locks.result(60), ["2", "SELECT 1"], "a row that was changed while it was looked for")
+            return
+        expect(changed[0][:5], "40P01", "the row was locked before")
+        lines(ddl, "ROLLBACK")
+        locks.result(60)
+        lines(locker, "COMMIT")
+    raise Told("the row was always locked before its change")
+
+
 @situation("--pool-size", "2")
 def a_full_pool_of_waiters_is_a_cycle(room: Room) -> None:
     holder, first, second, look = numbered(room, 4)

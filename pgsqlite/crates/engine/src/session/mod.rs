@@ -68,6 +68,7 @@ pub(crate) mod sequences;
 mod serializable;
 pub(crate) mod server_functions;
 mod shared;
+mod silence;
 mod spool;
 #[cfg(test)]
 mod tests;

@@ -240,7 +240,9 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
         let result = loop {
-            if let Some(result) = self.run_portal_once(portal, max_rows, sink).await.transpose() {
+            let once = self.run_portal_once(portal, max_rows, sink).await;
+            self.leave_silence()?;
+            if let Some(result) = once.transpose() {
                 break result;
             }
         };
@@ -316,6 +318,12 @@ impl Session {
                     self.heed(query, mark.is_some())?;
                 }
                 let mut result = self.run_on_sqlite(portal, &prepared, query, max_rows, sink);
+                if self.end_beside_silence(locked_before)? {
+                    self.stop_reading(portal, State::Exhausted);
+                    told.into_iter().for_each(|mark| sink.take_back(mark));
+                    portal.begin_anew();
+                    return Ok(None);
+                }
                 if let Ok(Execution::Complete(_)) = &result {
                     result = self.check_touched().and(result);
                     if query.locks_rows && result.is_ok() {
@@ -324,6 +332,7 @@ impl Session {
                 }
                 if let Some(other) = self.in_the_way(query, &result)? {
                     self.stop_reading(portal, State::Exhausted);
+                    self.leave_silence()?;
                     self.step_aside(other).await?;
                     told.into_iter().for_each(|mark| sink.take_back(mark));
                     portal.begin_anew();
@@ -525,6 +534,12 @@ impl Session {
             self.note_plan_reads(&plan.query)?;
             if self.changes_temporary_alone(&plan.query) && self.begin_temporary()? {
                 // others may write meanwhile
+            } else if !partial && self.begin_beside_silence(&plan.query).await? {
+                // nobody writes meanwhile
+                if self.locked_for_plan(&plan.query).is_some() {
+                    self.leave_silence()?;
+                    continue;
+                }
             } else if self.needs_slot(&plan.query) {
                 if self.transaction.repeatable && plan.query.locks_rows && !plan.query.writes {
                     // it reads its snapshot, and writes nothing
@@ -1072,7 +1087,7 @@ pub(super) fn run_to_end(connection: &Connection, statement: &mut RawStatement, 
 }
 
 /// The command's name in messages.
-fn command(tag: Tag) -> &'static str {
+pub(super) fn command(tag: Tag) -> &'static str {
     match tag {
         // a SELECT that writes calls nextval() or locks rows
         Tag::Select => "SELECT",

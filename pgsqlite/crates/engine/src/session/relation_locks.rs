@@ -41,7 +41,7 @@ impl SessionServer {
 
 impl Session {
     /// The relations locked by others that a plan has to wait for, and the mode in which it would lock them.
-    fn locked_for_plan(&self, plan: &QueryPlan) -> Option<(Vec<Oid>, Mode)> {
+    pub(super) fn locked_for_plan(&self, plan: &QueryPlan) -> Option<(Vec<Oid>, Mode)> {
         if !self.engine.locks.has_relations() {
             return None;
         }
@@ -186,7 +186,7 @@ impl Session {
         Ok(())
     }
 
-    /// The tables that a statement locks against readers.
+    /// The tables that a statement locks against writers or readers.
     fn locked_by_ddl(&self, node: &NodeEnum) -> Vec<Oid> {
         let of_nodes = |nodes: &[ast::Node]| -> Vec<ast::RangeVar> {
             let one = |n: &ast::Node| match &n.node {
@@ -207,6 +207,11 @@ impl Session {
         };
         let names = match node {
             NodeEnum::AlterTableStmt(s) => s.relation.iter().cloned().collect(),
+            NodeEnum::CreateTrigStmt(s) => s.relation.iter().cloned().collect(),
+            NodeEnum::IndexStmt(s) if !s.concurrent => s.relation.iter().cloned().collect(),
+            NodeEnum::RuleStmt(s) => s.relation.iter().cloned().collect(),
+            NodeEnum::CreatePolicyStmt(s) => s.table.iter().cloned().collect(),
+            NodeEnum::AlterPolicyStmt(s) => s.table.iter().cloned().collect(),
             NodeEnum::TruncateStmt(s) => of_nodes(&s.relations),
             NodeEnum::DropStmt(s) if s.remove_type() == ast::ObjectType::ObjectTable => of_nodes(&s.objects),
             _ => return vec![],
@@ -314,6 +319,7 @@ fn names_word(text: &str, word: &str) -> bool {
 /// How DDL locks the relations that it names; None: not at all.
 fn mode_of_ddl(node: &NodeEnum) -> Option<Mode> {
     Some(match node {
+        NodeEnum::AlterTableStmt(s) if switches_triggers(s) => Mode::ShareRowExclusive,
         NodeEnum::AlterTableStmt(_)
         | NodeEnum::DropStmt(_)
         | NodeEnum::RenameStmt(_)
@@ -331,5 +337,24 @@ fn mode_of_ddl(node: &NodeEnum) -> Option<Mode> {
         NodeEnum::VacuumStmt(_) | NodeEnum::CommentStmt(_) => Mode::ShareUpdateExclusive,
         NodeEnum::ViewStmt(_) | NodeEnum::CreateTableAsStmt(_) => Mode::AccessShare,
         _ => return None,
+    })
+}
+
+/// Whether ALTER TABLE only enables and disables triggers (manual: it is weaker than the other forms).
+fn switches_triggers(statement: &ast::AlterTableStmt) -> bool {
+    use ast::AlterTableType as T;
+    statement.cmds.iter().all(|command| match &command.node {
+        Some(NodeEnum::AlterTableCmd(command)) => matches!(
+            command.subtype(),
+            T::AtEnableTrig
+                | T::AtEnableAlwaysTrig
+                | T::AtEnableReplicaTrig
+                | T::AtDisableTrig
+                | T::AtEnableTrigAll
+                | T::AtDisableTrigAll
+                | T::AtEnableTrigUser
+                | T::AtDisableTrigUser
+        ),
+        _ => false,
     })
 }

@@ -249,6 +249,7 @@ impl Session {
             let patience = self.pace.patience(self.connection.as_ref().map_or(0, |c| c.recorder().log.len()));
             self.lay_down(self.engine.config.puts_aside, patience);
         }
+        self.fall_silent();
         // a block that has nothing open in SQLite needs no connection of the pool
         let is_free =
             self.transaction.block.is_explicit() && !self.transaction.sqlite && self.transaction.slot.is_none();
@@ -282,6 +283,9 @@ impl Session {
             if let Err(e) = self.engine.reread(self.connection.as_ref()) {
                 tracing::error!("the catalog is not read anew: {}", e.message());
             }
+        }
+        if std::mem::take(&mut self.transaction.keeps_silently) {
+            self.engine.writer.take_up();
         }
         if !std::mem::take(&mut self.transaction.rests) {
             return;
@@ -467,7 +471,9 @@ impl Session {
             drop(connection.recorder().take());
             connection.record_changes(true);
             if !joined && connection.changes_of_transaction() > 0 {
-                connection.recorder().log.obstacle = Some("it was not recorded from its beginning");
+                let mut recorder = connection.recorder();
+                recorder.log.obstacle = Some("it was not recorded from its beginning");
+                recorder.rows = true;
             }
         }
         let of_transaction = {
@@ -496,6 +502,7 @@ impl Session {
     /// Before the first row of a statement is told, and at its end: whether it has touched what others hold. Errors: one that
     /// [`Session::in_the_way`] takes.
     pub(super) fn check_touched(&mut self) -> Result<()> {
+        self.check_silence_lasts()?;
         let Some(heeding) = &self.heeding else { return Ok(()) };
         let (since, upserts) = (heeding.since.len, heeding.upserts);
         match self.met_by(heeding)? {

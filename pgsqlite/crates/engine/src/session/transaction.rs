@@ -44,6 +44,10 @@ pub(super) struct Transaction {
     pub slot: Option<Slot>,
     /// it lies in the session's place for others to put aside: the client is silent
     pub rests: bool,
+    /// it keeps the slot while its client is silent: others may lock rows
+    pub keeps_silently: bool,
+    /// the running statement locks rows without the slot
+    pub beside_silence: Option<super::silence::BesideSilence>,
     /// its changes are put aside: SQLite has no transaction
     pub aside: Option<super::resting::Aside>,
     /// its changes are made beside the log, on its own snapshot
@@ -360,7 +364,7 @@ impl Session {
     /// The writer slot; SQLite begins nothing. `shares`: see [`Session::begin_slot`].
     pub(super) async fn acquire_slot(&mut self, shares: bool) -> Result<()> {
         if self.transaction.slot.is_none() {
-            let mut slot = match self.engine.writer.try_acquire(self.applicant())? {
+            let slot = match self.engine.writer.try_acquire(self.applicant())? {
                 Some(slot) => slot,
                 None => {
                     // many may wait: what they would do nothing with meanwhile is for others
@@ -368,13 +372,19 @@ impl Session {
                     self.wait_for_slot().await?
                 }
             };
-            self.bound_log(&mut slot).await?;
-            self.enter_slot(slot, shares).await?;
-            if self.transaction.aside.is_none() {
-                self.transaction.slot_depth = self.transaction.savepoints.len();
-            }
-            self.connection()?.begins_to_write();
+            self.use_slot(slot, shares).await?;
         }
+        Ok(())
+    }
+
+    /// The session has the writer slot from now on. `shares`: see [`Session::begin_slot`].
+    pub(super) async fn use_slot(&mut self, mut slot: Slot, shares: bool) -> Result<()> {
+        self.bound_log(&mut slot).await?;
+        self.enter_slot(slot, shares).await?;
+        if self.transaction.aside.is_none() {
+            self.transaction.slot_depth = self.transaction.savepoints.len();
+        }
+        self.connection()?.begins_to_write();
         Ok(())
     }
 
@@ -594,7 +604,7 @@ impl Session {
     }
 
     /// COMMIT or ROLLBACK in SQLite; the slot is given back.
-    fn end_sqlite(&mut self, sql: &'static str) -> Result<()> {
+    pub(super) fn end_sqlite(&mut self, sql: &'static str) -> Result<()> {
         self.transaction.aside = None;
         if self.transaction.members.is_some() {
             return self.withdraw();

@@ -19,6 +19,8 @@ pub struct Recorder {
     pub on: bool,
     /// what was recorded
     pub log: ChangeLog,
+    /// rows of tables of users are among what was changed since recording began, or may be
+    pub rows: bool,
     /// how many rows statements have changed since recording began, as far as SQLite has reported them
     reported: u64,
     /// the name that SQLite has passed last (it stays where it is as long as the schema does), and its place
@@ -35,6 +37,7 @@ impl Recorder {
 
     /// Goes on with a log.
     pub fn go_on(&mut self, log: ChangeLog) {
+        self.rows |= !log.is_empty();
         self.log = log;
         self.last = None;
         self.on = true;
@@ -49,6 +52,7 @@ impl Recorder {
     pub fn expect(&mut self, reported: u64, deleted: u64) {
         if self.on && self.reported - reported < deleted {
             self.log.obstacle.get_or_insert("it has cleared a table");
+            self.rows = true;
         }
     }
 
@@ -61,6 +65,7 @@ impl Recorder {
         };
         if blob >= 0 {
             self.log.obstacle.get_or_insert("it has written into a value by handle");
+            self.rows = true;
         }
         let direct = depth == 0;
         self.reported += u64::from(direct);
@@ -69,7 +74,9 @@ impl Recorder {
             _ => {
                 // SAFETY: a C string for as long as the call lasts.
                 let text = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-                if direct && (text.starts_with("__pgsqlite_") || text.starts_with("sqlite_")) {
+                let is_own = text.starts_with("__pgsqlite_") || text.starts_with("sqlite_");
+                self.rows |= !is_own;
+                if direct && is_own {
                     self.log.obstacle.get_or_insert("it has changed what the file remembers of its objects");
                 }
                 let table = self.log.table(&text);
@@ -174,6 +181,7 @@ extern "C" fn on_change(
 /// `db` is a live connection, and `recorder` outlives it.
 pub unsafe fn listen(db: *mut ffi::sqlite3, recorder: &Arc<Mutex<Recorder>>, on: bool) {
     let mut own = recorder.lock();
+    own.rows &= own.on;
     own.on = on;
     if !on {
         // what was recorded was another transaction's

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, Notify};
 
 /// How the commit of a transaction that was left to others went.
 pub type Outcome = oneshot::Receiver<Result<()>>;
@@ -98,6 +98,10 @@ pub trait Resting<N: Natives>: Send + Sync {
 /// For so long a silence that will be short is waited for.
 const GRACE: Duration = Duration::from_millis(1);
 
+/// A time in which the slot's holder keeps it and is silent: see [`Writer::keep_silently`]. Nobody writes or commits in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Silence(u64);
+
 struct Waiting<N: Natives> {
     who: Applicant,
     turn: oneshot::Sender<Slot<N>>,
@@ -114,6 +118,10 @@ struct State<N: Natives> {
     graced: bool,
     /// since when the holder's client is silent, if it is `resting`
     silent: Option<Instant>,
+    /// its holder's client is silent, and it keeps the slot
+    kept: Option<Silence>,
+    /// the last silence of a holder that kept the slot
+    last: u64,
     /// a task looks after a silence that is waited for
     watched: bool,
     /// since when the present holder has been waited for
@@ -142,13 +150,15 @@ impl<N: Natives> Default for State<N> {
     fn default() -> Self {
         let (held, holder, due, syncing, commits, synced, failed, closed) = Default::default();
         let (resting, open, queue, waiting) = (None, None, VecDeque::new(), Vec::new());
-        let (graced, silent, watched, contended) = Default::default();
+        let (graced, silent, kept, last, watched, contended) = Default::default();
         State {
             held,
             holder,
             resting,
             graced,
             silent,
+            kept,
+            last,
             watched,
             contended,
             queue,
@@ -200,6 +210,8 @@ struct Inner<N: Natives> {
     state: Mutex<State<N>>,
     /// told when there is something for the committer
     work: Condvar,
+    /// told when the holder falls silent and keeps the slot
+    silences: Notify,
     /// None: it was not needed yet
     committer: Mutex<Option<JoinHandle<()>>>,
     /// None: an in-memory database has nothing to sync
@@ -316,6 +328,7 @@ impl<N: Natives> Inner<N> {
         loop {
             let next = {
                 let mut state = self.state.lock();
+                state.kept = None;
                 if shared.is_some() {
                     state.open = shared.take();
                 }
@@ -409,8 +422,8 @@ impl<N: Natives> Inner<N> {
 impl<N: Natives> Writer<N> {
     /// `log`: what the engine's own connection sees of it.
     pub fn new(wal: Option<Wal>, log: Reading, idle: Arc<Idle<N>>) -> Writer<N> {
-        let (state, work, committer) = Default::default();
-        Writer(Arc::new(Inner { state, work, committer, wal, log, idle }))
+        let (state, work, silences, committer) = Default::default();
+        Writer(Arc::new(Inner { state, work, silences, committer, wal, log, idle }))
     }
 
     /// Errors: 58030 after a sync has failed, whoever asked for it.
@@ -492,7 +505,33 @@ impl<N: Natives> Writer<N> {
 
     /// The holder of the slot goes on.
     pub fn take_up(&self) {
-        self.0.state.lock().resting = None;
+        let mut state = self.0.state.lock();
+        state.resting = None;
+        state.kept = None;
+    }
+
+    /// The holder of the slot is silent, and keeps it: its transaction cannot be put aside. It has changed no rows of tables of users, so that
+    /// what is committed is what others may lock meanwhile. Until [`Writer::take_up`].
+    pub fn keep_silently(&self) {
+        let mut state = self.0.state.lock();
+        state.last += 1;
+        state.kept = Some(Silence(state.last));
+        drop(state);
+        self.0.silences.notify_waiters();
+    }
+
+    /// Waits until [`Writer::silence`] has one.
+    pub async fn fallen_silent(&self) {
+        let mut next = std::pin::pin!(self.0.silences.notified());
+        next.as_mut().enable();
+        if self.silence().is_none() {
+            next.await;
+        }
+    }
+
+    /// The present time in which nobody writes: see [`Writer::keep_silently`].
+    pub fn silence(&self) -> Option<Silence> {
+        self.0.state.lock().kept
     }
 
     /// Who has the slot. None: nobody, or the committer.
