@@ -740,14 +740,13 @@ impl Ddl<'_> {
             work::visit();
             let old = (**self.required(table)?).clone();
             let mut constraint = self.foreign_key(&old, spec)?;
-            if let Err(violation) = self.check_rows(&old, &constraint) {
-                if !constraint.not_valid {
-                    return Err(violation);
-                }
-                // SQLite would check the rows
-                constraint.managed = true;
-            }
             constraint.not_valid &= spec.constraint.skip_validation;
+            if constraint.not_valid {
+                // SQLite would check the rows; and NOT VALID is there so that nobody has to wait until all of them are read
+                constraint.managed = true;
+            } else {
+                self.check_rows(&old, &constraint)?;
+            }
             let (oid, managed) = (constraint.oid, constraint.managed);
             let mut new = old.clone();
             new.constraints.push(constraint);

@@ -319,7 +319,7 @@ fn names_word(text: &str, word: &str) -> bool {
 /// How DDL locks the relations that it names; None: not at all.
 fn mode_of_ddl(node: &NodeEnum) -> Option<Mode> {
     Some(match node {
-        NodeEnum::AlterTableStmt(s) if switches_triggers(s) => Mode::ShareRowExclusive,
+        NodeEnum::AlterTableStmt(s) if s.cmds.iter().all(lets_read) => Mode::ShareRowExclusive,
         NodeEnum::AlterTableStmt(_)
         | NodeEnum::DropStmt(_)
         | NodeEnum::RenameStmt(_)
@@ -340,21 +340,24 @@ fn mode_of_ddl(node: &NodeEnum) -> Option<Mode> {
     })
 }
 
-/// Whether ALTER TABLE only enables and disables triggers (manual: it is weaker than the other forms).
-fn switches_triggers(statement: &ast::AlterTableStmt) -> bool {
+/// Whether a command of ALTER TABLE locks its tables against writers alone (manual, "ALTER TABLE"): it enables or disables triggers, or adds a
+/// foreign key. (One that is not NOT VALID makes the table anew here, which nobody may read meanwhile.)
+fn lets_read(command: &ast::Node) -> bool {
     use ast::AlterTableType as T;
-    statement.cmds.iter().all(|command| match &command.node {
-        Some(NodeEnum::AlterTableCmd(command)) => matches!(
-            command.subtype(),
-            T::AtEnableTrig
-                | T::AtEnableAlwaysTrig
-                | T::AtEnableReplicaTrig
-                | T::AtDisableTrig
-                | T::AtEnableTrigAll
-                | T::AtDisableTrigAll
-                | T::AtEnableTrigUser
-                | T::AtDisableTrigUser
-        ),
+    let Some(NodeEnum::AlterTableCmd(command)) = &command.node else { return false };
+    match command.subtype() {
+        T::AtEnableTrig
+        | T::AtEnableAlwaysTrig
+        | T::AtEnableReplicaTrig
+        | T::AtDisableTrig
+        | T::AtEnableTrigAll
+        | T::AtDisableTrigAll
+        | T::AtEnableTrigUser
+        | T::AtDisableTrigUser => true,
+        T::AtAddConstraint => match command.def.as_ref().and_then(|def| def.node.as_ref()) {
+            Some(NodeEnum::Constraint(c)) => c.contype() == ast::ConstrType::ConstrForeign && c.skip_validation,
+            _ => false,
+        },
         _ => false,
-    })
+    }
 }
