@@ -230,6 +230,27 @@ def rows_are_locked_beside_a_silent_schema_change(room: Room) -> None:
     raise Told("the row was always locked before its change")
 
 
+@situation()
+def rows_wait_for_a_silent_transaction_that_may_have_changed_them(room: Room) -> None:
+    ddl, locker, other = numbered(room, 3)
+    lines(ddl, "CREATE SCHEMA __pgsqlite_s; CREATE TABLE __pgsqlite_s.t (id int, v int); INSERT INTO __pgsqlite_s.t VALUES (1, 0)")
+    lines(ddl, "CREATE SCHEMA s; CREATE TABLE s.t (id int); INSERT INTO s.t VALUES (1)")
+    lines(ddl, "CREATE TABLE whole (id int) PARTITION BY LIST (id); CREATE TABLE part PARTITION OF whole FOR VALUES IN (1); INSERT INTO whole VALUES (1)")
+    for change, read, after in (
+        ("CREATE TABLE made (n int); UPDATE __pgsqlite_s.t SET v = v + 1", "SELECT v FROM __pgsqlite_s.t FOR UPDATE", ["1", "SELECT 1"]),
+        ("DROP SCHEMA s CASCADE", "SELECT id FROM s.t FOR UPDATE", ['42P01 relation "s.t" does not exist']),
+        ("ALTER TABLE whole DETACH PARTITION part", "SELECT id FROM whole FOR UPDATE", ["SELECT 0"]),
+        ("DO $$ BEGIN UPDATE __pgsqlite_s.t SET v = v + 1; END $$", "SELECT v FROM __pgsqlite_s.t FOR UPDATE", ["2", "SELECT 1"]),
+    ):
+        lines(ddl, f"BEGIN; {change}")
+        lines(locker, "BEGIN")
+        locks = Later(locker, read)
+        room.until_blocked(other, locker)
+        lines(ddl, "COMMIT")
+        expect(locks.result(), after, f"{read} beside {change}")
+        lines(locker, "ROLLBACK")
+
+
 @situation("--pool-size", "2")
 def a_full_pool_of_waiters_is_a_cycle(room: Room) -> None:
     holder, first, second, look = numbered(room, 4)

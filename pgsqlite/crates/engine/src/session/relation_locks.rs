@@ -171,7 +171,9 @@ impl Session {
         for relation in self.locked_by_ddl(&raw.node) {
             self.import_holders(relation);
         }
+        let keeps_rows = self.transaction.keeps_rows || !leaves_rows(&raw.node);
         self.begin_write_of(&command, &raw.text, mode, false).await?;
+        self.transaction.keeps_rows = keeps_rows;
         if self.transaction.block.is_explicit() {
             let catalog = self.catalog();
             let text = raw.text.to_ascii_lowercase();
@@ -338,6 +340,17 @@ fn mode_of_ddl(node: &NodeEnum) -> Option<Mode> {
         NodeEnum::ViewStmt(_) | NodeEnum::CreateTableAsStmt(_) => Mode::AccessShare,
         _ => return None,
     })
+}
+
+/// Whether DDL leaves all rows of all tables as they are, and to whoever wants to lock them: it makes an object, or locks its tables against
+/// writers alone.
+fn leaves_rows(node: &NodeEnum) -> bool {
+    match node {
+        NodeEnum::AlterTableStmt(s) => s.cmds.iter().all(lets_read),
+        NodeEnum::CreateStmt(s) => s.inh_relations.is_empty() && s.partbound.is_none(),
+        NodeEnum::CreateTrigStmt(_) | NodeEnum::IndexStmt(_) | NodeEnum::ViewStmt(_) | NodeEnum::CommentStmt(_) => true,
+        _ => false,
+    }
 }
 
 /// Whether a command of ALTER TABLE locks its tables against writers alone (manual, "ALTER TABLE"): it enables or disables triggers, or adds a

@@ -1,6 +1,7 @@
 //! Rows are locked without the writer slot while its holder keeps it and is silent.
 //!
-//! A transaction with DDL keeps the slot until it ends ([`super::resting`]), but PostgreSQL lets others lock rows meanwhile. As long as
+//! A transaction with DDL keeps the slot until it ends ([`super::resting`]), but PostgreSQL lets others lock rows meanwhile where the DDL
+//! makes new objects, or locks its tables against writers alone. As long as
 //! the holder's client is silent nobody writes or commits, so that what is committed is the newest state of all rows, unless the holder
 //! has changed some. `SELECT … FOR UPDATE` reads it without the slot, takes its locks, and looks then whether the silence lasts: from that
 //! moment on whoever writes finds the locks. Where the holder has gone on meanwhile, the locks are given back and the statement waits
@@ -22,7 +23,8 @@ pub(super) struct BesideSilence {
 }
 
 impl Session {
-    /// The client is silent. A block that keeps the slot and has changed no rows lets others lock them.
+    /// The client is silent. A block that keeps the slot, and has only made objects or changed what lets others lock rows
+    /// ([`super::relation_locks::leaves_rows`]), lets them do so.
     pub(super) fn fall_silent(&mut self) {
         let t = &self.transaction;
         if t.slot.is_none() || !t.sqlite || !t.block.is_explicit() || t.repeatable || t.members.is_some() {
@@ -32,7 +34,7 @@ impl Session {
             let recorder = connection.recorder();
             recorder.on && !recorder.rows
         });
-        if changes_no_rows && self.copying.is_none() {
+        if changes_no_rows && !self.transaction.keeps_rows && self.copying.is_none() {
             self.transaction.keeps_silently = true;
             self.engine.writer.keep_silently();
         }

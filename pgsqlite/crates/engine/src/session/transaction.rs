@@ -46,6 +46,8 @@ pub(super) struct Transaction {
     pub rests: bool,
     /// it keeps the slot while its client is silent: others may lock rows
     pub keeps_silently: bool,
+    /// it has done more in the slot than DDL that leaves all rows to who wants to lock them
+    pub keeps_rows: bool,
     /// the running statement locks rows without the slot
     pub beside_silence: Option<super::silence::BesideSilence>,
     /// its changes are put aside: SQLite has no transaction
@@ -277,6 +279,7 @@ impl Session {
         self.check_may_write(command)?;
         self.settle_portals();
         self.transaction.queried = true;
+        self.transaction.keeps_rows = true;
         self.begin_slot(shares && self.transaction.watched.is_none()).await
     }
 

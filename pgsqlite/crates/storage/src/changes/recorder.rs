@@ -75,7 +75,8 @@ impl Recorder {
                 // SAFETY: a C string for as long as the call lasts.
                 let text = unsafe { CStr::from_ptr(name) }.to_string_lossy();
                 let is_own = text.starts_with("__pgsqlite_") || text.starts_with("sqlite_");
-                self.rows |= !is_own;
+                // (a name with a dot is that of a table in a schema of a user, whatever the schema is called)
+                self.rows |= !is_own || text.contains('.');
                 if direct && is_own {
                     self.log.obstacle.get_or_insert("it has changed what the file remembers of its objects");
                 }
