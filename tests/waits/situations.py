@@ -251,6 +251,58 @@ def rows_wait_for_a_silent_transaction_that_may_have_changed_them(room: Room) ->
         lines(locker, "ROLLBACK")
 
 
+@situation()
+def schema_changes_wait_for_tables_that_their_text_does_not_name(room: Room) -> None:
+    writer, ddl, other = numbered(room, 3)
+    objects = (
+        "CREATE TABLE par (id int, v int); CREATE TABLE kid () INHERITS (par)",
+        "CREATE TABLE whole (id int, v int) PARTITION BY RANGE (id); CREATE TABLE part PARTITION OF whole FOR VALUES FROM (1) TO (10)",
+        "CREATE TABLE rest PARTITION OF whole DEFAULT; CREATE TABLE alone (id int, v int)",
+        'CREATE TABLE "a""b" (id int, v int); CREATE TABLE plain (id int, v int); CREATE DOMAIN dm AS int; CREATE TABLE d (x dm)',
+        "CREATE TABLE r (id int PRIMARY KEY); CREATE TABLE c (i int); INSERT INTO r VALUES (1); INSERT INTO par VALUES (1, 1)",
+        "CREATE SCHEMA s; CREATE TABLE s.t (id int); CREATE TABLE ch (i int REFERENCES r)",
+    )
+    for sql in objects:
+        expect([line for line in lines(writer, sql) if line[:1].isdigit()], [], sql)
+    # what the writer does; the schema change; what it answers once the writer has committed (None: that it waits is enough)
+    cases = (
+        ("INSERT INTO kid VALUES (7, 7)", "ALTER TABLE par ADD CHECK (v < 4)", "23514"),
+        ("INSERT INTO whole VALUES (7, 7)", "ALTER TABLE whole ADD CHECK (v < 4)", "23514"),
+        ('INSERT INTO "a""b" VALUES (1, 7)', 'ALTER TABLE "a""b" ADD CHECK (v < 4)', "23514"),
+        ("INSERT INTO plain VALUES (1, 7)", 'ALTER TABLE U&"pl\\0061in" ADD CHECK (v < 4)', "23514"),
+        ("INSERT INTO d VALUES (7)", "ALTER DOMAIN dm ADD CHECK (value < 4)", "23514"),
+        ("INSERT INTO whole VALUES (15, 1)", "CREATE TABLE part2 PARTITION OF whole FOR VALUES FROM (10) TO (20)", "23514"),
+        ("INSERT INTO alone VALUES (55, 1)", "ALTER TABLE whole ATTACH PARTITION alone FOR VALUES FROM (20) TO (30)", "23514"),
+        ("DELETE FROM r", "ALTER TABLE c ADD FOREIGN KEY (i) REFERENCES r", None),
+        ("UPDATE kid SET v = 5", "TRUNCATE par", None),
+        ("INSERT INTO whole VALUES (8, 1)", "ALTER TABLE whole ADD COLUMN q int DEFAULT 3", None),
+        ("INSERT INTO whole VALUES (9, 1)", "CREATE INDEX ON whole (id)", None),
+        ("INSERT INTO kid VALUES (8, 1)", "ALTER TABLE par RENAME v TO vv", None),
+        ("INSERT INTO s.t VALUES (1)", "DROP SCHEMA s CASCADE", None),
+        ("INSERT INTO d VALUES (8)", "DROP DOMAIN dm CASCADE", None),
+        ("INSERT INTO ch VALUES (NULL)", "TRUNCATE r CASCADE", None),
+        ("INSERT INTO whole VALUES (9, 2)", "DROP TABLE whole", None),
+    )
+    for prepared in (False, True):
+        for change, alter, answer in cases:
+            if prepared and answer is None and alter.startswith(("DROP", "ALTER TABLE whole ADD COLUMN", "ALTER TABLE par RENAME")):
+                continue
+            lines(writer, "BEGIN")
+            expect(lines(writer, change)[-1].split(" ")[0] in ("INSERT", "UPDATE", "DELETE"), True, change)
+            if prepared:
+                lines(writer, "PREPARE TRANSACTION 'p'")
+            lines(ddl, "BEGIN")
+            later = Later(ddl, alter)
+            room.until_blocked(other, ddl)
+            expect(lines(writer, "COMMIT PREPARED 'p'" if prepared else "COMMIT"), ["COMMIT PREPARED" if prepared else "COMMIT"], f"{change} beside {alter}")
+            got = later.result()
+            if answer is not None:
+                expect(got[0][:5], answer, alter)
+            else:
+                expect(got[0][:1].isdigit(), False, f"{alter}: {got}")
+            lines(ddl, "ROLLBACK")
+
+
 @situation("--pool-size", "2")
 def a_full_pool_of_waiters_is_a_cycle(room: Room) -> None:
     holder, first, second, look = numbered(room, 4)

@@ -34,6 +34,7 @@ mod copy_options;
 mod copy_to;
 pub(crate) mod current_of;
 mod cursor;
+mod ddl_relations;
 mod deferred_keys;
 mod explain;
 mod explain_costs;

@@ -100,15 +100,33 @@ impl Session {
     /// What is written without a plan (DDL, COPY FROM, DO): waits for the locks of others on the relations that its text names
     /// (`all`: on any), and takes the writer slot.
     pub(super) async fn begin_write_of(&mut self, command: &str, text: &str, mode: Mode, all: bool) -> Result<()> {
+        self.begin_write_in(command, text, &[], mode, all).await
+    }
+
+    /// As [`Session::begin_write_of`], for relations that the text need not name, too.
+    async fn begin_write_in(
+        &mut self,
+        command: &str,
+        text: &str,
+        touched: &[Oid],
+        mode: Mode,
+        all: bool,
+    ) -> Result<()> {
+        let locked_by_others = |session: &Session| -> Vec<Oid> {
+            let against = session.engine.locks.relations_against(session.server.number(), mode);
+            let mut locked: Vec<Oid> = against.into_iter().filter(|oid| touched.contains(oid)).collect();
+            locked.extend(session.locked_for_text(text, mode, all).into_iter().filter(|oid| !touched.contains(oid)));
+            locked
+        };
         loop {
-            let locked = self.locked_for_text(text, mode, all);
+            let locked = locked_by_others(self);
             if !locked.is_empty() {
                 self.wait_for_relations(&locked, mode).await?;
             }
             let had_slot = self.transaction.slot.is_some();
             self.begin_write(command, false).await?;
             self.note_anything(true)?;
-            if had_slot || self.transaction.repeatable || self.locked_for_text(text, mode, all).is_empty() {
+            if had_slot || self.transaction.repeatable || locked_by_others(self).is_empty() {
                 return Ok(());
             }
             self.give_slot_back()?;
@@ -168,11 +186,12 @@ impl Session {
             self.begin_write(&command, false).await?;
             return self.note_anything(true);
         };
-        for relation in self.locked_by_ddl(&raw.node) {
-            self.import_holders(relation);
+        let touched = self.locked_by_ddl(&raw.node);
+        for relation in &touched {
+            self.import_holders(*relation);
         }
         let keeps_rows = self.transaction.keeps_rows || !leaves_rows(&raw.node);
-        self.begin_write_of(&command, &raw.text, mode, false).await?;
+        self.begin_write_in(&command, &raw.text, &touched, mode, false).await?;
         self.transaction.keeps_rows = keeps_rows;
         if self.transaction.block.is_explicit() {
             let catalog = self.catalog();
@@ -180,46 +199,12 @@ impl Session {
             let names = |r: &Arc<pgsqlite_sql::catalog::Relation>| {
                 r.kind == pgsqlite_sql::catalog::RelationKind::Table
                     && !r.temporary
-                    && names_word(&text, &r.name.to_ascii_lowercase())
+                    && (touched.contains(&r.oid) || names_word(&text, &r.name.to_ascii_lowercase()))
             };
             let named: Vec<Oid> = catalog.relations.values().filter(|r| names(r)).map(|r| r.oid).collect();
             self.server.lock_relations(named, mode as i32);
         }
         Ok(())
-    }
-
-    /// The tables that a statement locks against writers or readers.
-    fn locked_by_ddl(&self, node: &NodeEnum) -> Vec<Oid> {
-        let of_nodes = |nodes: &[ast::Node]| -> Vec<ast::RangeVar> {
-            let one = |n: &ast::Node| match &n.node {
-                Some(NodeEnum::RangeVar(r)) => Some(r.clone()),
-                Some(NodeEnum::List(list)) => {
-                    let part = |n: &ast::Node| match &n.node {
-                        Some(NodeEnum::String(s)) => Some(s.sval.clone()),
-                        _ => None,
-                    };
-                    let parts: Vec<String> = list.items.iter().filter_map(part).collect();
-                    let (relname, rest) = parts.split_last()?;
-                    let schemaname = rest.last().cloned().unwrap_or_default();
-                    Some(ast::RangeVar { relname: relname.clone(), schemaname, ..Default::default() })
-                }
-                _ => None,
-            };
-            nodes.iter().filter_map(one).collect()
-        };
-        let names = match node {
-            NodeEnum::AlterTableStmt(s) => s.relation.iter().cloned().collect(),
-            NodeEnum::CreateTrigStmt(s) => s.relation.iter().cloned().collect(),
-            NodeEnum::IndexStmt(s) if !s.concurrent => s.relation.iter().cloned().collect(),
-            NodeEnum::RuleStmt(s) => s.relation.iter().cloned().collect(),
-            NodeEnum::CreatePolicyStmt(s) => s.table.iter().cloned().collect(),
-            NodeEnum::AlterPolicyStmt(s) => s.table.iter().cloned().collect(),
-            NodeEnum::TruncateStmt(s) => of_nodes(&s.relations),
-            NodeEnum::DropStmt(s) if s.remove_type() == ast::ObjectType::ObjectTable => of_nodes(&s.objects),
-            _ => return vec![],
-        };
-        let found = names.iter().filter_map(|name| self.named_relation(name).ok());
-        found.filter(|r| !r.temporary).map(|r| r.oid).collect()
     }
 
     /// LOCK TABLE: the relations, in the order of the statement.
@@ -334,7 +319,7 @@ fn mode_of_ddl(node: &NodeEnum) -> Option<Mode> {
         | NodeEnum::RefreshMatViewStmt(_)
         | NodeEnum::ReindexStmt(_) => Mode::AccessExclusive,
         NodeEnum::IndexStmt(s) if s.concurrent => Mode::ShareUpdateExclusive,
-        NodeEnum::IndexStmt(_) => Mode::Share,
+        NodeEnum::IndexStmt(_) | NodeEnum::AlterDomainStmt(_) => Mode::Share,
         NodeEnum::CreateTrigStmt(_) | NodeEnum::CreateStmt(_) => Mode::ShareRowExclusive,
         NodeEnum::VacuumStmt(_) | NodeEnum::CommentStmt(_) => Mode::ShareUpdateExclusive,
         NodeEnum::ViewStmt(_) | NodeEnum::CreateTableAsStmt(_) => Mode::AccessShare,
