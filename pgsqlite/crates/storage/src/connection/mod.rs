@@ -553,6 +553,15 @@ impl<N: Natives> Connection<N> {
         if code == ffi::SQLITE_ABORT_ROLLBACK && !self.is_autocommit() {
             return error::given_up();
         }
+        // (an interrupt while a statement is prepared ends the making of a virtual table, which SQLite reports as an error like any other)
+        // SAFETY: a live connection.
+        let is_interrupted = || unsafe { ffi::sqlite3_is_interrupted(self.handle()) != 0 };
+        let code = match code {
+            ffi::SQLITE_ERROR if message.starts_with("vtable constructor failed") && is_interrupted() => {
+                ffi::SQLITE_INTERRUPT
+            }
+            code => code,
+        };
         N::statement_error(&self.cell, code, &message)
     }
 }
