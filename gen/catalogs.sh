@@ -58,7 +58,7 @@ dump "$sql/pg_ts_config_map.tsv" "
   SELECT mapcfg::oid, maptokentype, mapseqno, mapdict::oid FROM pg_ts_config_map WHERE mapcfg::oid < 16384 ORDER BY 1, 2, 3"
 # the stop words of the dictionary english_stem
 "$root/tools/oracle.sh" psql -qAt -d template1 -c "SELECT rtrim(pg_read_file(setting || '/tsearch_data/english.stop'), E'\\n')
-  FROM pg_config WHERE name = 'SHAREDIR'" >"$root/pgsqlite/crates/engine/src/text_search/english_stop.txt"
+  FROM pg_config WHERE name = 'SHAREDIR'" >"$root/pgsqlite/crates/natives/src/text_search/english_stop.txt"
 dump "$sql/pg_am.tsv" "SELECT oid, amname, amhandler::oid, amtype FROM pg_am WHERE oid < 16384 ORDER BY 1"
 dump "$sql/pg_language.tsv" "SELECT oid, lanname, lanowner, lanispl, lanpltrusted FROM pg_language WHERE oid < 16384 ORDER BY 1"
 dump "$sql/pg_collation.tsv" "

@@ -4,12 +4,12 @@
 #
 # usage: gen/extensions.sh            (starts a throw-away server through tools/oracle.sh)
 # Output: pgsqlite/crates/types/data/extension_type.tsv; pgsqlite/crates/sql/data/extension_{proc,operator,opfamily,amop,opclass,cast,aggregate}.tsv;
-#         engine/src/udf/unaccent.rules
+#         natives/src/text_search/unaccent.rules
 # The constants of `types/src/extension.rs` are numbers of extension_type.tsv (a test compares them).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 crates=$root/pgsqlite/crates
-"$root/tools/oracle.sh" bash -s "$crates/sql/data" "$crates/engine/src/udf" "$crates/types/data" <<'IN'
+"$root/tools/oracle.sh" bash -s "$crates/sql/data" "$crates/natives/src/text_search" "$crates/types/data" <<'IN'
 set -euo pipefail
 run() { psql -qAt -v ON_ERROR_STOP=1 -d template1 "$@"; }
 run -c 'CREATE EXTENSION "uuid-ossp"; CREATE EXTENSION pgcrypto; CREATE EXTENSION pg_trgm; CREATE EXTENSION unaccent;

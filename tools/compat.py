@@ -138,7 +138,7 @@ def settings() -> str:
     """What each setting does."""
     effects = {"works": "Settings that work", "neutral": "Settings that are kept and shown, and change nothing"}
     body = []
-    found = table(ROOT / "pgsqlite" / "crates" / "engine" / "src" / "settings" / "accepted_settings.tsv")
+    found = table(ROOT / "pgsqlite" / "crates" / "natives" / "src" / "settings" / "accepted_settings.tsv")
     for effect in dict.fromkeys(row["effect"] for row in found):
         here = [row for row in found if row["effect"] == effect]
         body += [f"## {effects.get(effect, effect)}", ""]

@@ -42,7 +42,7 @@ STORAGE = (
 # Other places: how often something is touched there, and why that is no danger.
 ALLOWED = {
     "crates/storage/src/connection/branch.rs": (2, "its tests"),
-    "crates/engine/src/udf/groups.rs": (2, "a new temporary file, whose name is removed at once"),
+    "crates/natives/src/udf/groups.rs": (2, "a new temporary file, whose name is removed at once"),
     "crates/storage/src/connection/mod.rs": (2, "the connections of a database, which vfs/open.rs opens"),
     "crates/engine/src/engine.rs": (3, "connections to the engine's own room, and the one by which SQLite reads what it has stored of the journal mode"),
     "crates/engine/src/image.rs": (1, "a connection to the room of a copy that has just been made"),
@@ -53,9 +53,9 @@ ALLOWED = {
     "crates/replication/src/bucket.rs": (2, "a new temporary file, whose name is removed at once"),
     "crates/replication/src/archive.rs": (11, "files of an archive, which are no databases"),
     "crates/replication/src/restore.rs": (7, "a new file under a name that no database has"),
-    "crates/engine/src/store/other.rs": (1, "SQLite looks at a database of the folder; it knows which files the process has open"),
+    "crates/metadata/src/store/other.rs": (1, "SQLite looks at a database of the folder; it knows which files the process has open"),
     "crates/engine/src/session/sequences.rs": (1, "SQLite writes to a copy that has no name yet"),
-    "crates/engine/src/databases.rs": (1, "SQLite writes to a new database that has no name yet"),
+    "crates/metadata/src/databases.rs": (1, "SQLite writes to a new database that has no name yet"),
     "crates/storage/src/memory.rs": (4, "private folders of databases in memory, made by this process or abandoned by one that is gone"),
     "crates/memory/src/detect.rs": (3, "files of /proc and of cgroups"),
     "crates/memory/src/trim.rs": (1, "a file of /proc"),

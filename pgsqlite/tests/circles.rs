@@ -1,4 +1,5 @@
-//! No circle of imports among the top modules of any crate of the workspace, found by reading the sources.
+//! The crates of the workspace use those below them only, and there is no circle of imports among the top modules of any of them. Both are found by
+//! reading the manifests and the sources.
 //!
 //! A top module is a module that the crate's root declares. Module A imports module B where a file of A names a path through the crate's
 //! root into B (`crate::B::…`, or as many `super::` as lead to the root). Tests (`#[cfg(test)]`, files named `tests.rs`) do not count.
@@ -314,14 +315,48 @@ fn the_list_of_allowed_imports_only_becomes_shorter() {
     }
 }
 
-/// The crate that uses SQLite's files knows values and errors, and nothing of tables or statements.
+/// The crates from the bottom up, each with those of ours that it uses. ARCHITECTURE.md describes them. A crate uses only those before it.
+const CRATES: &[(&str, &[&str])] = &[
+    ("memory", &[]),
+    ("sqlite", &[]),
+    ("wire", &[]),
+    ("replication", &[]),
+    ("test", &[]),
+    ("types", &["memory"]),
+    ("sql", &["types"]),
+    ("storage", &["memory", "sqlite", "types"]),
+    ("metadata", &["sql", "storage", "types"]),
+    ("natives", &["memory", "metadata", "sql", "storage", "types"]),
+    ("objects", &["metadata", "natives", "sql", "storage", "types"]),
+    ("engine", &["memory", "metadata", "natives", "objects", "sql", "sqlite", "storage", "types"]),
+    (
+        "server",
+        &["engine", "memory", "metadata", "natives", "objects", "replication", "sql", "storage", "types", "wire"],
+    ),
+    ("sqli", &["engine", "server", "sql", "types", "wire"]),
+    ("pgsqlite", &["engine", "memory", "replication", "server", "sql", "sqli", "sqlite", "storage", "types"]),
+    ("load", &["sqlite"]),
+    ("micro", &["engine", "sql", "types", "wire"]),
+];
+
 #[test]
-fn the_storage_uses_no_crate_above_it() {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/storage/Cargo.toml");
-    let text = std::fs::read_to_string(manifest).expect("a manifest");
-    let used: BTreeSet<&str> =
-        text.lines().filter_map(|l| l.strip_prefix("pgsqlite-")?.split([' ', '.', '=']).next()).collect();
-    assert_eq!(used, BTreeSet::from(["memory", "sqlite", "types"]));
+fn crates_use_those_below_them_only() {
+    let mut known = BTreeSet::new();
+    for (name, uses) in CRATES {
+        assert!(known.insert(*name), "{name} is in the list twice");
+        for used in *uses {
+            assert!(known.contains(used) && used != name, "{name} uses {used}, which is not below it");
+        }
+    }
+    let folders = crates();
+    assert_eq!(folders.iter().map(|(name, _)| name.as_str()).collect::<BTreeSet<_>>(), known, "the crates in the list");
+    for (name, folder) in &folders {
+        let text = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        let used: BTreeSet<&str> =
+            text.lines().filter_map(|l| l.strip_prefix("pgsqlite-")?.split([' ', '.', '=']).next()).collect();
+        let (_, listed) = CRATES.iter().find(|(n, _)| n == name).expect("a crate of the list");
+        assert_eq!(used, listed.iter().copied().collect(), "what {name} uses; add only a crate that is below it");
+    }
 }
 
 #[test]

@@ -46,9 +46,9 @@ class Later:
         return self.lines is None
 
 
-def lines(connection: pgwire.Connection, sql: str) -> list[str]:
+def lines(connection: pgwire.Connection, sql: str, copied: bytes = b"") -> list[str]:
     out = []
-    for kind, body in connection.simple(sql):
+    for kind, body in connection.simple(sql, copied):
         if kind == b"E":
             fields = pgwire.fields_of(body)
             out.append(f"{fields['C']} {fields['M']}" + (f" | {fields['D']}" if "D" in fields else ""))
@@ -471,6 +471,84 @@ def lock_table_takes_no_slot_and_conflicts_as_in_postgresql(room: Room) -> None:
         expect(lines(b, text)[0].split(" ")[0], "55P03", text)
         lines(b, "ROLLBACK")
     lines(a, "COMMIT")
+
+
+@situation()
+def a_locked_table_is_heeded_by_what_reaches_it_unnamed(room: Room) -> None:
+    """Each statement waits for LOCK TABLE t in these modes (S, E, A), as in PostgreSQL 15: its text does not name the table."""
+    a, b = numbered(room, 2)
+    lines(
+        a,
+        """CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1); CREATE TABLE u (a int);
+        CREATE FUNCTION fw() RETURNS int LANGUAGE plpgsql AS 'BEGIN UPDATE t SET v = 10; RETURN 1; END';
+        CREATE FUNCTION fr() RETURNS int LANGUAGE sql STABLE AS 'SELECT 1';
+        CREATE VIEW tv AS SELECT * FROM t; CREATE TABLE w (a int, b int DEFAULT fw()); CREATE TABLE w2 (a int, b int DEFAULT fr());
+        CREATE MATERIALIZED VIEW mf AS SELECT fw() WITH NO DATA;
+        CREATE TABLE ref (id int PRIMARY KEY REFERENCES t, z int); INSERT INTO ref VALUES (1, 1)""",
+    )
+    waits = {
+        "CREATE TABLE x AS SELECT fw()": "SEA",
+        "CREATE TEMP TABLE x AS SELECT fw()": "SEA",
+        "SELECT fw() INTO x": "SEA",
+        "CREATE MATERIALIZED VIEW x AS SELECT fw()": "SEA",
+        "REFRESH MATERIALIZED VIEW mf": "SEA",
+        "INSERT INTO w VALUES (1)": "SEA",
+        "COPY w (a) FROM STDIN": "SEA",
+        "CREATE TABLE x AS SELECT * FROM tv": "A",
+        "CREATE TEMP TABLE x AS SELECT * FROM tv": "A",
+        "SELECT * INTO x FROM tv": "A",
+        "SELECT * INTO TEMP x FROM tv": "A",
+        "INSERT INTO ref VALUES (2, 2)": "EA",
+        "COPY ref FROM STDIN": "EA",
+        "UPDATE ref SET z = z + 1": "",
+        "DELETE FROM ref": "",
+        "CREATE TABLE x AS SELECT fr() FROM u": "",
+        "INSERT INTO w2 VALUES (1)": "",
+        "COPY u FROM STDIN": "",
+    }
+    for letter, mode in (("S", "SHARE"), ("E", "EXCLUSIVE"), ("A", "ACCESS EXCLUSIVE")):
+        lines(a, f"BEGIN; LOCK TABLE t IN {mode} MODE")
+        for text, modes in waits.items():
+            lines(b, "BEGIN; SET LOCAL lock_timeout = 150")
+            got = lines(b, text, b"7\t7\n" if "ref" in text else b"7\n")
+            lines(b, "ROLLBACK")
+            expect(got[0].startswith("55P03"), letter in modes, f"{text} beside {mode}: {got}")
+        lines(a, "ROLLBACK")
+    # what rows are referenced by is heeded where keys change, and no other table
+    lines(a, "BEGIN; LOCK TABLE u, ref IN ACCESS EXCLUSIVE MODE")
+    for text, refused in {"UPDATE t SET v = 5": False, "DELETE FROM t": True}.items():
+        lines(b, "BEGIN; SET LOCAL lock_timeout = 150")
+        expect(lines(b, text)[0].startswith("55P03"), refused, f"{text} beside the referencing table")
+        lines(b, "ROLLBACK")
+    lines(a, "ROLLBACK; BEGIN; LOCK TABLE u IN ACCESS EXCLUSIVE MODE")
+    lines(b, "BEGIN; SET LOCAL lock_timeout = 150")
+    expect(lines(b, "UPDATE t SET id = 1"), ["UPDATE 1"], "beside another table")
+    lines(b, "ROLLBACK")
+    lines(a, "ROLLBACK")
+
+
+@situation()
+def on_conflict_locks_the_row_that_its_condition_leaves(room: Room) -> None:
+    a, b = numbered(room, 2)
+    lines(a, "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1), (2, 2)")
+    upsert = "INSERT INTO t VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET v = 9 WHERE t.v > 100"
+    for block, kept in ((f"BEGIN; {upsert}", True), (upsert, False), ("BEGIN; INSERT INTO t VALUES (1, 5) ON CONFLICT (id) DO NOTHING", False)):
+        lines(a, block)
+        for text, refused in (
+            ("SELECT * FROM t WHERE id = 1 FOR NO KEY UPDATE NOWAIT", True),
+            ("SELECT * FROM t WHERE id = 1 FOR KEY SHARE NOWAIT", False),
+            ("SELECT * FROM t WHERE id = 2 FOR UPDATE NOWAIT", False),
+            ("UPDATE t SET v = v WHERE id = 1", True),
+            ("INSERT INTO t VALUES (1, 6) ON CONFLICT (id) DO UPDATE SET v = 9 WHERE t.v > 100", True),
+        ):
+            lines(b, "BEGIN; SET LOCAL lock_timeout = 150")
+            expect(lines(b, text)[0].startswith("55P03"), refused and kept, f"{text} beside {block}")
+            lines(b, "ROLLBACK")
+        lines(a, "ROLLBACK")
+    # a key that the condition would have let change
+    lines(a, "BEGIN; INSERT INTO t VALUES (1, 5) ON CONFLICT (id) DO UPDATE SET id = 7 WHERE false")
+    expect(lines(b, "SELECT * FROM t WHERE id = 1 FOR KEY SHARE NOWAIT")[0].split(" ")[0], "55P03", "a key's lock")
+    lines(a, "ROLLBACK")
 
 
 @situation()

@@ -45,15 +45,21 @@ def client_message(source: str) -> bytes:
     return CLIENT[call.func.id](*positional, **named)
 
 
-def with_function(source: str, connect) -> str:
-    """`FunctionCall("f(int)", …)` → with the function's OID, which differs from server to server."""
-    found = re.match(r'FunctionCall\("([^"]+)"', source)
-    if not found:
-        return source
-    connection = connect()
-    ((oid,),) = connection.query(f"SELECT '{found[1]}'::regprocedure::oid")
-    connection.close()
-    return source.replace(f'"{found[1]}"', oid, 1)
+def with_oids(source: str, connect) -> str:
+    """`FunctionCall("f(int)", …)` and `Parse(…, types=["t"])` → with the OIDs, which differ from server to server."""
+
+    def oid(kind: str, name: str) -> str:
+        connection = connect()
+        ((found,),) = connection.query(f"SELECT '{name}'::{kind}::oid")
+        connection.close()
+        return found
+
+    if found := re.match(r'FunctionCall\("([^"]+)"', source):
+        return source.replace(f'"{found[1]}"', oid("regprocedure", found[1]), 1)
+    if found := re.search(r'types=\[((?:"[^"]*",? ?)+)\]', source):
+        types = ", ".join(oid("regtype", name) for name in re.findall(r'"([^"]*)"', found[1]))
+        return source.replace(found[0], f"types=[{types}]", 1)
+    return source
 
 
 # --- one session ----------------------------------------------------------------------------------------------------------
@@ -105,7 +111,7 @@ def run_file(path: pathlib.Path, connect, record: bool) -> tuple[list[str], list
         sent = b""
         while at < len(lines) and lines[at].startswith(">"):
             out.append(lines[at])
-            sent += client_message(with_function(lines[at][1:].strip(), connect))
+            sent += client_message(with_oids(lines[at][1:].strip(), connect))
             at += 1
         expected = []
         while at < len(lines) and lines[at].startswith("<"):

@@ -11,12 +11,12 @@ impl Engine {
     }
 
     /// What is counted of the database, for its archive.
-    pub fn archive_counters(&self) -> &crate::statistics::DatabaseCounters {
+    pub fn archive_counters(&self) -> &pgsqlite_natives::statistics::DatabaseCounters {
         &self.counters
     }
 
     /// What is counted of the server's archives together.
-    pub fn archiver_statistics(&self) -> &crate::statistics::Archiving {
+    pub fn archiver_statistics(&self) -> &pgsqlite_natives::statistics::Archiving {
         &self.config.statistics.archiving
     }
 

@@ -1,6 +1,6 @@
 //! How a database is opened.
 
-use crate::databases::DatabasesHandle;
+use pgsqlite_metadata::databases::DatabasesHandle;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,9 +48,9 @@ pub struct EngineConfig {
     /// A superuser that a new file has beside `postgres`.
     pub founder: Option<String>,
     /// where refused statements are logged; None: nowhere
-    pub refused: Option<Arc<crate::statistics::refused::RefusedLog>>,
+    pub refused: Option<Arc<pgsqlite_natives::statistics::refused::RefusedLog>>,
     /// shared by all databases of a server
-    pub statistics: Arc<crate::statistics::Statistics>,
+    pub statistics: Arc<pgsqlite_natives::statistics::Statistics>,
 }
 
 impl EngineConfig {

@@ -2,10 +2,9 @@
 
 use crate::natives::{new_cell, register_all};
 use crate::routine::{scratch, HasRoutines};
-use crate::statistics::CountsPages;
-use crate::udf::SessionCell;
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
+use pgsqlite_natives::udf::SessionCell;
 use pgsqlite_storage::changes::recorder::Recorder;
 pub use pgsqlite_storage::connection::Natives;
 pub use pgsqlite_storage::sqlite_statement::{Counted, RawStatement, Step};
@@ -31,7 +30,7 @@ unsafe impl Natives for PostgresNatives {
     fn register(connection: &rusqlite::Connection) -> Result<Arc<SessionCell>> {
         let cell = new_cell();
         register_all(connection, cell.clone())?;
-        crate::vtab::register(connection, &cell)?;
+        pgsqlite_objects::vtab::register(connection, &cell)?;
         Ok(cell)
     }
 
@@ -71,12 +70,6 @@ unsafe impl Natives for PostgresNatives {
     }
 
     fn statement_error(cell: &SessionCell, code: c_int, message: &str) -> PgError {
-        crate::error::from_sqlite(code, message, Some(&cell.state().catalog))
-    }
-}
-
-impl CountsPages for Idle {
-    fn count_pages(&self) {
-        Idle::count_pages(self);
+        pgsqlite_metadata::error::from_sqlite(code, message, Some(&cell.state().catalog))
     }
 }

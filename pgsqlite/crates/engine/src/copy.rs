@@ -5,7 +5,7 @@
 //! still reads an older snapshot), SQLite writes the copy from a snapshot of its own (VACUUM INTO), which takes several times as long.
 
 use crate::connection::Connection;
-use crate::store::sqlite_error;
+use pgsqlite_metadata::store::sqlite_error;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_storage::error::open_error;
 use pgsqlite_storage::files::folder::companions;
@@ -55,7 +55,7 @@ pub fn copy_file(from: &Path, to: &Path) -> Result<()> {
     }
     drop(source);
     let source = Connection::open(from)?;
-    let catalog = Arc::new(crate::store::load(source.rusqlite())?);
+    let catalog = Arc::new(pgsqlite_metadata::store::load(source.rusqlite())?);
     source.cell.update(|state| state.catalog = catalog);
     vacuum_into(&source, to)?;
     leave_prepared(to)
@@ -64,12 +64,12 @@ pub fn copy_file(from: &Path, to: &Path) -> Result<()> {
 /// What was prepared in the original of a copy is not prepared in the copy, too: one COMMIT PREPARED is for one transaction.
 pub(crate) fn leave_prepared(copy: &Path) -> Result<()> {
     let connection = Connection::open(copy)?;
-    if crate::store::prepared::count(connection.rusqlite())? == 0 {
+    if pgsqlite_metadata::store::prepared::count(connection.rusqlite())? == 0 {
         return Ok(());
     }
     // whoever gives the copy its name syncs it
     connection.exec("PRAGMA synchronous = OFF")?;
-    crate::store::prepared::forget(connection.rusqlite())
+    pgsqlite_metadata::store::prepared::forget(connection.rusqlite())
 }
 
 /// SQLite's own copy.

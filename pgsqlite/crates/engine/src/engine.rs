@@ -3,11 +3,11 @@
 use crate::config::{EngineConfig, Location};
 use crate::connection::{Connection, Idle};
 use crate::image::{Image, Read};
-use crate::numbers::next_number;
-use crate::store;
-use crate::store::names::CatalogNames;
 use crate::writer::Writer;
 use parking_lot::{Mutex, RwLock};
+use pgsqlite_metadata::numbers::next_number;
+use pgsqlite_metadata::store;
+use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_sql::catalog::{Catalog, Role};
 use pgsqlite_storage::checkpoints;
 use pgsqlite_storage::files::Room;
@@ -63,7 +63,7 @@ pub(crate) struct LongLog {
 pub struct Engine {
     pub(crate) config: EngineConfig,
     /// what is done in this database
-    pub(crate) counters: Arc<crate::statistics::DatabaseCounters>,
+    pub(crate) counters: Arc<pgsqlite_natives::statistics::DatabaseCounters>,
     catalog: RwLock<Arc<Catalog>>,
     /// how often another catalog has come into its place
     published: AtomicU64,
@@ -159,7 +159,7 @@ impl Engine {
         if let (None, Some(founder)) = (known, config.founder.as_deref().and_then(store::base::founder_role)) {
             catalog.roles.insert(founder.oid, Arc::new(founder));
         }
-        crate::numbers::pass(store::transactions::highest(keeper.rusqlite())?);
+        pgsqlite_metadata::numbers::pass(store::transactions::highest(keeper.rusqlite())?);
         catalog.epoch = next_number();
         catalog.database.clone_from(&config.database);
         catalog.database_alias = config.databases.is_none().then(|| "main".into());
@@ -259,7 +259,7 @@ impl Engine {
             let until = TypeCodec::TimestampTz.text_in(until, -1, &context)?;
             let Datum::Text(until) = until else { return Err(PgError::internal("VALID UNTIL is no timestamp")) };
             let until = Timestamp::from_storage(&until).ok_or_else(|| PgError::internal("VALID UNTIL"))?;
-            if until.0 < crate::clock::now() {
+            if until.0 < pgsqlite_metadata::clock::now() {
                 return Ok(None);
             }
         }

@@ -1,7 +1,7 @@
 //! What clones of a database are made from.
 
 use crate::connection::Connection;
-use crate::store;
+use pgsqlite_metadata::store;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_storage::files::Room;
 use pgsqlite_storage::memory::MemoryFolder;

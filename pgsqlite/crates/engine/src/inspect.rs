@@ -3,7 +3,7 @@
 //! [`facts`] and [`check`] read in a transaction of their own, so a server may have the file open. [`upgrade`] needs it for itself.
 
 use crate::connection::Connection;
-use crate::store::{self, sqlite_error};
+use pgsqlite_metadata::store::{self, sqlite_error};
 use pgsqlite_sql::catalog::{Catalog, RelationKind};
 use pgsqlite_storage::error::open_error;
 use pgsqlite_storage::files::{check_name, Room};

@@ -11,42 +11,33 @@
 
 pub mod archiving;
 mod changes;
-mod clock;
 mod clone;
 pub mod config;
 pub mod connection;
 mod constraint_modes;
 pub mod copy;
-mod databases;
-pub mod ddl;
 mod diagnose;
 mod discard;
 pub mod engine;
-pub mod error;
-mod exclusion;
-mod host;
 mod image;
 pub mod inspect;
-mod large_object;
 mod locks;
-mod naming;
 pub mod natives;
 mod notify;
-mod numbers;
-pub mod pg_catalog;
 pub mod plans;
 mod prepared;
-pub mod regex;
 mod requests;
 pub(crate) mod routine;
 mod sequence_state;
 pub mod session;
-pub mod settings;
 mod standing;
-pub mod statistics;
-pub mod store;
-mod text_search;
 mod transactions;
-pub mod udf;
-pub mod vtab;
 pub mod writer;
+
+// Paths of modules that have become crates below this one.
+#[allow(unused_imports)]
+pub(crate) use pgsqlite_metadata::{clock, databases, error, naming, numbers, store};
+#[allow(unused_imports)]
+pub(crate) use pgsqlite_natives::{host, large_object, regex, settings, statistics, text_search, udf};
+#[allow(unused_imports)]
+pub(crate) use pgsqlite_objects::{ddl, exclusion, pg_catalog, vtab};

@@ -10,9 +10,6 @@ use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// A payload must be shorter than this, in bytes.
-pub const PAYLOAD: usize = 8000;
-
 /// Bytes of messages that may wait for one session, and that one transaction may collect. A session that listens and stays in a
 /// transaction does not take its messages; PostgreSQL's queue, of 8 GB, has an end for the same reason.
 const QUEUE: usize = 64 << 20;

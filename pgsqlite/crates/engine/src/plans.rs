@@ -57,7 +57,7 @@ pub struct Prepared {
     /// a query that was begun among other tasks took longer than that allows ([`crate::session`], `brief.rs`)
     pub lasts: AtomicBool,
     /// its entry in pg_stat_statements
-    pub entry: crate::statistics::statements::Slot,
+    pub entry: pgsqlite_natives::statistics::statements::Slot,
 }
 
 pub enum Body {

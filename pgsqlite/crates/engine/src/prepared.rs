@@ -1,5 +1,5 @@
 //! Prepared transactions (manual: "PREPARE TRANSACTION"): they belong to no session, hold their locks, and wait for COMMIT PREPARED or ROLLBACK
-//! PREPARED. Their changes are in the file ([`crate::store::prepared`]), so that they are there after a restart and after a crash.
+//! PREPARED. Their changes are in the file ([`pgsqlite_metadata::store::prepared`]), so that they are there after a restart and after a crash.
 //!
 //! In the lock tables a prepared transaction is a session of its own number ([`Transaction::holder`]), for which no client exists.
 

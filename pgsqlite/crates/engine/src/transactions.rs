@@ -1,13 +1,13 @@
 //! What became of a transaction: numbers that are known outside of it.
 //!
 //! A transaction gets a number when somebody asks for it. One that has written stores its number in the file before COMMIT
-//! ([`crate::store::transactions`]), so that the record is there exactly if the rest is: after a crash, too. One that has not written leaves nothing
+//! ([`pgsqlite_metadata::store::transactions`]), so that the record is there exactly if the rest is: after a crash, too. One that has not written leaves nothing
 //! that a crash could take back, and is remembered in memory. What runs in this process is a [`Number`] that lives until its commit is on
 //! disk or its rollback is done. Whatever is in none of the three has not committed, unless it is too long ago.
 
-use crate::numbers::next_number;
-use crate::store::transactions::{Recorded, KEPT};
 use parking_lot::Mutex;
+use pgsqlite_metadata::numbers::next_number;
+use pgsqlite_metadata::store::transactions::{Recorded, KEPT};
 use std::collections::{BTreeSet, VecDeque};
 
 /// What this process knows.

@@ -219,3 +219,39 @@ fn system_columns_that_nothing_is_known_of_are_refused_where_they_stand() {
         }
     });
 }
+
+/// PostgreSQL refuses these values when it reads them (`domain_in`, `array_in`, `record_in`), with the same codes.
+#[test]
+fn values_of_declared_types_are_checked_as_domains() {
+    let folder = Folder::new("declared-domains");
+    runtime().block_on(async {
+        let engine = open(&folder.file());
+        let mut s = session(&engine);
+        ok(&mut s, "CREATE DOMAIN cents AS numeric(5,2) CHECK (value < 500)").await;
+        ok(&mut s, "CREATE DOMAIN filled AS int NOT NULL").await;
+        ok(&mut s, "CREATE TYPE pair AS (a cents, b filled)").await;
+        ok(&mut s, "CREATE TABLE t (x cents, xs cents[], p pair, ps pair[])").await;
+        for (column, ty, value, code) in [
+            ("x", "cents", "500", "23514"),
+            ("xs", "cents[]", "{1,500}", "23514"),
+            ("p", "pair", "(500,1)", "23514"),
+            ("p", "pair", "(1,)", "23502"),
+            ("ps", "pair[]", "{\"(500,1)\"}", "23514"),
+        ] {
+            let declared = ok(&mut s, &format!("SELECT '{ty}'::regtype::oid::int8")).await[0].parse().unwrap();
+            for text in ["SELECT $1".to_string(), format!("INSERT INTO t ({column}) VALUES ($1)")] {
+                s.parse("", &text, &[declared]).await.expect("parse");
+                let bound =
+                    s.bind("", "", &[pgsqlite_engine::session::Format::Text], &[Some(value.as_bytes())], &[]).await;
+                let got = match bound {
+                    Ok(()) => s.execute("", 0, &mut Rows::default()).await.map(|_| ()),
+                    refused => refused,
+                };
+                assert_eq!(got.expect_err(value).code().to_string(), code, "{text} with {value} as {ty}");
+                s.failed().await;
+                s.sync().await.expect("sync");
+            }
+        }
+        assert_eq!(ok(&mut s, "SELECT count(*) FROM t").await, ["0"]);
+    });
+}

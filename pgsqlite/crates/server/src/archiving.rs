@@ -11,7 +11,7 @@
 
 use parking_lot::Mutex;
 use pgsqlite_engine::engine::Engine;
-use pgsqlite_engine::statistics::{add, LogPlace};
+use pgsqlite_natives::statistics::{add, LogPlace};
 use pgsqlite_replication::archive::{Archive, Made, Published};
 use pgsqlite_replication::levels::{tidy, Policy};
 use pgsqlite_replication::ltx::{Header, FIRST_LSN};

@@ -3,15 +3,15 @@
 use crate::archiving::Archivers;
 use crate::config::{Config, Databases};
 use parking_lot::Mutex;
-use pgsqlite_engine::ddl::{DatabaseAdmin, Founder};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{
     DatabasesHandle, EngineConfig, Flow, Location, OutputColumn, Row, RowSink, SessionOptions,
 };
-use pgsqlite_engine::statistics::refused::RefusedLog;
-use pgsqlite_engine::statistics::Statistics;
-use pgsqlite_engine::store::other::{self, Other};
-use pgsqlite_engine::store::transactions::Recorded;
+use pgsqlite_metadata::store::other::{self, Other};
+use pgsqlite_metadata::store::transactions::Recorded;
+use pgsqlite_natives::statistics::refused::RefusedLog;
+use pgsqlite_natives::statistics::Statistics;
+use pgsqlite_objects::ddl::{DatabaseAdmin, Founder};
 use pgsqlite_storage::checkpoints;
 use pgsqlite_storage::files::folder;
 use pgsqlite_storage::files::server_file::may_be_database;

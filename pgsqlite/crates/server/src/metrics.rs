@@ -4,8 +4,8 @@
 
 use crate::entrance::Entrance;
 use crate::shared::{pause_after, Shared};
-use pgsqlite_engine::statistics::activity::State;
-use pgsqlite_engine::statistics::DatabaseCounters;
+use pgsqlite_natives::statistics::activity::State;
+use pgsqlite_natives::statistics::DatabaseCounters;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
@@ -137,9 +137,9 @@ fn text(shared: &Shared) -> String {
     page.value("pgsqlite_unauthenticated", &[], shared.entrance.len() as f64);
     page.head("pgsqlite_sessions_waiting", "gauge", "Sessions that wait, by what for.");
     for wait in [
-        pgsqlite_engine::statistics::activity::Wait::Writer,
-        pgsqlite_engine::statistics::activity::Wait::Sync,
-        pgsqlite_engine::statistics::activity::Wait::Pool,
+        pgsqlite_natives::statistics::activity::Wait::Writer,
+        pgsqlite_natives::statistics::activity::Wait::Sync,
+        pgsqlite_natives::statistics::activity::Wait::Pool,
     ] {
         let count = sessions.iter().filter(|s| s.wait() == wait).count();
         let name = wait.event().map_or("", |(_, event)| event);

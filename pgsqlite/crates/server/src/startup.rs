@@ -8,7 +8,7 @@ use crate::os_user;
 use crate::shared::{Place, Shared};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{Session, SessionOptions};
-use pgsqlite_engine::settings::rights::CLONE;
+use pgsqlite_natives::settings::rights::CLONE;
 use pgsqlite_types::{PgError, SqlState};
 use pgsqlite_wire::scram::{self, Binding};
 use pgsqlite_wire::startup::Startup;

@@ -100,6 +100,9 @@ pub struct QueryPlan {
     pub calls_writers: bool,
     /// WHERE CURRENT OF: the cursor, and the tables (OIDs) whose rows the statement may change
     pub current_of: Option<(String, Vec<Oid>)>,
+    /// the columns (attnums) of rows that are there already which an UPDATE or an INSERT's ON CONFLICT assigns; None: any, or it is another
+    /// statement
+    pub assigns: Option<Vec<i16>>,
     /// its one step does the same as these two statements, which cost less
     pub read_back: Option<ReadBack>,
     /// rules have made several statements of it, which are carried out instead; there are no steps then

@@ -506,6 +506,8 @@ pub enum LockPolicy {
     Skip,
     /// NOWAIT
     Refuse,
+    /// as Wait, and only where the lock outlives the statement: in a transaction block
+    Block,
 }
 
 /// Rows that FOR UPDATE and the like lock.

@@ -12,7 +12,7 @@ pub(crate) mod rows;
 pub(crate) mod serializable;
 pub(crate) mod table;
 
-use crate::udf::session_cell::AdvisoryKey;
+use pgsqlite_natives::udf::session_cell::AdvisoryKey;
 use pgsqlite_types::Oid;
 
 /// What can be locked.

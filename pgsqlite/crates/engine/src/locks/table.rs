@@ -272,7 +272,7 @@ impl LockTable {
         }
         let (granted, turn) = oneshot::channel();
         let number = self.next_number();
-        let waiting = Waiting { number, request, keeps_lease, since: crate::clock::now(), granted };
+        let waiting = Waiting { number, request, keeps_lease, since: pgsqlite_metadata::clock::now(), granted };
         self.change(request.target, |entry| entry.queue.push_back(waiting));
         Some(Turn { table: self.clone(), request, number, granted: turn, over: false })
     }
@@ -375,7 +375,7 @@ impl LockTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::udf::session_cell::AdvisoryKey;
+    use pgsqlite_natives::udf::session_cell::AdvisoryKey;
 
     const A: Target = Target::Advisory(AdvisoryKey::One(1));
     const B: Target = Target::Advisory(AdvisoryKey::Two(0, 1));

@@ -1,28 +1,59 @@
 //! Which collation SQLite derives for what is lowered, asked of SQLite itself: the program of `x = 'q'` names it.
 
 use super::register_all;
-use crate::ddl::tests::Db;
-use crate::store::names::CatalogNames;
+use pgsqlite_metadata::store::names::CatalogNames;
+use pgsqlite_objects::ddl::{execute, DdlSession};
 use pgsqlite_sql::analyze::{analyze, Environment};
-use pgsqlite_sql::catalog::{BOOTSTRAP_ROLE, PG_CATALOG, PUBLIC};
+use pgsqlite_sql::catalog::{Catalog, BOOTSTRAP_ROLE, PG_CATALOG, PUBLIC};
 use pgsqlite_sql::lower::lower;
 use pgsqlite_types::{Oid, Settings};
+use std::sync::Arc;
 
 const PATH: &[Oid] = &[PG_CATALOG, PUBLIC];
+
+/// A database in memory, whose objects statements define.
+struct Db {
+    conn: rusqlite::Connection,
+    catalog: Arc<Catalog>,
+}
+
+impl Db {
+    fn new() -> Db {
+        let conn = pgsqlite_storage::vfs::open::in_memory().expect("SQLite opens");
+        let catalog = Arc::new(pgsqlite_metadata::store::load(&conn).expect("an empty file loads"));
+        Db { conn, catalog }
+    }
+
+    /// Runs a statement that defines an object.
+    fn ok(&mut self, sql: &str) {
+        let settings = Settings::default();
+        let names = CatalogNames { catalog: &self.catalog, search_path: PATH };
+        let statements = pgsqlite_sql::parse::parse(sql).expect(sql);
+        let environment = environment(&self.catalog, &settings, &names);
+        let done = execute(&self.conn, &self.catalog, &environment, &statements[0], &DdlSession::default());
+        if let Some(catalog) = done.unwrap_or_else(|e| panic!("{sql}: {e}")).catalog {
+            self.catalog = catalog;
+        }
+    }
+}
+
+fn environment<'e>(catalog: &'e Catalog, settings: &'e Settings, names: &'e CatalogNames<'e>) -> Environment<'e> {
+    Environment {
+        catalog,
+        search_path: PATH,
+        settings,
+        names,
+        user: BOOTSTRAP_ROLE,
+        rights: pgsqlite_sql::analyze::Rights::AskedNow,
+        fitted_parameters: false,
+    }
+}
 
 /// The comparison's collation, in the program of `SELECT c1 = 'q'` over a query.
 fn derived(db: &Db, query: &str) -> Vec<String> {
     let settings = Settings::default();
     let names = CatalogNames { catalog: &db.catalog, search_path: PATH };
-    let environment = Environment {
-        catalog: &db.catalog,
-        search_path: PATH,
-        settings: &settings,
-        names: &names,
-        user: BOOTSTRAP_ROLE,
-        rights: pgsqlite_sql::analyze::Rights::AskedNow,
-        fitted_parameters: false,
-    };
+    let environment = environment(&db.catalog, &settings, &names);
     let statements = pgsqlite_sql::parse::parse(query).expect(query);
     let (statement, parameters) = analyze(&environment, &statements[0].node, &[]).expect(query);
     let plan = lower(&environment, &statement, parameters).expect(query);

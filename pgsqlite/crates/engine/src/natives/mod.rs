@@ -1,7 +1,7 @@
 //! All native functions, put together and registered on a connection.
 //!
-//! The table in `pgsqlite_sql::builtins::imp` says which functions are native; the modules of [`crate::udf`] and
-//! [`crate::pg_catalog::functions`] implement them by PostgreSQL's own C symbol (`pg_proc.prosrc`), so that all OIDs that share one
+//! The table in `pgsqlite_sql::builtins::imp` says which functions are native; the modules of [`pgsqlite_natives::udf`] and
+//! [`pgsqlite_objects::pg_catalog::functions`] implement them by PostgreSQL's own C symbol (`pg_proc.prosrc`), so that all OIDs that share one
 //! share the implementation. Values are in storage form throughout. [`register_all`] is called once per connection.
 
 #[cfg(test)]
@@ -9,15 +9,10 @@ mod derived_collations;
 #[cfg(test)]
 mod tests;
 
-use crate::pg_catalog::functions::{catalogs, objects, privileges, routines, server, sizes, system};
 use crate::routine;
-use crate::udf::shim::{NewState, Scalar, Traits};
-use crate::udf::{
-    aggregates, arrays, binary, bits, collation, decimals, encodings, extensions, formatting, frames, geometry, groups,
-    hashes, hstore, intarray, inverted, json, json_build, json_paths, large_objects, money, networks, numbers,
-    ordered_sets, pattern, ranges, record_images, records, row_locks, row_numbers, rows, shim, strings, support,
-    text_search, times, transactions, transitions, trigrams, SessionCell,
-};
+use pgsqlite_natives::udf::shim::{self, NewState, Scalar, Traits};
+use pgsqlite_natives::udf::{self, aggregates, collation, decimals, groups, pattern, support, SessionCell};
+use pgsqlite_objects::pg_catalog;
 use pgsqlite_sql::builtins::catalog::proc_by_oid;
 use pgsqlite_sql::builtins::imp::{imp, named, native_name, Imp};
 use pgsqlite_types::{Oid, PgError, Result};
@@ -25,42 +20,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// The scalar (and set-returning) functions of all areas.
-const SCALARS: &[&[(&str, Scalar)]] = &[
-    numbers::FUNCTIONS,
-    hashes::FUNCTIONS,
-    large_objects::FUNCTIONS,
-    strings::FUNCTIONS,
-    bits::FUNCTIONS,
-    binary::FUNCTIONS,
-    networks::FUNCTIONS,
-    transactions::FUNCTIONS,
-    transitions::FUNCTIONS,
-    geometry::FUNCTIONS,
-    money::FUNCTIONS,
-    encodings::FUNCTIONS,
-    pattern::FUNCTIONS,
-    times::FUNCTIONS,
-    formatting::FUNCTIONS,
-    system::FUNCTIONS,
-    catalogs::FUNCTIONS,
-    server::FUNCTIONS,
-    sizes::FUNCTIONS,
-    privileges::FUNCTIONS,
-    arrays::FUNCTIONS,
-    json::FUNCTIONS,
-    json_build::FUNCTIONS,
-    json_paths::FUNCTIONS,
-    objects::FUNCTIONS,
-    routines::FUNCTIONS,
-    records::SYMBOLS,
-    record_images::FUNCTIONS,
-    text_search::FUNCTIONS,
-    ranges::FUNCTIONS,
-    extensions::FUNCTIONS,
-    trigrams::FUNCTIONS,
-    hstore::FUNCTIONS,
-    intarray::FUNCTIONS,
-];
+const SCALARS: &[&[&[(&str, Scalar)]]] = &[udf::SCALARS, pg_catalog::functions::SCALARS];
 
 enum Run {
     Scalar(Scalar),
@@ -80,22 +40,14 @@ fn entries() -> &'static Result<Vec<Entry>> {
     static ENTRIES: OnceLock<Result<Vec<Entry>>> = OnceLock::new();
     ENTRIES.get_or_init(|| {
         let mut runs: HashMap<Oid, Run> = HashMap::new();
-        for (words, run) in SCALARS.iter().flat_map(|area| area.iter()) {
+        for (words, run) in SCALARS.iter().copied().flatten().copied().flatten() {
             for oid in words.split_whitespace().flat_map(named) {
                 if runs.insert(oid, Run::Scalar(*run)).is_some() {
                     return Err(PgError::internal(format!("native function {oid} is implemented twice: {words}")));
                 }
             }
         }
-        let aggregates = [
-            aggregates::FUNCTIONS,
-            ordered_sets::FUNCTIONS,
-            json_build::AGGREGATES,
-            bits::AGGREGATES,
-            money::AGGREGATES,
-            ranges::AGGREGATES,
-        ];
-        for (words, new) in aggregates.into_iter().flatten() {
+        for (words, new) in udf::AGGREGATES.iter().copied().flatten() {
             for oid in words.split_whitespace().flat_map(named) {
                 if runs.insert(oid, Run::Aggregate(*new)).is_some() {
                     return Err(PgError::internal(format!("native aggregate {oid} is implemented twice: {words}")));
@@ -149,19 +101,7 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
             }
         }
     }
-    let own = support::FUNCTIONS
-        .iter()
-        .chain(rows::FUNCTIONS)
-        .chain(row_locks::FUNCTIONS)
-        .chain(row_numbers::FUNCTIONS)
-        .chain(records::FUNCTIONS)
-        .chain(inverted::FUNCTIONS)
-        .chain(ranges::CONSTRUCTORS)
-        .chain(frames::FUNCTIONS)
-        .chain(record_images::COMPARISONS)
-        .chain(times::BOUNDS)
-        .chain(decimals::FUNCTIONS);
-    for (name, arity, deterministic, run) in own.chain(routine::FUNCTIONS) {
+    for (name, arity, deterministic, run) in udf::OWN.iter().copied().flatten().chain(routine::FUNCTIONS) {
         let traits = Traits { arity: *arity, strict: false, deterministic: *deterministic };
         shim::scalar(db, &state, name, traits, *run)?;
     }

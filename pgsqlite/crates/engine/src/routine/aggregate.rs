@@ -9,9 +9,9 @@
 
 use super::statement::Planned;
 use super::{Host, Stamp};
-use crate::udf::session_cell::SessionCell;
-use crate::udf::shim::{Call, State, Types};
 use libsqlite3_sys as ffi;
+use pgsqlite_natives::udf::session_cell::SessionCell;
+use pgsqlite_natives::udf::shim::{Call, State, Types};
 use pgsqlite_sql::analyze::aggregate::call_query;
 use pgsqlite_sql::analyze::concrete_type;
 use pgsqlite_sql::builtins::catalog::{Aggregate, AggregateSteps};

@@ -2,8 +2,8 @@
 //! `tsvector_update_trigger_column`.
 
 use super::Host;
-use crate::text_search::dictionary::Configuration;
-use crate::text_search::document::{lexemes, vector};
+use pgsqlite_natives::text_search::dictionary::Configuration;
+use pgsqlite_natives::text_search::document::{lexemes, vector};
 use pgsqlite_sql::builtins::trigger_functions::{SUPPRESS_REDUNDANT_UPDATES, TSVECTOR_UPDATE, TSVECTOR_UPDATE_COLUMN};
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_sql::routine::{Event, Timing, Trigger};

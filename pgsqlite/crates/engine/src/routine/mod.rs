@@ -31,10 +31,10 @@ pub(crate) mod trigger;
 pub(crate) mod utility;
 
 use crate::standing::Standing;
-use crate::udf::session_cell::{Routines, SessionCell};
-use crate::udf::shim::{Call, Scalar};
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
+use pgsqlite_natives::udf::session_cell::{Routines, SessionCell};
+use pgsqlite_natives::udf::shim::{Call, Scalar};
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::routine::{Function, Language};
@@ -415,7 +415,7 @@ impl<'a> Host<'a> {
             return pgsqlite_storage::error::given_up();
         }
         let state = self.cell.state();
-        crate::error::from_sqlite(code, &message, Some(&state.catalog))
+        pgsqlite_metadata::error::from_sqlite(code, &message, Some(&state.catalog))
     }
 
     /// Runs SQL of our own.
@@ -627,7 +627,7 @@ fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> Result<R>) -
         let (typed, plan_key) = variables.typed();
         let path = f.settings.iter().find(|(name, _)| name == "search_path").map(|(_, value)| {
             let catalog = host.catalog();
-            let names = crate::settings::values::search_path_names(value);
+            let names = pgsqlite_natives::settings::values::search_path_names(value);
             let found = names.iter().filter_map(|n| match n.as_str() {
                 "pg_catalog" => Some(pgsqlite_sql::catalog::PG_CATALOG),
                 other => catalog.schema_oid(other),
@@ -666,7 +666,7 @@ fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> Result<R>) -
 
 /// The types of a call as lowering writes them: `'23,25>114'`.
 fn call_types(text: &str) -> Result<(Vec<Oid>, Oid)> {
-    let types = crate::udf::shim::Types::parse(text)?;
+    let types = pgsqlite_natives::udf::shim::Types::parse(text)?;
     Ok((types.args, types.result))
 }
 

@@ -1,8 +1,8 @@
 //! A statement of a function's body: analyzed once, with the function's variables as parameters, and run many times.
 
 use super::{Access, Host, Stamp};
-use crate::udf::rows::Current;
 use libsqlite3_sys as ffi;
+use pgsqlite_natives::udf::rows::Current;
 use pgsqlite_sql::analyze::variables::Variables;
 use pgsqlite_sql::analyze::{analyze_in_function, Environment, Statement};
 use pgsqlite_sql::parse::NodeEnum;

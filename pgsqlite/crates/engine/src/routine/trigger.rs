@@ -628,7 +628,7 @@ impl<'t, 'h> Part<'t, 'h> {
         if let Datum::Int(rowid) = key {
             // (by this part, or by another part of the statement)
             if !self.touched.insert(rowid) || host.cell.rows.is_touched(self.relation.oid, rowid) {
-                return Err(crate::udf::rows::affected_twice());
+                return Err(pgsqlite_natives::udf::rows::affected_twice());
             }
         }
         let old: Vec<Datum> = row.by_ref().take(width).collect();
@@ -874,7 +874,7 @@ impl<'h> Firing<'h> {
                 .columns
                 .iter()
                 .map(|c| {
-                    let ty = crate::ddl::sqlite::declared_type(&before, c);
+                    let ty = pgsqlite_objects::ddl::sqlite::declared_type(&before, c);
                     format!("{} {ty}", pgsqlite_sql::names::quoted(&c.name))
                 })
                 .collect();
@@ -893,7 +893,7 @@ impl<'h> Firing<'h> {
             made.push(relation.oid);
             with.add_relation(relation);
         }
-        with.epoch = crate::numbers::passing_epoch();
+        with.epoch = pgsqlite_metadata::numbers::passing_epoch();
         let epoch = with.epoch;
         super::utility::show_catalog(host, Arc::new(with));
         let result = run();
@@ -904,7 +904,7 @@ impl<'h> Firing<'h> {
             // DDL in the function: its catalog stays, without the tables
             let mut left = (*after).clone();
             made.iter().for_each(|oid| left.remove_relation(*oid));
-            left.epoch = crate::numbers::next_number();
+            left.epoch = pgsqlite_metadata::numbers::next_number();
             let left = Arc::new(left);
             if let Some(changed) = host.routines().changed.borrow_mut().as_mut() {
                 changed.0 = left.clone();

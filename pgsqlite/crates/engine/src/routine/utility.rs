@@ -3,8 +3,8 @@
 use super::statement::check_may_write;
 use super::trigger;
 use super::Host;
-use crate::ddl;
-use crate::store::names::CatalogNames;
+use pgsqlite_metadata::store::names::CatalogNames;
+use pgsqlite_objects::ddl;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::{Catalog, Relation};
 use pgsqlite_sql::parse::ast::TransactionStmtKind as Kind;
@@ -165,7 +165,7 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
         host.routines().written.lock().note_all_deleted();
     }
     if let Some(mut new) = outcome.catalog {
-        Arc::make_mut(&mut new).epoch = crate::numbers::next_number();
+        Arc::make_mut(&mut new).epoch = pgsqlite_metadata::numbers::next_number();
         show_catalog(host, new.clone());
         let mut changed = host.routines().changed.borrow_mut();
         let mut sequences = changed.take().map_or(vec![], |c| c.1);

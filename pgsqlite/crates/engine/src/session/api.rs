@@ -1,7 +1,7 @@
 //! The shapes that pass between the protocol (crate `server`) and the engine.
 
-use crate::host::HostHandle;
 use crate::plans::OutputColumn;
+use pgsqlite_natives::host::HostHandle;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{DatumRef, Oid, PgError, Result};
 use std::sync::Arc;

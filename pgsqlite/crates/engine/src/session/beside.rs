@@ -281,7 +281,11 @@ impl Comparison<'_> {
                 self.session.note_met(&table.name)?;
                 let message = format!("UNIQUE constraint failed: {names}");
                 let catalog = self.session.catalog();
-                return Err(crate::error::from_sqlite(ffi::SQLITE_CONSTRAINT_UNIQUE, &message, Some(&catalog)));
+                return Err(pgsqlite_metadata::error::from_sqlite(
+                    ffi::SQLITE_CONSTRAINT_UNIQUE,
+                    &message,
+                    Some(&catalog),
+                ));
             }
         }
         for (parent, query, values) in table.touched(self.log, change).references {

@@ -4,7 +4,7 @@
 //! DEFERRABLE needs no waiting: a SQLite snapshot is always one that a read-only serializable transaction may use.
 
 use super::Session;
-use crate::settings::OF_TRANSACTION;
+use pgsqlite_natives::settings::OF_TRANSACTION;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{PgError, Result, SqlState};
 
@@ -31,7 +31,7 @@ impl Session {
                     return Err(active("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction"));
                 }
             }
-            "transaction_read_only" if t.read_only && crate::settings::parse_bool(&new) == Some(false) => {
+            "transaction_read_only" if t.read_only && pgsqlite_natives::settings::parse_bool(&new) == Some(false) => {
                 if sub {
                     return Err(active("cannot set transaction read-write mode inside a read-only transaction"));
                 }

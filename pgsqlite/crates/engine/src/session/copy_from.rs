@@ -88,7 +88,9 @@ impl Session {
         let private = self.fills_temporary_alone(&*self.copy_relation(r)?) && self.begin_temporary()?;
         if !private {
             loop {
-                self.begin_write_of("COPY FROM", &raw.text, crate::locks::Mode::RowExclusive, everything).await?;
+                let mode = crate::locks::Mode::RowExclusive;
+                let table = self.copy_relation(r)?.oid;
+                self.begin_write_of("COPY FROM", &raw.text, mode, everything, Some((r, table))).await?;
                 // (its rows come once: nothing can be begun anew)
                 let tables = self.tables_of_copy(r)?;
                 if !self.let_holder_end(tables.as_deref()).await? {

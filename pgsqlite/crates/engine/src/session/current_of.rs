@@ -7,7 +7,7 @@ use super::Session;
 use crate::plans::Prepared;
 use crate::standing::state;
 pub(super) use crate::standing::Standing;
-use crate::udf::rows::Current;
+use pgsqlite_natives::udf::rows::Current;
 use pgsqlite_sql::analyze;
 use pgsqlite_sql::parse::{NodeEnum, RawStatement};
 use pgsqlite_types::{Datum, Oid, PgError, Result};

@@ -198,7 +198,7 @@ impl Session {
             binary: d.options & BINARY != 0,
             held: false,
             statement: self.source.to_string(),
-            created: crate::clock::now(),
+            created: pgsqlite_metadata::clock::now(),
         });
         portal.depth = self.transaction.savepoints.len();
         let mut query = query;

@@ -57,7 +57,7 @@ impl Session {
         let statement = Statement {
             text,
             from_sql: false,
-            created: if name.is_empty() { 0 } else { crate::clock::now() },
+            created: if name.is_empty() { 0 } else { pgsqlite_metadata::clock::now() },
             executions: 0,
             given: parameter_types.to_vec(),
             raw,

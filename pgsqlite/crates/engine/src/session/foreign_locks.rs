@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::connection::Connection;
-use crate::statistics::activity::Wait;
+use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_storage::connection::patience::pause;
 use pgsqlite_types::{PgError, Result, SqlState};
 

@@ -8,7 +8,7 @@ use super::{Format, Session};
 use crate::plans::{Body, Prepared};
 use crate::routine::cursors::Open;
 use crate::routine::HasRoutines;
-use crate::statistics::statements::Slot;
+use pgsqlite_natives::statistics::statements::Slot;
 use pgsqlite_sql::parse;
 use pgsqlite_types::{PgError, Result};
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Session {
         portal.hidden = hidden;
         portal.standing = open.standing.unwrap_or_default();
         portal.depth = self.transaction.savepoints.len();
-        let (scroll, statement, created) = (open.scroll, open.text, crate::clock::now());
+        let (scroll, statement, created) = (open.scroll, open.text, pgsqlite_metadata::clock::now());
         portal.cursor = Some(Cursor { scroll, hold: false, binary: false, held: false, statement, created });
         Ok(portal)
     }

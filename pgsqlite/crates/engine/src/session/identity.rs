@@ -1,7 +1,7 @@
 //! Who the session is: the user it authenticated as, and the role whose privileges count (SET ROLE, SET SESSION AUTHORIZATION).
 
 use super::Session;
-use crate::settings::rights::Claimant;
+use pgsqlite_natives::settings::rights::Claimant;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -150,7 +150,7 @@ impl Session {
         {
             return Ok(());
         }
-        let word = crate::ddl::kind_word(&relation.kind);
+        let word = pgsqlite_objects::ddl::kind_word(&relation.kind);
         Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {word} {}", relation.name)))
     }
 

@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::plans::Prepared;
-use crate::settings::Class;
+use pgsqlite_natives::settings::Class;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 
 impl Session {

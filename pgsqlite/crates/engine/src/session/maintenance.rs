@@ -184,7 +184,7 @@ impl Session {
             }
         }
         if !v.rels.is_empty() && tables.is_empty() {
-            let (counters, now) = (&self.engine.counters, crate::clock::now());
+            let (counters, now) = (&self.engine.counters, pgsqlite_metadata::clock::now());
             if v.is_vacuumcmd && !full {
                 counters.vacuumed(named_catalogs.iter().copied(), now);
             }
@@ -239,7 +239,7 @@ impl Session {
             if !full {
                 let cleaned =
                     meant.iter().copied().filter(|t| catalog.relation(*t).is_some_and(|t| !t.is_partitioned()));
-                counters.vacuumed(cleaned, crate::clock::now());
+                counters.vacuumed(cleaned, pgsqlite_metadata::clock::now());
             }
         }
         if analyze {
@@ -253,7 +253,7 @@ impl Session {
             if v.rels.is_empty() && owns_database && locked.is_empty() {
                 self.run_long("ANALYZE main")?;
             }
-            counters.analyzed(meant, crate::clock::now());
+            counters.analyzed(meant, pgsqlite_metadata::clock::now());
             if verbose {
                 self.inform(format!("analyzed \"{}\"", self.database()), None);
             }

@@ -46,6 +46,7 @@ mod foreign_locks;
 mod function_call;
 mod function_cursors;
 mod identity;
+mod key_relations;
 pub(crate) mod log_limit;
 mod logged_statements;
 mod long_texts;
@@ -81,22 +82,22 @@ mod violations;
 pub(crate) mod waiting;
 mod work;
 
-pub use crate::databases::DatabasesHandle;
 pub use crate::engine::Engine;
-pub use crate::host::{HbaFileRule, Host, HostHandle, IdentFileMapping};
 pub use crate::notify::Notification;
 pub use crate::requests::CancelHandle;
-pub use crate::settings::rights::Claimant;
 pub use api::*;
+pub use pgsqlite_metadata::databases::DatabasesHandle;
+pub use pgsqlite_natives::host::{HbaFileRule, Host, HostHandle, IdentFileMapping};
+pub use pgsqlite_natives::settings::rights::Claimant;
 pub use script::Script;
 
 pub use crate::config::{EngineConfig, Location};
 use crate::connection::Connection;
 pub use crate::plans::OutputColumn;
 use crate::plans::Prepared;
-use crate::settings::rights::Source;
-use crate::settings::{self, Gucs};
 use parking_lot::Mutex;
+use pgsqlite_natives::settings::rights::Source;
+use pgsqlite_natives::settings::{self, Gucs};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::escapes::Strings;
 use pgsqlite_sql::parse::{NodeEnum, RawStatement};
@@ -197,7 +198,7 @@ pub struct Session {
     /// the whole text that the running statement came in
     source: Arc<str>,
     /// the session as pg_stat_activity shows it
-    activity: Arc<crate::statistics::activity::Activity>,
+    activity: Arc<pgsqlite_natives::statistics::activity::Activity>,
     /// of the settings when the activity's were last told
     observed_version: u64,
     thresholds: observe::Thresholds,
@@ -351,7 +352,7 @@ impl Session {
                     catalog.add_function(routine.function.clone());
                 }
                 // plans that were made with other temporary objects are none for these
-                catalog.epoch = crate::numbers::next_number();
+                catalog.epoch = pgsqlite_metadata::numbers::next_number();
                 let catalog = Arc::new(catalog);
                 *merged = Some((shared.epoch, catalog.clone()));
                 catalog
@@ -660,7 +661,7 @@ impl Session {
     }
 
     /// 25P03 or 25P04 if the client's silence, or the whole transaction, has kept others from the writer slot for too long.
-    fn check_silence(&self, silence: &crate::statistics::activity::Silence<'_>) -> Result<()> {
+    fn check_silence(&self, silence: &pgsqlite_natives::statistics::activity::Silence<'_>) -> Result<()> {
         let keeps_slot = self.engine.writer.holder().is_some_and(|holder| holder.session == self.server.number());
         if !self.cancel.ends_silence(silence.number) || !keeps_slot {
             return Ok(());

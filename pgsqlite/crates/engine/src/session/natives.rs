@@ -1,9 +1,9 @@
 //! What native functions get from a session: its settings.
 
-use crate::settings::rights::{Claimant, Permit, Source};
-use crate::settings::Gucs;
-use crate::udf::session_cell::{PutAside, Variables};
 use parking_lot::Mutex;
+use pgsqlite_natives::settings::rights::{Claimant, Permit, Source};
+use pgsqlite_natives::settings::Gucs;
+use pgsqlite_natives::udf::session_cell::{PutAside, Variables};
 use pgsqlite_types::{Result, Settings};
 
 /// A change that set_config() has made: (name, value, local, that it was permitted).

@@ -1,7 +1,7 @@
 //! What only the session knows and its catalogs show: prepared statements, cursors.
 
 use super::Session;
-use crate::udf::session_cell::{CursorRow, PreparedRow, SessionObjects};
+use pgsqlite_natives::udf::session_cell::{CursorRow, PreparedRow, SessionObjects};
 use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_types::Result;
 

@@ -5,10 +5,10 @@ use super::portal::Portal;
 use super::{explain_plan, Execution, Session, SessionOptions, TransactionStatus};
 use crate::engine::Engine;
 use crate::plans::{Body, Prepared};
-use crate::settings::values::parse_number;
-use crate::statistics::activity::{Activity, State};
-use crate::statistics::add;
-use crate::statistics::statements::Entry;
+use pgsqlite_natives::settings::values::parse_number;
+use pgsqlite_natives::statistics::activity::{Activity, State};
+use pgsqlite_natives::statistics::add;
+use pgsqlite_natives::statistics::statements::Entry;
 use pgsqlite_sql::catalog::BOOTSTRAP_ROLE;
 use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_types::{PgError, Result};
@@ -42,7 +42,7 @@ impl Session {
     /// The client asks for something: a query string, Parse or Execute. This is the time that statement_timestamp() tells.
     pub(super) fn observe_begin(&mut self, query: Arc<str>) {
         self.observe_ended(None);
-        let now = crate::clock::now();
+        let now = pgsqlite_metadata::clock::now();
         self.statement_timestamp = now;
         let hidden = !self.gucs.often.tracks_activities;
         let (before, lasted) = self.activity.change(now, |live| {
@@ -61,7 +61,7 @@ impl Session {
 
     /// The client may send the next query: the session is idle.
     pub(super) fn observe_idle(&mut self) {
-        let now = crate::clock::now();
+        let now = pgsqlite_metadata::clock::now();
         let state = match self.transaction_status() {
             TransactionStatus::Idle => State::Idle,
             TransactionStatus::InTransaction => State::IdleInTransaction,
@@ -116,7 +116,7 @@ impl Session {
     /// The session ends.
     pub(super) fn observe_end(&mut self) {
         self.observe_ended(None);
-        let (before, lasted) = self.activity.change(crate::clock::now(), |_| {});
+        let (before, lasted) = self.activity.change(pgsqlite_metadata::clock::now(), |_| {});
         self.count_time(before, lasted);
         self.engine.config.statistics.leave(self.activity.number);
         if self.cancel.is_terminated() {
@@ -294,7 +294,7 @@ impl Session {
 pub(super) fn enter(engine: &Arc<Engine>, options: &SessionOptions, number: u64) -> Arc<Activity> {
     let user_oid = engine.catalog().role_named(&options.user).map_or(BOOTSTRAP_ROLE, |r| r.oid);
     let database = &engine.config.database;
-    let now = crate::clock::now();
+    let now = pgsqlite_metadata::clock::now();
     let user = (options.user.as_str(), user_oid);
     let activity = Arc::new(Activity::new(number, options.backend_pid, database, user, options.client_addr, now));
     // sessions without a process number are the program's own

@@ -59,6 +59,14 @@ impl Session {
         }
     }
 
+    /// The plan of a query that is a part of the statement with this text; None where the query has an error.
+    pub(super) fn plan_inside(&mut self, node: NodeEnum, text: &str) -> Option<Arc<Prepared>> {
+        // (plans are remembered by their text: no statement has this one)
+        let text = format!("\0query of {text}").into();
+        let raw = Arc::new(RawStatement { node, text, offset: 0 });
+        self.plan(&raw, &[]).ok().map(|(prepared, _)| prepared)
+    }
+
     /// The plan of a statement that is prepared; true: it can be described, but the role may not run it.
     pub(super) fn plan_or_describe(
         &mut self,

@@ -485,7 +485,7 @@ impl Session {
                 && !plan.query.writes
                 && self.transaction_status() != super::TransactionStatus::Failed
             {
-                self.statement_timestamp = crate::clock::now();
+                self.statement_timestamp = pgsqlite_metadata::clock::now();
                 self.begin_statement().await?;
                 self.transaction.queried = true;
                 self.begin_read()?;
@@ -536,7 +536,7 @@ impl Session {
                 // others may write meanwhile
             } else if !partial && self.begin_beside_silence(&plan.query).await? {
                 // nobody writes meanwhile
-                if self.locked_for_plan(&plan.query).is_some() {
+                if !self.locked_for_plan(&plan.query).is_empty() {
                     self.leave_silence()?;
                     continue;
                 }

@@ -9,9 +9,9 @@ use crate::locks::rows::{Row, RowMode};
 use crate::locks::serializable::Tables;
 use crate::locks::{Mode, Request, Target};
 use crate::prepared::{Claim, Transaction};
-use crate::store::prepared::{self, damaged, Locks, Record};
 use crate::transactions::Number;
-use crate::udf::session_cell::AdvisoryKey;
+use pgsqlite_metadata::store::prepared::{self, damaged, Locks, Record};
+use pgsqlite_natives::udf::session_cell::AdvisoryKey;
 use pgsqlite_types::Result;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Engine {
     /// The file has been opened: its prepared transactions hold their locks again. `keeper`: a connection that sees the file.
     pub(crate) fn restore_prepared(&self, keeper: &Connection) -> Result<()> {
         for (record, is_whole) in prepared::all(keeper.rusqlite())? {
-            crate::numbers::pass(record.number);
+            pgsqlite_metadata::numbers::pass(record.number);
             let holder = next_session();
             let tables = match is_whole {
                 true => self.restore_locks(keeper, &record, holder),

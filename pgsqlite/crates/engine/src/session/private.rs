@@ -11,7 +11,6 @@
 use super::Session;
 use crate::connection::Connection;
 use crate::engine::Engine;
-use crate::locks::Mode;
 use crate::plans::Body;
 use crate::routine::HasRoutines;
 use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind};
@@ -137,11 +136,11 @@ impl Session {
         }
         // (the query of a CREATE TABLE AS may read what others have locked)
         loop {
-            let locked = self.locked_for_text(&raw.text, Mode::AccessShare, false);
+            let locked = self.locked_for_create_as(raw);
             if locked.is_empty() {
                 break;
             }
-            self.wait_for_relations(&locked, Mode::AccessShare).await?;
+            self.wait_for_locks(&locked).await?;
         }
         self.begin_temporary()
     }
@@ -205,17 +204,13 @@ impl Session {
         }
     }
 
-    /// Whether a query changes nothing, as far as its plan tells.
+    /// Whether a query changes nothing, as far as its plan shows.
     fn only_reads(&mut self, select: ast::SelectStmt, text: &str) -> bool {
-        // (plans are remembered by their text: no statement has this one)
-        let text = format!("\0query of {text}").into();
-        let raw = Arc::new(RawStatement { node: NodeEnum::SelectStmt(Box::new(select)), text, offset: 0 });
-        match self.plan(&raw, &[]) {
-            Ok((prepared, _)) => matches!(&prepared.body, Body::Plan(plan)
-                if !plan.query.writes && !plan.query.calls_writers && !plan.query.locks_rows),
-            // (told by the statement itself)
-            Err(_) => false,
-        }
+        // (an error is reported by the statement itself)
+        self.plan_inside(NodeEnum::SelectStmt(Box::new(select)), text).is_some_and(|prepared| {
+            matches!(&prepared.body, Body::Plan(plan)
+                if !plan.query.writes && !plan.query.calls_writers && !plan.query.locks_rows)
+        })
     }
 
     /// The session has other temporary objects from now on.

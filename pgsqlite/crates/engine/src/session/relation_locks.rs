@@ -2,22 +2,38 @@
 //!
 //! LOCK TABLE takes a lock of the database's table ([`crate::locks`]), not the writer slot. As long as no relation is locked there, statements
 //! do not look. If one is, each statement waits, before it takes the slot, for the locks of others on the relations that its lowered text names;
-//! a statement whose changes are not all known beforehand (triggers, functions, foreign keys' actions) waits for every lock that keeps
-//! writers out. What transactions have changed before the lock is asked for is found in their notes ([`SessionServer::relations`]).
+//! a statement whose changes are not all known beforehand (triggers, functions) waits for every lock that keeps writers out. What foreign
+//! keys reach follows from the catalog ([`super::key_relations`]). What transactions have changed before the lock is asked for is found in their notes ([`SessionServer::relations`]).
 
+use super::key_relations::{reached, reached_by_rows, Reached};
 use super::server_functions::{sessions_of, SessionServer};
 use super::Session;
 use crate::engine::Engine;
 use crate::locks::{Mode, Request, Target};
-use crate::statistics::activity::Wait;
+use crate::plans::{Body, Prepared};
+use pgsqlite_natives::statistics::activity::Wait;
+use pgsqlite_sql::effects::may_write;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
-use pgsqlite_sql::plan::{QueryPlan, Tag};
-use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use pgsqlite_sql::plan::QueryPlan;
+use pgsqlite_sql::routine::Function;
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// So often LOCK TABLE looks whether a statement that has the slot is done.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// What a statement without a plan touches beside the relations that its text names.
+struct Beyond<'a> {
+    /// any relation
+    all: bool,
+    /// what functions change that its expressions may call: any relation that may be written
+    calls: bool,
+    /// what its query reads, and what functions change that the query calls
+    query: Option<&'a QueryPlan>,
+    /// what the foreign keys of this table reference, which gets rows
+    filled: Option<Oid>,
+}
 
 impl SessionServer {
     /// A lock of the session on a relation, until its transaction ends.
@@ -40,10 +56,10 @@ impl SessionServer {
 }
 
 impl Session {
-    /// The relations locked by others that a plan has to wait for, and the mode in which it would lock them.
-    pub(super) fn locked_for_plan(&self, plan: &QueryPlan) -> Option<(Vec<Oid>, Mode)> {
+    /// The relations locked by others that a plan has to wait for, each with the mode in which it would lock it.
+    pub(super) fn locked_for_plan(&self, plan: &QueryPlan) -> Vec<(Oid, Mode)> {
         if !self.engine.locks.has_relations() {
-            return None;
+            return vec![];
         }
         let writes = plan.writes || plan.calls_writers;
         let mode = match plan.locks_rows {
@@ -53,32 +69,43 @@ impl Session {
         };
         let against = self.engine.locks.relations_against(self.server.number(), mode);
         let catalog = self.catalog();
-        let changes_more = || {
-            plan.calls_writers
-                || plan.triggered.is_some()
-                || plan.rewritten.is_some()
-                || plan.tag != Tag::Insert && plan.modifies.iter().any(|&t| catalog.referencing(t).next().is_some())
-        };
-        let unknown = writes && changes_more();
+        let reached = if plan.modifies.is_empty() { Reached::default() } else { reached(&catalog, plan) };
+        let changes_more = plan.calls_writers || plan.triggered.is_some() || plan.rewritten.is_some();
+        let unknown = writes && (changes_more || reached.fires_triggers);
         let named = |oid: &Oid| {
             let Some(relation) = catalog.relation(*oid) else { return false };
             let name = pgsqlite_sql::names::quoted(&relation.sqlite_name);
             unknown || plan.modifies.contains(oid) || plan.steps.iter().any(|s| s.sql.contains(&name))
         };
-        let found: Vec<Oid> = against.into_iter().filter(named).collect();
-        (!found.is_empty()).then_some((found, mode))
+        let mut found: Vec<(Oid, Mode)> = against.into_iter().filter(named).map(|oid| (oid, mode)).collect();
+        found.extend(reached.relations.into_iter().filter(|&(oid, mode)| self.is_locked_against(oid, mode)));
+        found
+    }
+
+    /// Whether others have locked a relation so that a lock in this mode has to wait.
+    fn is_locked_against(&self, relation: Oid, mode: Mode) -> bool {
+        self.engine.locks.relations_against(self.server.number(), mode).contains(&relation)
     }
 
     /// Before a plan runs: waits for the locks of others on what it reads or changes. True: it has waited.
     pub(super) async fn heed_locks(&mut self, plan: &QueryPlan) -> Result<bool> {
-        let Some((relations, mode)) = self.locked_for_plan(plan) else { return Ok(false) };
-        self.wait_for_relations(&relations, mode).await?;
+        let locked = self.locked_for_plan(plan);
+        if locked.is_empty() {
+            return Ok(false);
+        }
+        self.wait_for_locks(&locked).await?;
         Ok(true)
     }
 
-    /// Takes locks on relations, waiting for each.
+    /// Takes locks in one mode on relations, waiting for each.
     pub(super) async fn wait_for_relations(&mut self, relations: &[Oid], mode: Mode) -> Result<()> {
-        for &relation in relations {
+        let wanted: Vec<(Oid, Mode)> = relations.iter().map(|&oid| (oid, mode)).collect();
+        self.wait_for_locks(&wanted).await
+    }
+
+    /// Takes locks on relations, waiting for each.
+    pub(super) async fn wait_for_locks(&mut self, wanted: &[(Oid, Mode)]) -> Result<()> {
+        for &(relation, mode) in wanted {
             let request = self.server.relation_request(relation, mode);
             let keeps_lease = self.release_for_wait();
             let server = self.server.clone();
@@ -90,17 +117,37 @@ impl Session {
     /// After the slot was taken for a plan: true if somebody has locked a relation meanwhile that the plan needs. Then the slot is given
     /// back, if it was taken for this statement.
     pub(super) fn is_locked_meanwhile(&mut self, plan: &QueryPlan, had_slot: bool) -> Result<bool> {
-        if had_slot || self.transaction.repeatable || self.locked_for_plan(plan).is_none() {
+        if had_slot || self.transaction.repeatable || self.locked_for_plan(plan).is_empty() {
             return Ok(false);
         }
         self.give_slot_back()?;
         Ok(true)
     }
 
-    /// What is written without a plan (DDL, COPY FROM, DO): waits for the locks of others on the relations that its text names
-    /// (`all`: on any), and takes the writer slot.
-    pub(super) async fn begin_write_of(&mut self, command: &str, text: &str, mode: Mode, all: bool) -> Result<()> {
-        self.begin_write_in(command, text, &[], mode, all).await
+    /// What is written without a plan (COPY FROM, DO): waits for the locks of others on the relations that its text names (`all`: on any),
+    /// on those that functions may change which it calls, and on those that the rows of `filled` reference; takes the writer slot.
+    pub(super) async fn begin_write_of(
+        &mut self,
+        command: &str,
+        text: &str,
+        mode: Mode,
+        all: bool,
+        filled: Option<(&ast::RangeVar, Oid)>,
+    ) -> Result<()> {
+        let calls = match filled {
+            Some((name, _)) => self.has_writing_functions() && self.row_calls_writers(name),
+            None => false,
+        };
+        let filled = filled.map(|(_, table)| table);
+        self.begin_write_in(command, text, &[], mode, Beyond { all, calls, query: None, filled }).await
+    }
+
+    /// Whether the defaults and checks of a new row of a table may call functions that change data.
+    fn row_calls_writers(&mut self, table: &ast::RangeVar) -> bool {
+        let insert = ast::InsertStmt { relation: Some(table.clone()), ..Default::default() };
+        let text = format!("row of {}.{}", table.schemaname, table.relname);
+        let plan = self.plan_inside(NodeEnum::InsertStmt(Box::new(insert)), &text);
+        !matches!(plan.as_deref(), Some(Prepared { body: Body::Plan(plan), .. }) if !plan.query.calls_writers)
     }
 
     /// As [`Session::begin_write_of`], for relations that the text need not name, too.
@@ -110,12 +157,26 @@ impl Session {
         text: &str,
         touched: &[Oid],
         mode: Mode,
-        all: bool,
+        beyond: Beyond<'_>,
     ) -> Result<()> {
         let locked_by_others = |session: &Session| -> Vec<Oid> {
             let against = session.engine.locks.relations_against(session.server.number(), mode);
             let mut locked: Vec<Oid> = against.into_iter().filter(|oid| touched.contains(oid)).collect();
-            locked.extend(session.locked_for_text(text, mode, all).into_iter().filter(|oid| !touched.contains(oid)));
+            let named = session.locked_for_text(text, mode, beyond.all);
+            locked.extend(named.into_iter().filter(|oid| !touched.contains(oid)));
+            locked
+        };
+        let locked_beyond = |session: &Session| -> Vec<(Oid, Mode)> {
+            let mut locked = beyond.query.map_or(vec![], |query| session.locked_for_plan(query));
+            if let Some(table) = beyond.filled {
+                let reached = reached_by_rows(&session.catalog(), table).relations;
+                locked.extend(reached.into_iter().filter(|&(oid, mode)| session.is_locked_against(oid, mode)));
+            }
+            if beyond.calls {
+                let mode = Mode::RowExclusive;
+                let against = session.engine.locks.relations_against(session.server.number(), mode);
+                locked.extend(against.into_iter().map(|oid| (oid, mode)));
+            }
             locked
         };
         loop {
@@ -123,10 +184,15 @@ impl Session {
             if !locked.is_empty() {
                 self.wait_for_relations(&locked, mode).await?;
             }
+            let locked = locked_beyond(self);
+            if !locked.is_empty() {
+                self.wait_for_locks(&locked).await?;
+            }
             let had_slot = self.transaction.slot.is_some();
             self.begin_write(command, false).await?;
             self.note_anything(true)?;
-            if had_slot || self.transaction.repeatable || locked_by_others(self).is_empty() {
+            let free = |session: &Session| locked_by_others(session).is_empty() && locked_beyond(session).is_empty();
+            if had_slot || self.transaction.repeatable || free(self) {
                 return Ok(());
             }
             self.give_slot_back()?;
@@ -191,7 +257,14 @@ impl Session {
             self.import_holders(*relation);
         }
         let keeps_rows = self.transaction.keeps_rows || !leaves_rows(&raw.node);
-        self.begin_write_in(&command, &raw.text, &touched, mode, false).await?;
+        let calls = may_call(&raw.node) && self.has_writing_functions();
+        let query = if self.engine.locks.has_relations() { self.plan_of_create_as(raw) } else { None };
+        let query = query.as_ref().and_then(|prepared| match &prepared.body {
+            Body::Plan(plan) => Some(&plan.query),
+            _ => None,
+        });
+        self.begin_write_in(&command, &raw.text, &touched, mode, Beyond { all: false, calls, query, filled: None })
+            .await?;
         self.transaction.keeps_rows = keeps_rows;
         if self.transaction.block.is_explicit() {
             let catalog = self.catalog();
@@ -205,6 +278,37 @@ impl Session {
             self.server.lock_relations(named, mode as i32);
         }
         Ok(())
+    }
+
+    /// Whether some function that an expression may call changes data. (Only asked for while relations are locked.)
+    fn has_writing_functions(&self) -> bool {
+        let catalog = self.catalog();
+        let called = |f: &Function| !f.procedure && f.aggregate.is_none() && f.returns != oid::TRIGGER;
+        self.engine.locks.has_relations()
+            && catalog.routines.values().any(|r| called(&r.function) && may_write(&catalog, r.function.oid))
+    }
+
+    /// The plan of the query of a CREATE TABLE AS; None where it is none, or cannot be planned (which is reported when it runs).
+    fn plan_of_create_as(&mut self, raw: &RawStatement) -> Option<Arc<Prepared>> {
+        let node = match &raw.node {
+            NodeEnum::CreateTableAsStmt(s) => s.query.as_ref()?.node.clone()?,
+            NodeEnum::SelectStmt(s) => {
+                NodeEnum::SelectStmt(Box::new(ast::SelectStmt { into_clause: None, ..(**s).clone() }))
+            }
+            _ => return None,
+        };
+        self.plan_inside(node, &raw.text)
+    }
+
+    /// The relations locked by others that the query of a CREATE TABLE AS (or a SELECT INTO) reads.
+    pub(super) fn locked_for_create_as(&mut self, raw: &RawStatement) -> Vec<(Oid, Mode)> {
+        if !self.engine.locks.has_relations() {
+            return vec![];
+        }
+        match self.plan_of_create_as(raw).as_deref() {
+            Some(Prepared { body: Body::Plan(plan), .. }) => self.locked_for_plan(&plan.query),
+            _ => vec![],
+        }
     }
 
     /// LOCK TABLE: the relations, in the order of the statement.
@@ -322,9 +426,15 @@ fn mode_of_ddl(node: &NodeEnum) -> Option<Mode> {
         NodeEnum::IndexStmt(_) | NodeEnum::AlterDomainStmt(_) => Mode::Share,
         NodeEnum::CreateTrigStmt(_) | NodeEnum::CreateStmt(_) => Mode::ShareRowExclusive,
         NodeEnum::VacuumStmt(_) | NodeEnum::CommentStmt(_) => Mode::ShareUpdateExclusive,
-        NodeEnum::ViewStmt(_) | NodeEnum::CreateTableAsStmt(_) => Mode::AccessShare,
+        // (a SELECT that comes here has INTO)
+        NodeEnum::ViewStmt(_) | NodeEnum::CreateTableAsStmt(_) | NodeEnum::SelectStmt(_) => Mode::AccessShare,
         _ => return None,
     })
+}
+
+/// Whether DDL may compute expressions: of defaults, conversions, or a materialized view's query.
+fn may_call(node: &NodeEnum) -> bool {
+    matches!(node, NodeEnum::AlterTableStmt(_) | NodeEnum::RefreshMatViewStmt(_))
 }
 
 /// Whether DDL leaves all rows of all tables as they are, and to whoever wants to lock them: it makes an object, or locks its tables against

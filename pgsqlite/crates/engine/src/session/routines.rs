@@ -56,7 +56,7 @@ impl Session {
         {
             let mut known = self.engine.sequences.lock();
             for sequence in sequences {
-                match crate::store::sequence_state(connection.rusqlite(), sequence)? {
+                match pgsqlite_metadata::store::sequence_state(connection.rusqlite(), sequence)? {
                     Some((last, called)) => known.insert(sequence, crate::sequence_state::State::at(last, called)),
                     None => known.remove(&sequence),
                 };
@@ -150,7 +150,7 @@ impl Session {
                 self.rollback();
             }
         }
-        self.transaction.started = Some(crate::clock::now());
+        self.transaction.started = Some(pgsqlite_metadata::clock::now());
         self.begin_statement().await?;
         if writes && !self.is_read_only() {
             loop {
@@ -172,7 +172,7 @@ impl Session {
     async fn begin_routine(&mut self, command: &str, writes: bool) -> Result<()> {
         if writes && !self.is_read_only() {
             loop {
-                self.begin_write_of(command, "", crate::locks::Mode::RowExclusive, true).await?;
+                self.begin_write_of(command, "", crate::locks::Mode::RowExclusive, true, None).await?;
                 // (what it changes is not known before, and it cannot be begun anew)
                 if !self.let_holder_end(None).await? {
                     return Ok(());
@@ -241,7 +241,7 @@ impl Session {
             seen = self.view();
             let compiled = self.on_routines(|host| {
                 let program = Program::inline(host, &code)
-                    .map_err(|e| crate::ddl::function::body_place(e, &raw.text, raw.offset, &code, false))?;
+                    .map_err(|e| pgsqlite_objects::ddl::function::body_place(e, &raw.text, raw.offset, &code, false))?;
                 let writes = program.may_write(host);
                 // SAFETY: it is run on the session's connection, by the thread that runs the session.
                 Ok((writes, unsafe { Unshared::new(program) }))
@@ -351,7 +351,7 @@ impl Session {
 }
 
 /// Takes the [`Ender`] out of the cell when a body is over, however it ends: the session waits as long as it is there.
-struct LeavesEnder<'a>(&'a crate::udf::SessionCell);
+struct LeavesEnder<'a>(&'a pgsqlite_natives::udf::SessionCell);
 
 impl Drop for LeavesEnder<'_> {
     fn drop(&mut self) {

@@ -5,7 +5,7 @@
 
 use super::Session;
 use crate::connection::Connection;
-use crate::statistics::activity::Wait;
+use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_types::Result;
 
 impl Session {

@@ -11,9 +11,9 @@
 use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::sequence_state::{State, ToStore, AHEAD, MOST_AHEAD};
-use crate::store;
-use crate::udf::session_cell::SequenceSource;
 use parking_lot::Mutex;
+use pgsqlite_metadata::store;
+use pgsqlite_natives::udf::session_cell::SequenceSource;
 use pgsqlite_sql::catalog::{Catalog, RelationKind, Sequence};
 use pgsqlite_sql::names::quoted;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -234,7 +234,7 @@ fn settle(all: &mut HashMap<Oid, State>, db: &rusqlite::Connection, mut stored: 
         if state.stored != Some(state.last) || !state.called {
             store::write::move_sequence(db, sequence, state.last, state.called)?;
             // what other sessions have stored before, and not marked yet, is behind this in the file
-            (state.stored, state.durable, state.version) = (None, None, crate::numbers::next_number());
+            (state.stored, state.durable, state.version) = (None, None, pgsqlite_metadata::numbers::next_number());
             if state.called {
                 stored(Storing { sequence, last: state.last, version: state.version });
             }

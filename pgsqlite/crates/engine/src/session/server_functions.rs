@@ -3,18 +3,18 @@
 use super::waiting::{Apart, Limits, Step, Wanted};
 use super::{CancelHandle, ClientWatch, Host, HostHandle, SessionOptions};
 use crate::engine::Engine;
-use crate::large_object::Descriptors;
 use crate::locks::rows::{Row, RowMode};
 use crate::locks::table::Shown;
 use crate::locks::{Mode, Request, Target};
 use crate::notify::{Mailbox, Pending};
-use crate::statistics::activity::{Activity, Wait};
-use crate::store::transactions::{recorded, Recorded};
 use crate::transactions::{self, Number};
-use crate::udf::session_cell::{
+use parking_lot::Mutex;
+use pgsqlite_metadata::store::transactions::{recorded, Recorded};
+use pgsqlite_natives::large_object::Descriptors;
+use pgsqlite_natives::statistics::activity::{Activity, Wait};
+use pgsqlite_natives::udf::session_cell::{
     AdvisoryKey, AdvisoryLock, Fate, LockHolder, LockMark, PreparedTransaction, ServerFunctions,
 };
-use parking_lot::Mutex;
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_types::{Oid, PgError, Result};
 use std::collections::HashMap;
@@ -98,6 +98,8 @@ pub struct SessionServer {
     /// no wait is for a transaction whose client is silent
     gives_up_on_silence: AtomicBool,
     transaction_number: Mutex<OwnNumber>,
+    /// the running statement is one of a transaction block
+    in_block: AtomicBool,
     /// ROLLBACK TO has taken back what the transaction had written: it keeps its number
     has_undone: AtomicBool,
     /// the relations that the transaction has locked, with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
@@ -116,6 +118,10 @@ pub struct SessionServer {
 impl SessionServer {
     pub(super) fn set_gives_up_on_silence(&self, on: bool) {
         self.gives_up_on_silence.store(on, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_in_block(&self, on: bool) {
+        self.in_block.store(on, Ordering::Relaxed);
     }
 
     pub(super) fn gives_up_on_silence(&self) -> bool {
@@ -144,6 +150,7 @@ impl SessionServer {
             next_after: AtomicU64::new(0),
             gives_up_on_silence: AtomicBool::new(false),
             transaction_number: Mutex::default(),
+            in_block: AtomicBool::new(false),
             has_undone: AtomicBool::new(false),
             relations: Mutex::default(),
             reads: Mutex::default(),
@@ -190,11 +197,11 @@ impl SessionServer {
         let transaction = self.transaction_number.lock().get(writes);
         let relations: Vec<(Oid, i32, Option<i64>)> =
             self.relations.lock().iter().map(|&(relation, mode)| (relation, mode, None)).collect();
-        let mut holder = LockHolder { transaction, ..LockHolder::new(self.number) };
+        let mut holder = LockHolder { transaction, ..no_locks(self.number) };
         if let Some(engine) = self.engine.upgrade() {
             holder.slot = engine.writer.is_kept_by(self.number);
             for shown in engine.locks.of(self.number) {
-                holder.add(shown);
+                add_lock(&mut holder, shown);
                 if shown.waits_since.is_some() {
                     holder.waits_for = engine.blockers_of(self.number);
                 }
@@ -363,22 +370,21 @@ impl SessionServer {
     }
 }
 
-impl LockHolder {
-    fn new(session: u64) -> LockHolder {
-        LockHolder { session, transaction: None, relations: vec![], advisory: vec![], waits_for: vec![], slot: false }
-    }
+/// A session without locks.
+fn no_locks(session: u64) -> LockHolder {
+    LockHolder { session, transaction: None, relations: vec![], advisory: vec![], waits_for: vec![], slot: false }
+}
 
-    /// Adds what the database's table of locks shows.
-    fn add(&mut self, shown: Shown) {
-        match shown.target {
-            Target::Advisory(key) => {
-                let shared = shown.mode == Mode::Share;
-                self.advisory.push(AdvisoryLock { key, shared, waits_since: shown.waits_since });
-            }
-            Target::Relation(oid) => self.relations.push((oid, shown.mode as i32, shown.waits_since)),
-            // (pg_locks shows the transaction's number itself)
-            Target::Transaction(_) | Target::Turn(_) => {}
+/// Adds what the database's table of locks shows.
+fn add_lock(holder: &mut LockHolder, shown: Shown) {
+    match shown.target {
+        Target::Advisory(key) => {
+            let shared = shown.mode == Mode::Share;
+            holder.advisory.push(AdvisoryLock { key, shared, waits_since: shown.waits_since });
         }
+        Target::Relation(oid) => holder.relations.push((oid, shown.mode as i32, shown.waits_since)),
+        // (pg_locks shows the transaction's number itself)
+        Target::Transaction(_) | Target::Turn(_) => {}
     }
 }
 
@@ -403,6 +409,9 @@ impl ServerFunctions for SessionServer {
             Err(other) if wait => Err(self.meet(other)),
             Err(_) => Ok(false),
         }
+    }
+    fn is_in_block(&self) -> bool {
+        self.in_block.load(Ordering::Relaxed)
     }
     fn signal(&self, pid: i32, terminate: bool) -> Result<bool> {
         let target = sessions().lock().get(&pid).map(|known| known.cancel.clone());
@@ -475,8 +484,8 @@ impl ServerFunctions for SessionServer {
     fn prepared_transactions(&self) -> Vec<PreparedTransaction> {
         let Some(engine) = self.engine.upgrade() else { return vec![] };
         let prepared = engine.prepared.all().into_iter().map(|one| {
-            let mut locks = LockHolder { transaction: Some(one.number), ..LockHolder::new(one.holder) };
-            engine.locks.of(one.holder).into_iter().for_each(|shown| locks.add(shown));
+            let mut locks = LockHolder { transaction: Some(one.number), ..no_locks(one.holder) };
+            engine.locks.of(one.holder).into_iter().for_each(|shown| add_lock(&mut locks, shown));
             let (gid, number) = (one.gid, one.number);
             PreparedTransaction { gid, number, prepared: one.prepared, owner: one.owner, locks }
         });
@@ -522,7 +531,7 @@ impl ServerFunctions for SessionServer {
         })
     }
     fn latest_transaction_id(&self) -> Result<u64> {
-        Ok(self.transaction_number.lock().get(false).unwrap_or_else(crate::numbers::coming_number))
+        Ok(self.transaction_number.lock().get(false).unwrap_or_else(pgsqlite_metadata::numbers::coming_number))
     }
     fn sleep(&self, duration: Duration) -> Result<()> {
         if duration.is_zero() {
@@ -541,7 +550,7 @@ impl ServerFunctions for SessionServer {
             }
         }
     }
-    fn statistics(&self) -> Option<Arc<crate::statistics::Statistics>> {
+    fn statistics(&self) -> Option<Arc<pgsqlite_natives::statistics::Statistics>> {
         Some(self.engine.upgrade()?.config.statistics.clone())
     }
     fn log_place(&self, function: &str) -> Result<u64> {
@@ -549,6 +558,6 @@ impl ServerFunctions for SessionServer {
         engine.log_place(function)
     }
     fn start_time(&self) -> i64 {
-        crate::numbers::start_time()
+        pgsqlite_metadata::numbers::start_time()
     }
 }

@@ -7,9 +7,9 @@
 use super::Session;
 use crate::connection::Connection;
 use crate::routine::HasRoutines;
-use crate::statistics::activity::Wait;
 use crate::transactions::Number;
 use crate::writer::{Shared, Slot};
+use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_types::{PgError, Result};
 
 /// For so many transactions a session remembers that it met others.

@@ -9,8 +9,8 @@
 
 use super::portal::command;
 use super::Session;
-use crate::statistics::activity::Wait;
 use crate::writer::Slot;
+use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_storage::writer::Silence;
 use pgsqlite_types::{PgError, Result};

@@ -9,12 +9,12 @@ use super::work::Begins;
 use super::{Session, TransactionStatus};
 use crate::connection::Connection;
 use crate::routine::HasRoutines;
-use crate::settings::rights::{self, Permit, Source};
-use crate::settings::Gucs;
-use crate::statistics::activity::Wait;
-use crate::udf::session_cell::LockMark;
-use crate::udf::session_cell::ServerFunctions as _;
 use crate::writer::{Applicant, Members, Slot};
+use pgsqlite_natives::settings::rights::{self, Permit, Source};
+use pgsqlite_natives::settings::Gucs;
+use pgsqlite_natives::statistics::activity::Wait;
+use pgsqlite_natives::udf::session_cell::LockMark;
+use pgsqlite_natives::udf::session_cell::ServerFunctions as _;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -173,6 +173,7 @@ impl Session {
         }
         self.transaction.block.start();
         self.watch_serializable();
+        self.server.set_in_block(self.transaction.block.is_block());
         if self.connection.is_none() {
             let connection = match self.engine.connection_to_spare()? {
                 Some(connection) => connection,
@@ -456,7 +457,7 @@ impl Session {
         let before = self.gucs.get(name);
         let key = name.to_ascii_lowercase();
         let identity = rights::is_identity(&key);
-        let of_transaction = crate::settings::OF_TRANSACTION.contains(&key.as_str());
+        let of_transaction = pgsqlite_natives::settings::OF_TRANSACTION.contains(&key.as_str());
         if of_transaction {
             self.check_characteristic(&key, value)?;
         }
@@ -713,7 +714,8 @@ impl Session {
                 rests_on_others = self.sequences.store(&self.catalog(), self.connection()?.rusqlite())?;
                 if let Some(number) = &number {
                     let connection = self.connection()?.rusqlite();
-                    keeps_schema &= !crate::store::transactions::record(connection, &self.catalog(), number.get())?;
+                    keeps_schema &=
+                        !pgsqlite_metadata::store::transactions::record(connection, &self.catalog(), number.get())?;
                 }
                 if (keeps_schema || self.transaction.members.is_some()) && self.leaves_commit() {
                     return self.leave_commit(number).await;
@@ -833,10 +835,10 @@ impl Session {
         let interrupt = self.transaction.members.is_none().then(|| self.connection().map(Connection::interrupt_handle));
         let interrupt = interrupt.transpose()?;
         let outcome = self.cancel.work(Begins::Apart, interrupt, || {
-            self.with_environment(&view, |e| crate::ddl::on_commit(connection, &catalog, e, private))
+            self.with_environment(&view, |e| pgsqlite_objects::ddl::on_commit(connection, &catalog, e, private))
         })?;
         if let Some(mut new) = outcome.and_then(|o| o.catalog) {
-            Arc::make_mut(&mut new).epoch = crate::numbers::next_number();
+            Arc::make_mut(&mut new).epoch = pgsqlite_metadata::numbers::next_number();
             self.transaction.catalog = Some(new);
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();
@@ -881,7 +883,7 @@ impl Session {
     pub(super) fn finish(&mut self, rolled_back: bool) {
         if self.transaction.started.is_some() {
             let counters = &self.engine.counters;
-            crate::statistics::add(if rolled_back { &counters.rollbacks } else { &counters.commits }, 1);
+            pgsqlite_natives::statistics::add(if rolled_back { &counters.rollbacks } else { &counters.commits }, 1);
         }
         let gucs = self.transaction.gucs.take();
         if rolled_back {

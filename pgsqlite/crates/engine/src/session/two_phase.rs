@@ -11,8 +11,8 @@ use super::Session;
 use crate::changes::table::obstacle;
 use crate::locks::Mode;
 use crate::prepared::{missing, Claim, Transaction};
-use crate::store;
-use crate::store::prepared::{Locks, Record};
+use pgsqlite_metadata::store;
+use pgsqlite_metadata::store::prepared::{Locks, Record};
 use pgsqlite_storage::changes::log::ChangeLog;
 use pgsqlite_types::{PgError, Result, SqlState};
 
@@ -143,7 +143,8 @@ impl Session {
         engine.locks.of(holder).iter().for_each(|lock| add(&mut locks, lock.target, lock.mode));
         let owner = self.role_oid(&catalog, &self.current_user());
         let gid = claim.gid().to_string();
-        let record = Record { gid: gid.clone(), number: number.get(), prepared: crate::clock::now(), owner, locks };
+        let record =
+            Record { gid: gid.clone(), number: number.get(), prepared: pgsqlite_metadata::clock::now(), owner, locks };
         claim.hold(Transaction {
             number,
             prepared: record.prepared,

@@ -1,14 +1,14 @@
-//! Statements that are not queries: SET, SHOW, BEGIN, PREPARE, DECLARE, EXPLAIN … and DDL (crate::ddl).
+//! Statements that are not queries: SET, SHOW, BEGIN, PREPARE, DECLARE, EXPLAIN … and DDL (pgsqlite_objects::ddl).
 
 use super::portal::{OwnRow, Portal};
 use super::rebinding::Given;
 use super::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
-use crate::ddl;
 use crate::plans::{Body, Prepared};
 use crate::routine::HasRoutines;
-use crate::settings::rights::Permit;
-use crate::udf::session_cell::SequenceSource;
-use crate::udf::session_cell::ServerFunctions;
+use pgsqlite_natives::settings::rights::Permit;
+use pgsqlite_natives::udf::session_cell::SequenceSource;
+use pgsqlite_natives::udf::session_cell::ServerFunctions;
+use pgsqlite_objects::ddl;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -36,9 +36,9 @@ impl Session {
             }
             NodeEnum::VariableShowStmt(s) => {
                 if self.gucs.get(&s.name).is_none() {
-                    return Err(crate::settings::Gucs::unknown(&s.name));
+                    return Err(pgsqlite_natives::settings::Gucs::unknown(&s.name));
                 }
-                let shown = crate::settings::definitions()
+                let shown = pgsqlite_natives::settings::definitions()
                     .get(&s.name.to_ascii_lowercase())
                     .map_or(s.name.as_str(), |d| d.name);
                 Some(vec![text_column(shown)].into())
@@ -131,7 +131,7 @@ impl Session {
                 "UNLISTEN".into()
             }
             NodeEnum::NotifyStmt(n) => {
-                if n.payload.len() >= crate::notify::PAYLOAD {
+                if n.payload.len() >= pgsqlite_natives::udf::session_cell::PAYLOAD {
                     return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, "payload string too long"));
                 }
                 self.server.pending.lock().notify(&n.conditionname, &n.payload)?;
@@ -302,7 +302,7 @@ impl Session {
             for &sequence in outcome.sequences.iter().filter(|s| !used.contains(s)) {
                 let stored = match private {
                     true => None,
-                    false => crate::store::sequence_state(self.connection()?.rusqlite(), sequence)?,
+                    false => pgsqlite_metadata::store::sequence_state(self.connection()?.rusqlite(), sequence)?,
                 };
                 let mut sequences = self.engine.sequences.lock();
                 let before = match stored {
@@ -318,7 +318,7 @@ impl Session {
         if let Some(new) = outcome.catalog.as_ref().filter(|_| private) {
             self.keep_temporary(new);
         } else if let Some(mut new) = outcome.catalog {
-            Arc::make_mut(&mut new).epoch = crate::numbers::next_number();
+            Arc::make_mut(&mut new).epoch = pgsqlite_metadata::numbers::next_number();
             self.transaction.catalog = Some(new);
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();
@@ -401,7 +401,7 @@ impl Session {
         }
         self.refresh_superuser();
         self.gucs.typed.transaction_timestamp = now;
-        self.transaction.local.retain(|name, _| crate::settings::OF_TRANSACTION.contains(&name.as_str()));
+        self.transaction.local.retain(|name, _| pgsqlite_natives::settings::OF_TRANSACTION.contains(&name.as_str()));
         if self.transaction_status() != super::TransactionStatus::Idle {
             for (name, value) in kept {
                 self.gucs.set(name, Some(&value), Permit::put_back())?;
@@ -413,7 +413,7 @@ impl Session {
     /// The text of SET's value list.
     fn set_value(&self, name: &str, args: &[ast::Node]) -> Result<String> {
         use ast::a_const::Val;
-        let list = crate::settings::values::list(&name.to_ascii_lowercase());
+        let list = pgsqlite_natives::settings::values::list(&name.to_ascii_lowercase());
         if args.len() > 1 && list.is_none() {
             return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("SET {name} takes only one argument")));
         }
@@ -477,14 +477,14 @@ impl Session {
             sink.columns(columns)?;
             let catalog = self.catalog();
             let role = self.user_oid(&catalog);
-            let mut names: Vec<&String> = crate::settings::definitions()
+            let mut names: Vec<&String> = pgsqlite_natives::settings::definitions()
                 .keys()
-                .filter(|n| crate::settings::may_examine(&catalog, role, n))
+                .filter(|n| pgsqlite_natives::settings::may_examine(&catalog, role, n))
                 .collect();
             names.sort();
             for name in names {
                 let value = self.gucs.get(name).unwrap_or_default();
-                let shown = crate::settings::definitions()[name].name;
+                let shown = pgsqlite_natives::settings::definitions()[name].name;
                 self.give(sink, vec![shown.into(), value.into(), Datum::Text(String::new())])?;
             }
             return Ok(());
@@ -493,9 +493,9 @@ impl Session {
             "transaction_isolation" => self.gucs.get("transaction_isolation"),
             name => self.gucs.get(name),
         };
-        let value = value.ok_or_else(|| crate::settings::Gucs::unknown(&s.name))?;
+        let value = value.ok_or_else(|| pgsqlite_natives::settings::Gucs::unknown(&s.name))?;
         let catalog = self.catalog();
-        crate::settings::check_may_examine(&catalog, self.user_oid(&catalog), &s.name)?;
+        pgsqlite_natives::settings::check_may_examine(&catalog, self.user_oid(&catalog), &s.name)?;
         sink.columns(columns)?;
         self.give(sink, vec![value.into()])
     }
@@ -557,7 +557,7 @@ impl Session {
             connection.exec(&format!("DROP TABLE temp.{}", pgsqlite_sql::names::quoted(&name)))?;
         }
         let mut without = self.catalog().shared();
-        without.epoch = crate::numbers::next_number();
+        without.epoch = pgsqlite_metadata::numbers::next_number();
         self.transaction.catalog = Some(Arc::new(without));
         if let Some(connection) = &mut self.connection {
             connection.clear_cache();
@@ -598,7 +598,7 @@ impl Session {
         let statement = Statement {
             text: self.source.clone(),
             from_sql: true,
-            created: crate::clock::now(),
+            created: pgsqlite_metadata::clock::now(),
             executions: 0,
             given: types,
             raw: Some(inner),

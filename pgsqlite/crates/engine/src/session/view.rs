@@ -3,7 +3,7 @@
 //! It changes when the schema or a setting does, seldom from statement to statement, so it is made once and shared.
 
 use super::Session;
-use crate::store::names::CatalogNames;
+use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::{Environment, Rights};
 use pgsqlite_sql::catalog::{Catalog, RelationKind, PG_CATALOG};
@@ -166,7 +166,7 @@ impl Session {
         if superuser && text == "\"$user\", public" && catalog.schema_oid(&user).is_none() {
             return catalog.schema_oid("public").into_iter().collect();
         }
-        let names = crate::settings::values::split_names(&text).unwrap_or_default();
+        let names = pgsqlite_natives::settings::values::split_names(&text).unwrap_or_default();
         names
             .iter()
             .filter_map(|name| match name.as_str() {

@@ -16,9 +16,9 @@ use super::{ClientWatch, Session};
 use crate::engine::{Contested, Engine};
 use crate::locks::graph::{cycle, Edge, Graph, Needs};
 use crate::locks::{Request, Target};
-use crate::settings::Gucs;
-use crate::statistics::activity::{Activity, Wait};
-use crate::udf::session_cell::AdvisoryKey;
+use pgsqlite_natives::settings::Gucs;
+use pgsqlite_natives::statistics::activity::{Activity, Wait};
+use pgsqlite_natives::udf::session_cell::AdvisoryKey;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::future::Future;
 use std::sync::Arc;
@@ -376,7 +376,7 @@ impl Session {
             Wanted::Lock(request) => {
                 let server = self.server.clone();
                 let turn = server.turn(request, keeps_lease);
-                self.server.wait(Wait::of(request.target), limits, turn).await
+                self.server.wait(wait_for(request.target), limits, turn).await
             }
             Wanted::Sleep(duration) => {
                 let sleep = async {
@@ -393,14 +393,12 @@ impl Session {
     }
 }
 
-impl Wait {
-    /// Waiting for a lock of the table.
-    pub(crate) fn of(target: Target) -> Wait {
-        match target {
-            Target::Advisory(_) => Wait::Advisory,
-            Target::Relation(_) => Wait::Relation,
-            Target::Transaction(_) | Target::Turn(_) => Wait::Transaction,
-        }
+/// What a session waits for that waits for a lock of the table.
+fn wait_for(target: Target) -> Wait {
+    match target {
+        Target::Advisory(_) => Wait::Advisory,
+        Target::Relation(_) => Wait::Relation,
+        Target::Transaction(_) | Target::Turn(_) => Wait::Transaction,
     }
 }
 
@@ -506,7 +504,7 @@ impl Engine {
 
     /// Logs a wait with the sessions that are waited for, and both statements.
     fn log_wait(&self, server: &SessionServer, what: Wait, waited: Duration) {
-        let now = crate::clock::now();
+        let now = pgsqlite_metadata::clock::now();
         let ms = |since: i64| now.saturating_sub(since).max(0) / 1000;
         let Some(own) = server.activity() else { return };
         let graph = self.graph();

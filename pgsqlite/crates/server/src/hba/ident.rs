@@ -2,7 +2,7 @@
 //! the user (behind a slash: a regular expression) and the role, in which `\1` stands for the first part of the expression.
 
 use super::lines::{lines, reason, Fault};
-use pgsqlite_engine::regex;
+use pgsqlite_natives::regex;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::path::{Path, PathBuf};
 

@@ -327,10 +327,7 @@ impl Analyzer<'_> {
             ExprKind::Param(n) => {
                 let base = self.base_type(target);
                 self.set_parameter_type(n, base, location)?;
-                let param = Expr { kind: ExprKind::Param(n), ty: base, typmod: -1, collation: 0, location };
-                let converted = self.try_coerce(param, target, typmod, CastContext::Assignment, form)?;
-                let converted = converted.map(|e| if e.ty == base { self.check_contents(e, form) } else { e });
-                converted.ok_or_else(|| PgError::internal("a parameter does not coerce to its own type"))
+                self.read_parameter(n, target, typmod, form, location)
             }
             ExprKind::Const(Datum::Null) => {
                 let null = Expr {
@@ -417,6 +414,25 @@ impl Analyzer<'_> {
                 cast.ok_or_else(|| PgError::internal("text does not coerce"))
             }
         }
+    }
+
+    /// A parameter whose type is given: what a client sends as a domain's value, or as an array or a row that holds domains' values, is
+    /// checked as the type's input function does (`domain_in`, `array_in`, `record_in`).
+    pub(super) fn typed_parameter(&mut self, n: usize, ty: Oid, location: i32) -> Result<Expr> {
+        self.refuse_information_domain(ty, location)?;
+        if self.base_type(ty) == ty && !self.env.catalog.holds_domains(ty) {
+            return Ok(Expr::new(ExprKind::Param(n), ty, location));
+        }
+        self.read_parameter(n, ty, -1, CastForm::Implicit, location)
+    }
+
+    /// A parameter as a value of a type, with the checks of the domains that the type is or holds.
+    fn read_parameter(&mut self, n: usize, target: Oid, typmod: i32, form: CastForm, location: i32) -> Result<Expr> {
+        let base = self.base_type(target);
+        let param = Expr { kind: ExprKind::Param(n), ty: base, typmod: -1, collation: 0, location };
+        let converted = self.try_coerce(param, target, typmod, CastContext::Assignment, form)?;
+        let converted = converted.map(|e| if e.ty == base { self.check_contents(e, form) } else { e });
+        converted.ok_or_else(|| PgError::internal("a parameter does not coerce to its own type"))
     }
 
     /// Implicit conversion, for operands and arguments that resolution has accepted.

@@ -173,8 +173,10 @@ impl Analyzer<'_> {
         } else if n > MOST_PARAMETERS {
             return Err(PgError::not_supported(format!("more than {MOST_PARAMETERS} parameters")).at(location));
         }
-        let ty = self.parameters[n - 1];
-        Ok(Expr::new(ExprKind::Param(n), if ty == 0 { oid::UNKNOWN } else { ty }, location))
+        match self.parameters[n - 1] {
+            0 => Ok(Expr::new(ExprKind::Param(n), oid::UNKNOWN, location)),
+            ty => self.typed_parameter(n, ty, location),
+        }
     }
 
     /// A parameter that was read before its type was known, with the type it has now.

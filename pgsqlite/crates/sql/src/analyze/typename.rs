@@ -20,12 +20,16 @@ impl Analyzer<'_> {
     /// The type a TypeName means, as the type of values. Errors: 42704 (unknown), 0A000 (%TYPE, SETOF, domains of information_schema).
     pub fn type_name(&self, name: &ast::TypeName) -> Result<(Oid, i32)> {
         let (found, typmod) = self.any_type_name(name)?;
-        // (what their CHECKs demand is not looked at)
-        if is_information_domain(self.env.catalog.element_type(found).unwrap_or(found)) {
-            let what = format!("a value of type \"{}\"", name_parts(&name.names).join("."));
-            return Err(PgError::not_supported(what).at(name.location));
-        }
+        self.refuse_information_domain(found, name.location)?;
         Ok((found, typmod))
+    }
+
+    /// Refuses a domain of information_schema, and an array of one, as the type of a value: their CHECKs are not carried out.
+    pub(super) fn refuse_information_domain(&self, ty: Oid, location: i32) -> Result<()> {
+        if !is_information_domain(self.env.catalog.element_type(ty).unwrap_or(ty)) {
+            return Ok(());
+        }
+        Err(PgError::not_supported(format!("a value of type \"{}\"", self.type_display(ty))).at(location))
     }
 
     /// The type a TypeName means. Errors: 42704 (unknown), 0A000 (%TYPE, SETOF).

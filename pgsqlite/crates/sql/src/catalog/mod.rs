@@ -1610,11 +1610,23 @@ impl Catalog {
         }
     }
 
+    /// The type modifier with which a field or column of the type `ty` and the modifier `typmod` is read: a domain's, or that of the
+    /// domain of which an array's elements are, where it has none of its own.
+    fn input_typmod(&self, ty: Oid, typmod: i32) -> i32 {
+        match typmod {
+            -1 => match self.domain_typmod(ty) {
+                -1 => self.element_type(ty).map_or(-1, |element| self.domain_typmod(element)),
+                own => own,
+            },
+            own => own,
+        }
+    }
+
     /// The codec of a composite type with these fields (type, type modifier).
     fn composite_codec(&self, name: &str, fields: impl Iterator<Item = (Oid, i32)>, depth: usize) -> TypeCodec {
         // A file may have a row type inside of itself; how deep values compare has an end then.
         const DEEPEST: usize = 4;
-        let fields: Vec<(Oid, i32)> = fields.collect();
+        let fields: Vec<(Oid, i32)> = fields.map(|(ty, typmod)| (ty, self.input_typmod(ty, typmod))).collect();
         let of_user = |ty: Oid| depth < DEEPEST && pg_type::by_oid(ty).is_none();
         let codecs = fields.iter().map(|f| of_user(f.0).then(|| self.codec_within(f.0, depth + 1)).flatten()).collect();
         TypeCodec::Composite(Arc::new(CompositeType { name: name.into(), fields, codecs }))

@@ -4,7 +4,7 @@ use super::{quote_text, support, Lowerer};
 use crate::analyze::collations::{needs, Needs};
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
-use crate::catalog::{StorageForm, TypeEntry, UserType, UserTypeKind, NO_COLLATION};
+use crate::catalog::{KeyPart, StorageForm, TypeEntry, UserType, UserTypeKind, NO_COLLATION};
 use crate::routine::Language;
 use crate::typed::{
     Aggregate, AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion,
@@ -985,7 +985,40 @@ impl Lowerer<'_> {
         if self.env.catalog.function(call.proc).is_some() && self.stands_for(call.proc, whole)? == call.proc {
             return self.user_aggregate(call, whole, b'f', &filter);
         }
+        if let Some(text) = self.last_extreme(call)? {
+            return Ok(text + &filter);
+        }
         Ok(self.aggregate_core(call, whole)? + &filter)
+    }
+
+    /// `min` or `max` of a type whose equal values may be written in different ways (1.0 and 1.00): PostgreSQL gives the last of them,
+    /// SQLite the first, unless a collation makes later values better. None: it makes no difference, or an index has the value, which
+    /// both take from there.
+    fn last_extreme(&mut self, call: &Aggregate) -> Result<Option<String>> {
+        // (DISTINCT changes nothing)
+        let [arg] = &call.args[..] else { return Ok(None) };
+        let name = match imp(call.proc) {
+            Some(Imp::InlineAggregate("min($1)")) => "min",
+            Some(Imp::InlineAggregate("max($1)")) => "max",
+            _ => return Ok(None),
+        };
+        let collation = match self.collation_of(arg) {
+            Some(collation) if collation == "decimal" && arg.typmod < 0 || collation == "pg_interval" => collation,
+            _ => return Ok(None),
+        };
+        if !call.order_by.is_empty() || self.is_indexed(arg) {
+            return Ok(None);
+        }
+        Ok(Some(format!("{name}({} COLLATE {collation}_{name})", self.expr(arg)?)))
+    }
+
+    /// Whether an index of the one table that is read begins with the column.
+    fn is_indexed(&mut self, column: &Expr) -> bool {
+        let ExprKind::Var(v) = &column.kind else { return false };
+        let Some((table, columns)) = &self.scope().whole_table else { return false };
+        let (table, Some(attnum)) = (*table, columns.get(v.column).copied()) else { return false };
+        let begins = |part: &KeyPart| matches!(part, KeyPart::Column(a) if *a == attnum);
+        self.env.catalog.indexes_of(table).any(|(_, i)| i.columns.first().is_some_and(|c| begins(&c.key)))
     }
 
     /// ` FILTER (WHERE …)` or nothing
@@ -1145,6 +1178,14 @@ impl Lowerer<'_> {
         {
             let frame = self.moving_frame(call, window);
             return self.user_aggregate(call, whole, frame, &format!("{filter}{over}"));
+        }
+        // (a frame that loses rows is sorted by the collation, which has to be an order)
+        let grows = window
+            .frame
+            .as_ref()
+            .is_none_or(|f| f.start == FrameBound::UnboundedPreceding && f.exclusion == FrameExclusion::NoOthers);
+        if let (true, Some(text)) = (grows, self.last_extreme(call)?) {
+            return Ok(text + &filter + &over);
         }
         Ok(self.aggregate_core(call, whole)? + &filter + &over)
     }

@@ -3,7 +3,7 @@
 //! SQLite sorts all rows to find groups, and reads a table in the order of an index for it, however far apart its rows are. Where
 //! ANALYZE has seen many rows and few groups, the groups are made by one aggregate without GROUP BY, which has a table of them in
 //! memory: `SELECT … FROM pg_groups((SELECT pg_group(plan, value …) FROM … WHERE …))`. Its plan says which values are keys, how keys
-//! compare, and which aggregates there are; see `engine/src/udf/groups.rs`.
+//! compare, and which aggregates there are; see `natives/src/udf/groups.rs`.
 
 use super::conditions::LARGE;
 use super::query::refers_outwards;

@@ -1,7 +1,7 @@
 //! Inverted indexes: GIN over full-text vectors, documents and arrays.
 //!
 //! An index with [`Index::inverted`] has beside its b-tree a table in the file, [`side_table`]: a row for each term of each value,
-//! with the number of the value's row. SQLite's own triggers keep it (`engine/src/ddl/inverted.rs`), whoever writes. A condition
+//! with the number of the value's row. SQLite's own triggers keep it (`objects/src/ddl/inverted.rs`), whoever writes. A condition
 //! that such an index can serve (`v @@ query`, `doc @> …`, `array && …`) gets beside it the set of rows with one of the terms
 //! that the condition needs: SQLite looks these up, and the condition itself decides. So the answer is the same without.
 

@@ -259,6 +259,8 @@ struct Scope {
     takes_ahead: bool,
     /// its groups are found by hashing
     hashed: bool,
+    /// aggregates without GROUP BY over one table: it, and the attnums of the entry's columns
+    whole_table: Option<(Oid, Vec<i16>)>,
     numbered: Option<frames::NumberedRows>,
 }
 
@@ -357,6 +359,7 @@ impl<'a> Lowerer<'a> {
                 passes_over: self.passes_over,
                 read_back: None,
                 current_of: None,
+                assigns: None,
                 rewritten: None,
                 calls_writers: self.calls_writers() || steps.iter().any(|s| s.by_rows.is_some()),
                 triggered: None,

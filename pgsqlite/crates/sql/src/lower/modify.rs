@@ -104,6 +104,7 @@ impl Lowerer<'_> {
                 calls_writers: self.calls_writers() || by_rows,
                 triggered: None,
                 current_of: self.current_of(&modify),
+                assigns: if several { None } else { assigns(&modify) },
                 read_back: if several { None } else { std::mem::take(&mut self.read_back) },
                 rewritten: None,
                 shape: if several { Default::default() } else { shape_of(&modify) },
@@ -726,6 +727,16 @@ impl Lowerer<'_> {
             Some(filter) => Some(self.expr(filter)?),
             None => None,
         };
+        if let (Some(condition), false) = (&filter, target.without_rowid || target.temporary) {
+            // a row that the condition leaves as it is is locked all the same
+            let keys =
+                |c: &crate::catalog::Constraint| c.is_key() && c.columns.iter().any(|a| set.iter().any(|s| s.0 == *a));
+            let mode = if target.constraints.iter().any(keys) { 4 } else { 3 };
+            let number = format!("{alias}.{}", rowid_name(target)?);
+            let policy = crate::typed::LockPolicy::Block as u8;
+            let lock = format!("{}({}, {number}, {mode}, {policy})", support::LOCK_ROW, target.oid);
+            filter = Some(format!("CASE WHEN {condition} THEN 1 ELSE NOT {lock} END"));
+        }
         if several {
             // the row is locked, and found to be this command's own, before the condition is looked at
             let condition = filter.unwrap_or_else(|| "1".into());
@@ -968,6 +979,18 @@ fn identity(target: &Relation, prefix: &str) -> Result<String> {
         format!("{prefix}{}", rowid_name(target)?)
     };
     Ok(format!("{}, {key}", target.oid))
+}
+
+/// The columns of existing rows that an UPDATE or an INSERT assigns, those computed from them included; None: another statement.
+fn assigns(modify: &Modify) -> Option<Vec<i16>> {
+    let set = match &modify.action {
+        ModifyAction::Update { set, .. } => set,
+        ModifyAction::Insert { on_conflict: Some(OnConflict { set: Some(set), .. }), .. } => set,
+        ModifyAction::Insert { .. } => return Some(vec![]),
+        _ => return None,
+    };
+    let generated = modify.target.live_columns().filter(|c| c.generated.is_some()).map(|c| c.attnum);
+    Some(set.iter().map(|(attnum, _)| *attnum).chain(generated).collect())
 }
 
 /// The columns of an INSERT whose values differ with each evaluation.

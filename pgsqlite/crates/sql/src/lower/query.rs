@@ -245,6 +245,12 @@ impl Lowerer<'_> {
     // --- SELECT ----------------------------------------------------------------------------------------------------------
 
     fn select(&mut self, select: &Select, query: &Query, from: &[String], limit: &str) -> Result<String> {
+        if let ([entry], true, true) = (&query.range_table[..], select.grouped, select.group_by.is_empty()) {
+            if let RteKind::Relation(relation) = &entry.kind {
+                let columns = entry.columns.iter().map(|c| c.attnum).collect();
+                self.scope().whole_table = Some((relation.oid, columns));
+            }
+        }
         let factored = select.filter.as_ref().map(|filter| self.factored(filter));
         let mut candidates = Vec::new();
         if let Some(filter) = &factored {

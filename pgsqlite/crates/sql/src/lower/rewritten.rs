@@ -57,6 +57,7 @@ pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, p
         triggered: None,
         read_back: None,
         current_of: None,
+        assigns: None,
         shape: Default::default(),
         rewritten: Some(Box::new(RewrittenPlan { products, counted: rewritten.counted })),
     };

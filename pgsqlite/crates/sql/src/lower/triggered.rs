@@ -262,6 +262,7 @@ impl Lowerer<'_> {
             passes_over: self.passes_over,
             calls_writers: true,
             current_of: self.current_of(modify),
+            assigns: None,
             read_back: None,
             rewritten: None,
             shape: Default::default(),

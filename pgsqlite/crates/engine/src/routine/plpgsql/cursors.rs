@@ -9,7 +9,7 @@ use super::run::{Flow, Frame};
 use super::values::{Typed, Value};
 use super::Kind;
 use crate::standing::{state, Standing};
-use crate::udf::rows::Current;
+use pgsqlite_natives::udf::rows::Current;
 use pgsqlite_sql::parse::{parse, NodeEnum};
 use pgsqlite_sql::plpgsql::{Direction, Query, Sql, Statement, Target};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};

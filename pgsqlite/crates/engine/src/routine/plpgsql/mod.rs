@@ -106,7 +106,7 @@ impl Program {
             Result_::Scalar { ty: ret }
         };
         let path = host.cell.state().search_path.clone();
-        let name = crate::naming::function_shown(&host.catalog(), &path, f);
+        let name = pgsqlite_metadata::naming::function_shown(&host.catalog(), &path, f);
         let mut program = Program::of(host, &f.source, tree::parse(&f.source, &given), name.into())
             .map_err(|e| super::add_context(e, format!("compilation of PL/pgSQL function \"{}\"", f.name)))?;
         program.inputs = inputs;

@@ -2,5 +2,6 @@
 
 mod replay;
 mod short;
+#[cfg(debug_assertions)]
 pub(crate) mod stored_texts;
 mod translations;

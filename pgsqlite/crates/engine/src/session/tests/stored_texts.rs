@@ -1,7 +1,7 @@
 //! Texts that are stored mean what was written, for all recorded statements.
 
 use super::replay::{cases, in_runtime, tests, Replay};
-use crate::ddl::stored_texts::found;
+use pgsqlite_objects::ddl::stored_texts::{begin, found};
 
 /// Texts that PostgreSQL stores so, for an IN whose list has columns beside constants: it is taken apart.
 const TAKEN_APART: [&str; 2] =
@@ -21,6 +21,7 @@ fn replay(part: usize, parts: usize) {
         .filter(|path| path.extension().is_some_and(|e| e == "slt"))
         .collect();
     sources.sort();
+    begin();
     let before = found().0;
     in_runtime(async move {
         for source in sources.into_iter().skip(part).step_by(parts) {

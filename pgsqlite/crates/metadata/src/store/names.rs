@@ -1,0 +1,424 @@
+//! The names behind `regclass`, `regtype` and their kin, looked up in one catalog snapshot along a search path.
+
+use pgsqlite_sql::builtins::catalog as builtin;
+use pgsqlite_sql::catalog::{Catalog, PG_CATALOG};
+use pgsqlite_sql::deparse::{quote_identifier, Names};
+use pgsqlite_types::codec::{RegNames, TypeCodec};
+use pgsqlite_types::text::truncate_name;
+use pgsqlite_types::work;
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+
+/// Names seen in a catalog along a search path.
+pub struct CatalogNames<'a> {
+    /// the objects that have the names
+    pub catalog: &'a Catalog,
+    /// the schemas whose objects need no schema before their name, in the order of the search
+    pub search_path: &'a [Oid],
+}
+
+fn no_schema(name: &str) -> PgError {
+    PgError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
+}
+
+impl CatalogNames<'_> {
+    fn path(&self) -> Vec<Oid> {
+        let mut path = self.search_path.to_vec();
+        if !path.contains(&pgsqlite_sql::catalog::PG_CATALOG) {
+            path.insert(0, pgsqlite_sql::catalog::PG_CATALOG);
+        }
+        // the temporary schema is searched first, for relations
+        if !path.contains(&pgsqlite_sql::catalog::PG_TEMP) {
+            path.insert(0, pgsqlite_sql::catalog::PG_TEMP);
+        }
+        path
+    }
+
+    /// PostgreSQL's own functions of a name, and those of extensions that were made.
+    fn builtins(&self, name: &str) -> impl Iterator<Item = &'static builtin::Proc> + use<'_> {
+        builtin::procs_named(name).filter(|p| self.catalog.schema_of_builtin(p.oid).is_some())
+    }
+
+    /// The operators that a name means, with or without its schema: of two with the same operands the one that the path comes to first.
+    fn operators(&self, name: &str) -> Result<Vec<&builtin::Operator>> {
+        work::visit();
+        let schema = match name.rsplit_once('.') {
+            Some((schema, _)) => match split_identifier(schema)?.as_slice() {
+                [schema] => Some(self.schema(schema)?),
+                _ => return Ok(vec![]),
+            },
+            None => None,
+        };
+        let bare = name.rsplit_once('.').map_or(name, |(_, bare)| bare);
+        let only = schema.as_slice();
+        let path = if only.is_empty() { self.search_path } else { only };
+        let mut all: Vec<&builtin::Operator> = Vec::new();
+        for (o, found) in self.catalog.operators_found(path, bare) {
+            work::visit();
+            let hidden = all.iter().any(|other| (other.left, other.right) == (o.left, o.right));
+            if !hidden && schema.is_none_or(|schema| schema == found) {
+                all.push(o);
+            }
+        }
+        Ok(all)
+    }
+
+    fn schema(&self, name: &str) -> Result<Oid> {
+        self.catalog
+            .schema_oid(name)
+            .ok_or_else(|| PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{name}\" does not exist")))
+    }
+}
+
+/// Splits `a."B c".d` into its parts, folded to lower case where they are not quoted.
+fn split_identifier(text: &str) -> Result<Vec<String>> {
+    let invalid = || PgError::new(SqlState::INVALID_NAME, "invalid name syntax");
+    let mut parts = Vec::new();
+    let mut chars = text.trim().chars().peekable();
+    let blanks =
+        |chars: &mut std::iter::Peekable<std::str::Chars>| while chars.next_if(|c| c.is_whitespace()).is_some() {};
+    loop {
+        work::visit();
+        blanks(&mut chars);
+        let mut part = String::new();
+        if chars.peek() == Some(&'"') {
+            chars.next();
+            loop {
+                work::visit();
+                match chars.next() {
+                    Some('"') if chars.peek() == Some(&'"') => {
+                        chars.next();
+                        part.push('"');
+                    }
+                    Some('"') => break,
+                    Some(c) => part.push(c),
+                    None => return Err(invalid()),
+                }
+            }
+        } else {
+            while let Some(&c) = chars.peek() {
+                work::visit();
+                if c == '.' || c == '"' || c.is_whitespace() {
+                    break;
+                }
+                part.push(c.to_ascii_lowercase());
+                chars.next();
+            }
+        }
+        if part.is_empty() {
+            return Err(invalid());
+        }
+        parts.push(truncate_name(&part).to_string());
+        blanks(&mut chars);
+        match chars.next() {
+            None => return Ok(parts),
+            Some('.') => {}
+            Some(_) => return Err(invalid()),
+        }
+    }
+}
+
+impl RegNames for CatalogNames<'_> {
+    fn reg_name(&self, reg_type: Oid, value: Oid) -> Option<String> {
+        let names = Names::new(self.catalog, self.search_path);
+        match reg_type {
+            oid::REGCLASS => self.catalog.relation(value).map(|_| names.relation(value)),
+            oid::REGTYPE => pgsqlite_types::typmod::type_name(value)
+                .or_else(|| self.catalog.type_entry(value).map(|_| names.type_name(value, -1))),
+            oid::REGPROC if self.catalog.function(value).is_some() => {
+                let f = self.catalog.function(value)?;
+                let name = quote_identifier(&f.name);
+                let several = self.catalog.routines_named(&f.name).count() + self.builtins(&f.name).count() > 1;
+                if several || !self.search_path.contains(&f.schema) {
+                    Some(format!("{}.{name}", quote_identifier(self.catalog.schema_name(f.schema))))
+                } else {
+                    Some(name)
+                }
+            }
+            // (its name is that of others, too)
+            oid::REGPROC if self.catalog.range_constructors.contains_key(&value) => {
+                let (_, range) = self.catalog.range_of_constructor(value)?;
+                let name = quote_identifier(&self.catalog.range_constructors.get(&value)?.name);
+                Some(format!("{}.{name}", quote_identifier(self.catalog.schema_name(range.constructor_schema))))
+            }
+            oid::REGPROC => builtin::proc_by_oid(value).map(|p| {
+                let qualified = self.builtins(&p.name).count() > 1;
+                let name = quote_identifier(&p.name);
+                // An overloaded name would not read back: PostgreSQL qualifies it then.
+                if qualified {
+                    format!("pg_catalog.{name}")
+                } else {
+                    name
+                }
+            }),
+            oid::REGPROCEDURE => names.signature(value),
+            oid::REGNAMESPACE => self.catalog.schemas.get(&value).map(|s| quote_identifier(&s.name)),
+            oid::REGROLE => self.catalog.role_name(value).map(quote_identifier),
+            oid::REGCOLLATION => names.collation(value),
+            oid::REGOPERATOR => names.operator_signature(value),
+            oid::REGOPER => self.catalog.operator(value).map(|o| {
+                // a name that means several operators would not read back
+                let alone = matches!(self.operators(&o.name).as_deref(), Ok([found]) if found.oid == value);
+                match self.catalog.schema_of_operator(value) {
+                    Some(schema) if !alone => {
+                        format!("{}.{}", quote_identifier(self.catalog.schema_name(schema)), o.name)
+                    }
+                    _ => o.name.to_string(),
+                }
+            }),
+            oid::REGCONFIG => names.ts_configuration(value),
+            oid::REGDICTIONARY => names.ts_dictionary(value),
+            _ => None,
+        }
+    }
+
+    fn reg_oid(&self, reg_type: Oid, text: &str) -> Result<Oid> {
+        if text == "-" {
+            return Ok(0);
+        }
+        if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+            return text.parse().map_err(|_| {
+                PgError::new(
+                    SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                    format!("value \"{text}\" is out of range for type oid"),
+                )
+            });
+        }
+        if reg_type == oid::REGTYPE {
+            return self.type_oid(text);
+        }
+        if reg_type == oid::REGPROCEDURE || reg_type == oid::REGOPERATOR || reg_type == oid::REGOPER {
+            return self.routine_oid(reg_type, text);
+        }
+        let parts = split_identifier(text)?;
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        match reg_type {
+            oid::REGCLASS if parts.len() == 2 && self.catalog.schema_oid(parts[0]).is_none() => {
+                Err(no_schema(parts[0]))
+            }
+            oid::REGCLASS => {
+                let found = match parts[..] {
+                    [name] => self.path().iter().find_map(|&s| self.catalog.relation_in(s, name)),
+                    [schema, name] => self.catalog.schema_oid(schema).and_then(|s| self.catalog.relation_in(s, name)),
+                    [database, schema, name] if self.catalog.is_database(database) => {
+                        self.catalog.schema_oid(schema).and_then(|s| self.catalog.relation_in(s, name))
+                    }
+                    [_, _, _] => {
+                        return Err(PgError::new(
+                            SqlState::FEATURE_NOT_SUPPORTED,
+                            format!("cross-database references are not implemented: \"{}\"", parts.join(".")),
+                        ))
+                    }
+                    _ => {
+                        return Err(PgError::new(
+                            SqlState::INVALID_NAME,
+                            "improper relation name (too many dotted names)",
+                        ))
+                    }
+                };
+                found.map(|r| r.oid).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
+                })
+            }
+            oid::REGNAMESPACE | oid::REGROLE if parts.len() != 1 => {
+                Err(PgError::new(SqlState::INVALID_NAME, "invalid name syntax"))
+            }
+            oid::REGCOLLATION | oid::REGPROC if parts.len() == 2 && self.catalog.schema_oid(parts[0]).is_none() => {
+                Err(no_schema(parts[0]))
+            }
+            oid::REGNAMESPACE => self.schema(parts[0]),
+            oid::REGROLE => self.catalog.role_named(parts[0]).map(|r| r.oid).ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{}\" does not exist", parts[0]))
+            }),
+            oid::REGCOLLATION => {
+                let name = parts[parts.len() - 1];
+                builtin::collation_named(name).map(|c| c.oid).ok_or_else(|| {
+                    PgError::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.join(".")),
+                    )
+                })
+            }
+            oid::REGPROC => {
+                let name = parts[parts.len() - 1];
+                let schemas: Option<Vec<Oid>> = match parts[..] {
+                    [schema, _] if schema != "pg_catalog" => Some(vec![self.schema(schema)?]),
+                    [_, _] => Some(vec![]),
+                    _ => None,
+                };
+                let own = self.catalog.routines_named(name).filter(|r| match &schemas {
+                    Some(list) => list.contains(&r.function.schema),
+                    None => self.search_path.contains(&r.function.schema),
+                });
+                let builtin = self.builtins(name).filter(|_| schemas.as_ref().is_none_or(|list| list.is_empty()));
+                let mut found = builtin.map(|p| p.oid).chain(own.map(|r| r.function.oid));
+                match (found.next(), found.next()) {
+                    (None, _) => {
+                        Err(PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function \"{}\" does not exist", text)))
+                    }
+                    (Some(found), None) => Ok(found),
+                    _ => Err(PgError::new(
+                        SqlState::AMBIGUOUS_FUNCTION,
+                        format!("more than one function named \"{}\"", text),
+                    )),
+                }
+            }
+            oid::REGCONFIG | oid::REGDICTIONARY => {
+                let (kind, find): (_, fn(&Catalog, Oid, &str) -> Option<Oid>) = match reg_type {
+                    oid::REGCONFIG => ("configuration", Catalog::ts_configuration_in),
+                    _ => ("dictionary", Catalog::ts_dictionary_in),
+                };
+                let found = match parts[..] {
+                    [name] => {
+                        let implied = (!self.search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+                        let path = implied.into_iter().chain(self.search_path.iter().copied());
+                        path.into_iter().find_map(|schema| find(self.catalog, schema, name))
+                    }
+                    [schema, name] => find(self.catalog, self.schema(schema)?, name),
+                    _ => {
+                        return Err(PgError::new(
+                            SqlState::SYNTAX_ERROR,
+                            "improper qualified name (too many dotted names)",
+                        ))
+                    }
+                };
+                found.ok_or_else(|| {
+                    let name = parts.join(".");
+                    PgError::new(SqlState::UNDEFINED_OBJECT, format!("text search {kind} \"{name}\" does not exist"))
+                })
+            }
+            _ => Err(PgError::not_supported("input of this reg type")),
+        }
+    }
+
+    fn reg_oid_for(&self, role: Oid, reg_type: Oid, text: &str) -> Result<Oid> {
+        self.check_schema(role, reg_type, text)?;
+        self.reg_oid(reg_type, text)
+    }
+
+    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
+        self.catalog.codec(type_oid)
+    }
+}
+
+/// `text` as the type name grammar reads it.
+fn type_name(text: &str) -> Result<pgsqlite_sql::parse::ast::TypeName> {
+    use pgsqlite_sql::parse::{ast, NodeEnum};
+    let statements = pgsqlite_sql::parse::parse(&format!("SELECT NULL::{text}"))
+        .map_err(|_| PgError::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{text}\"")))?;
+    let invalid = || PgError::new(SqlState::SYNTAX_ERROR, format!("invalid type name \"{text}\""));
+    let [statement] = &statements[..] else { return Err(invalid()) };
+    let NodeEnum::SelectStmt(select) = &statement.node else { return Err(invalid()) };
+    let [ast::Node { node: Some(NodeEnum::ResTarget(target)) }] = &select.target_list[..] else {
+        return Err(invalid());
+    };
+    let Some(NodeEnum::TypeCast(cast)) = target.val.as_ref().and_then(|v| v.node.as_ref()) else {
+        return Err(invalid());
+    };
+    cast.type_name.clone().ok_or_else(invalid)
+}
+
+impl CatalogNames<'_> {
+    /// 42501 where the name has a schema that the role may not look into. (What is no name is told when it is looked up.)
+    fn check_schema(&self, role: Oid, reg_type: Oid, text: &str) -> Result<()> {
+        use pgsqlite_sql::acl;
+        if acl::is_superuser(self.catalog, role) || !text.contains('.') {
+            return Ok(());
+        }
+        let parts = match reg_type {
+            oid::REGNAMESPACE | oid::REGROLE => return Ok(()),
+            oid::REGTYPE => {
+                let Ok(name) = type_name(text) else { return Ok(()) };
+                pgsqlite_sql::parse::strings(&name.names).iter().map(|s| s.to_string()).collect()
+            }
+            oid::REGPROCEDURE | oid::REGOPERATOR => {
+                let Some((name, args)) = text.strip_suffix(')').and_then(|t| t.split_once('(')) else { return Ok(()) };
+                args.split(',').try_for_each(|arg| self.check_schema(role, oid::REGTYPE, arg.trim()))?;
+                let of_name = if reg_type == oid::REGPROCEDURE { oid::REGPROC } else { oid::REGOPER };
+                return self.check_schema(role, of_name, name);
+            }
+            // (the operator itself is no identifier)
+            oid::REGOPER => {
+                let schema = text.rsplit_once('.').and_then(|(schema, _)| split_identifier(schema).ok());
+                schema.unwrap_or_default().into_iter().chain([String::new()]).collect()
+            }
+            _ => split_identifier(text).unwrap_or_default(),
+        };
+        let [.., schema, _] = &parts[..] else { return Ok(()) };
+        match self.catalog.schema_oid(schema).filter(|oid| self.catalog.schemas.contains_key(oid)) {
+            Some(oid) if acl::schema_privileges(self.catalog, role, oid) & acl::privilege::USAGE == 0 => {
+                Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for schema {schema}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn type_oid(&self, text: &str) -> Result<Oid> {
+        let name = &type_name(text)?;
+        let settings = pgsqlite_types::Settings::default();
+        let environment = pgsqlite_sql::analyze::Environment {
+            catalog: self.catalog,
+            search_path: self.search_path,
+            settings: &settings,
+            names: self,
+            user: 0,
+            rights: pgsqlite_sql::analyze::Rights::AskedNow,
+            fitted_parameters: false,
+        };
+        let mut found = pgsqlite_sql::analyze::resolve_name_of_type(&environment, name);
+        if let Err(error) = &mut found {
+            error.fields_mut().location = None;
+        }
+        Ok(found?.0)
+    }
+
+    /// `name(types)` of functions and operators.
+    fn routine_oid(&self, reg_type: Oid, text: &str) -> Result<Oid> {
+        if reg_type == oid::REGOPER {
+            return match self.operators(text)?[..] {
+                [] => Err(PgError::new(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {text}"))),
+                [o] => Ok(o.oid),
+                _ => Err(PgError::new(SqlState::AMBIGUOUS_FUNCTION, format!("more than one operator named {text}"))),
+            };
+        }
+        let Some((name, args)) = text.strip_suffix(')').and_then(|t| t.split_once('(')) else {
+            return Err(PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected a left parenthesis"));
+        };
+        let args: Vec<Oid> = args
+            .split(',')
+            .map(str::trim)
+            .filter(|a| !a.is_empty())
+            .map(|a| if a.eq_ignore_ascii_case("none") { Ok(0) } else { self.type_oid(a) })
+            .collect::<Result<_>>()?;
+        let found = if reg_type == oid::REGPROCEDURE {
+            let parts = split_identifier(name)?;
+            let name = &parts[parts.len() - 1];
+            let path: Vec<Oid> = match &parts[..] {
+                [schema, _] => vec![self.catalog.schema_oid(schema).ok_or_else(|| no_schema(schema))?],
+                _ => {
+                    let implied = (!self.search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+                    implied.into_iter().chain(self.search_path.iter().copied()).collect()
+                }
+            };
+            let builtins: Vec<Oid> = self.builtins(name).filter(|p| p.args == args).map(|p| p.oid).collect();
+            path.iter().find_map(|s| {
+                let builtin = builtins.iter().copied().find(|&oid| self.catalog.schema_of_builtin(oid) == Some(*s));
+                let own = || self.catalog.routine_in(*s, name, &args).map(|r| r.function.oid);
+                let in_schema = |oid| {
+                    self.catalog.range_of_constructor(oid).is_some_and(|(_, range)| range.constructor_schema == *s)
+                };
+                let made = || {
+                    let mut all = self.catalog.range_constructors.values();
+                    all.find(|p| p.name == *name && p.args == args && in_schema(p.oid)).map(|p| p.oid)
+                };
+                builtin.or_else(own).or_else(made)
+            })
+        } else {
+            self.operators(name)?.iter().find(|o| [o.left, o.right][..] == args[..]).map(|o| o.oid)
+        };
+        found.ok_or_else(|| {
+            let kind = if reg_type == oid::REGPROCEDURE { "function \"" } else { "operator does not exist: " };
+            let tail = if reg_type == oid::REGPROCEDURE { "\" does not exist" } else { "" };
+            PgError::new(SqlState::UNDEFINED_FUNCTION, format!("{kind}{text}{tail}"))
+        })
+    }
+}

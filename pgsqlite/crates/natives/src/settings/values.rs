@@ -1,0 +1,301 @@
+//! Values of settings as text: truth values, numbers with units, lists of names, encodings.
+
+use super::Definition;
+use pgsqlite_types::{PgError, SqlState};
+
+/// `on`, `true`, `yes`, `1` and their unique prefixes.
+pub fn parse_bool(value: &str) -> Option<bool> {
+    let v = value.trim().to_ascii_lowercase();
+    let prefix = |word: &str, min: usize| v.len() >= min && word.starts_with(&v);
+    if prefix("true", 1) || prefix("yes", 1) || v == "on" || v == "1" {
+        Some(true)
+    } else if prefix("false", 1) || prefix("no", 1) || prefix("off", 2) || v == "0" {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+const TIMES: &[(&str, f64)] =
+    &[("us", 0.001), ("ms", 1.0), ("s", 1000.0), ("min", 60_000.0), ("h", 3_600_000.0), ("d", 86_400_000.0)];
+const SIZES: &[(&str, f64)] = &[
+    ("B", 1.0),
+    ("kB", 1024.0),
+    ("MB", 1024.0 * 1024.0),
+    ("GB", 1024.0 * 1024.0 * 1024.0),
+    ("TB", 1024.0 * 1024.0 * 1024.0 * 1024.0),
+];
+const TIME_UNITS: &str = "Valid units for this parameter are \"us\", \"ms\", \"s\", \"min\", \"h\", and \"d\".";
+const SIZE_UNITS: &str = "Valid units for this parameter are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".";
+const TOO_LARGE: &str = "Value exceeds integer range.";
+
+/// A unit's worth in milliseconds or bytes; None: it is neither.
+fn worth(table: &[(&str, f64)], unit: &str) -> Option<f64> {
+    if unit == "8kB" && table[0].0 == "B" {
+        return Some(8192.0);
+    }
+    table.iter().find(|(name, _)| *name == unit).map(|(_, worth)| *worth)
+}
+
+/// The number at the start of a text: decimal with fraction and exponent, `0x…` or `0…` (octal); and what follows it.
+fn leading_number(value: &str) -> Option<(f64, &str)> {
+    let unsigned = value.strip_prefix(['-', '+']).unwrap_or(value);
+    let negative = value.starts_with('-');
+    let sign = |n: f64| if negative { -n } else { n };
+    if let Some(digits) = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X")) {
+        let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
+        let number = i64::from_str_radix(&digits[..end], 16).ok()?;
+        return Some((sign(number as f64), &digits[end..]));
+    }
+    let mut end = unsigned.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(unsigned.len());
+    let octal = unsigned.len() > 1 && unsigned.starts_with('0') && !unsigned[..end].contains('.');
+    if octal && !unsigned[end..].starts_with(['e', 'E']) {
+        let number = i64::from_str_radix(&unsigned[..end], 8).ok()?;
+        return Some((sign(number as f64), &unsigned[end..]));
+    }
+    if let Some(exponent) = unsigned[end..].strip_prefix(['e', 'E']) {
+        let digits = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+        let length = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        if length > 0 {
+            end += 1 + (exponent.len() - digits.len()) + length;
+        }
+    }
+    Some((sign(unsigned[..end].parse().ok()?), &unsigned[end..]))
+}
+
+/// A number with an optional unit, in the setting's own unit. `integer`: rounded, within 32 bits. Err: a hint, where PostgreSQL
+/// gives one.
+pub fn parse_number(value: &str, unit: Option<&str>, integer: bool) -> Result<f64, Option<&'static str>> {
+    let (number, rest) = leading_number(value.trim()).ok_or(None)?;
+    let range = f64::from(i32::MAX);
+    if integer && (number > range || number < -range - 1.0) {
+        return Err(Some(TOO_LARGE));
+    }
+    let suffix = rest.trim();
+    let mut number = number;
+    if !suffix.is_empty() {
+        let own = unit.ok_or(None)?;
+        let (table, hint) = if worth(TIMES, own).is_some() { (TIMES, TIME_UNITS) } else { (SIZES, SIZE_UNITS) };
+        let given = worth(table, suffix).filter(|_| suffix != "8kB").ok_or(Some(hint))?;
+        number *= given / worth(table, own).ok_or(None)?;
+    }
+    if !integer {
+        return Ok(number);
+    }
+    let rounded = number.round_ties_even();
+    if rounded > range || rounded < -range - 1.0 {
+        return Err(Some(TOO_LARGE));
+    }
+    Ok(rounded)
+}
+
+/// A value as SHOW prints it, back in its setting's unit: what pg_settings shows.
+pub fn raw(definition: &Definition, shown: &str) -> String {
+    if definition.unit.is_none() {
+        return shown.to_string();
+    }
+    match parse_number(shown, definition.unit, false) {
+        Ok(number) => number.to_string(),
+        Err(_) => shown.to_string(),
+    }
+}
+
+/// A number in its setting's unit as SHOW prints it: in the largest unit that divides it, one with a fraction in the smallest.
+pub fn display(definition: &Definition, value: &str) -> String {
+    let Some(unit) = definition.unit else {
+        return if definition.vartype == "bool" && value.is_empty() { "off".into() } else { value.to_string() };
+    };
+    let Ok(number) = value.parse::<f64>() else { return value.to_string() };
+    if number <= 0.0 {
+        return value.to_string();
+    }
+    let (table, own) = match (worth(TIMES, unit), worth(SIZES, unit)) {
+        (Some(own), _) => (TIMES, own),
+        (_, Some(own)) => (SIZES, own),
+        _ => return value.to_string(),
+    };
+    for (name, worth) in table.iter().rev() {
+        // units smaller than the setting's own are never needed, except below 8kB
+        let count = number * own / worth;
+        if definition.vartype == "real" {
+            // (0.9 ms are 900 us but for the last binary digit)
+            let whole = count.round_ties_even();
+            if (whole / count - 1.0).abs() <= 1e-8 {
+                return format!("{whole}{name}");
+            }
+        } else if count.fract() == 0.0 && (*worth >= own || unit == "8kB" && *name == "kB") {
+            return format!("{count}{name}");
+        }
+    }
+    match table.first() {
+        Some((name, worth)) if definition.vartype == "real" => format!("{}{name}", number * own / worth),
+        _ => value.to_string(),
+    }
+}
+
+/// A bound of a range as C's `%g` prints it.
+pub fn bound(number: f64, integer: bool) -> String {
+    if integer || number == 0.0 {
+        return number.to_string();
+    }
+    let exponent = number.abs().log10().floor() as i32;
+    if (-4..6).contains(&exponent) {
+        let digits = (5 - exponent).max(0) as usize;
+        let text = format!("{number:.digits$}");
+        return if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text };
+    }
+    let text = format!("{number:.5e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let mantissa = if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
+    let (sign, digits) = match exponent.strip_prefix('-') {
+        Some(digits) => ('-', digits),
+        None => ('+', exponent),
+    };
+    format!("{mantissa}e{sign}{digits:0>2}")
+}
+
+/// Settings whose value is a list of names, and whether names in it are quoted.
+pub fn list(name: &str) -> Option<bool> {
+    match name {
+        "search_path"
+        | "temp_tablespaces"
+        | "session_preload_libraries"
+        | "local_preload_libraries"
+        | "shared_preload_libraries"
+        | "unix_socket_directories" => Some(true),
+        "datestyle"
+        | "listen_addresses"
+        | "log_destination"
+        | "synchronous_standby_names"
+        | "wal_consistency_checking" => Some(false),
+        _ => None,
+    }
+}
+
+/// A list of names separated by commas: quoted ones as they are, others folded to lower case. None: no such list.
+pub fn split_names(text: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let mut rest = text.trim_start();
+    if rest.is_empty() {
+        return Some(names);
+    }
+    loop {
+        let name;
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut out = String::new();
+            let mut tail = quoted;
+            loop {
+                let end = tail.find('"')?;
+                out.push_str(&tail[..end]);
+                tail = &tail[end + 1..];
+                match tail.strip_prefix('"') {
+                    Some(after) => {
+                        out.push('"');
+                        tail = after;
+                    }
+                    None => break,
+                }
+            }
+            name = out;
+            rest = tail.trim_start();
+        } else {
+            let end = rest.find(|c: char| c == ',' || c.is_ascii_whitespace()).unwrap_or(rest.len());
+            if end == 0 {
+                return None;
+            }
+            name = rest[..end].to_lowercase();
+            rest = rest[end..].trim_start();
+        }
+        names.push(name);
+        if rest.is_empty() {
+            return Some(names);
+        }
+        rest = rest.strip_prefix(',')?.trim_start();
+    }
+}
+
+/// `a.b`: simple identifiers separated by dots, as the names of settings of extensions must be.
+pub fn is_custom_name(name: &str) -> bool {
+    name.contains('.')
+        && name.split('.').all(|part| {
+            let mut chars = part.chars();
+            chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii())
+                && chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$') || !c.is_ascii())
+        })
+}
+
+/// Checks a setting of PL/pgSQL, of which only the default values are implemented. `setting`: its name without `plpgsql.`.
+/// Errors: 42602 for a name that there is not, 22023, 0A000.
+pub fn check_plpgsql(name: &str, setting: &str, value: Option<&str>) -> Result<(), PgError> {
+    let invalid = |message: String| PgError::new(SqlState::INVALID_PARAMETER_VALUE, message);
+    let default = match setting {
+        "check_asserts" => "on",
+        "print_strict_params" => "off",
+        "variable_conflict" => "error",
+        "extra_errors" | "extra_warnings" => "none",
+        _ => {
+            return Err(PgError::new(
+                SqlState::INVALID_NAME,
+                format!("invalid configuration parameter name \"{name}\""),
+            )
+            .detail("\"plpgsql\" is a reserved prefix."))
+        }
+    };
+    let Some(value) = value else { return Ok(()) };
+    let is_default = match default {
+        "on" | "off" => {
+            let given =
+                parse_bool(value).ok_or_else(|| invalid(format!("parameter \"{name}\" requires a Boolean value")))?;
+            given == (default == "on")
+        }
+        "error" => {
+            if !["error", "use_variable", "use_column"].iter().any(|v| value.eq_ignore_ascii_case(v)) {
+                return Err(invalid(format!("invalid value for parameter \"{name}\": \"{value}\""))
+                    .hint("Available values: error, use_variable, use_column."));
+            }
+            value.eq_ignore_ascii_case(default)
+        }
+        _ => value.eq_ignore_ascii_case(default) || value.is_empty(),
+    };
+    match is_default {
+        true => Ok(()),
+        false => Err(PgError::not_supported(format!("{name} = {value}"))),
+    }
+}
+
+/// The names of a search_path.
+pub fn search_path_names(text: &str) -> Vec<String> {
+    split_names(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_split_at_commas() {
+        let split = |text: &str| split_names(text).map(|n| n.join("|"));
+        assert_eq!(split("a, B ,\"C,d\"\"e\"").as_deref(), Some("a|b|C,d\"e"));
+        assert_eq!(split("").as_deref(), Some(""));
+        assert_eq!(split("\"\"").as_deref(), Some(""));
+        assert_eq!(split_names("\"\"").map(|n| n.len()), Some(1));
+        for bad in ["a b", "a,", ",a", "\"a"] {
+            assert_eq!(split_names(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_units() {
+        assert_eq!(parse_number("1.5s", Some("ms"), true), Ok(1500.0));
+        assert_eq!(parse_number("0x10", Some("ms"), true), Ok(16.0));
+        assert_eq!(parse_number("010", Some("ms"), true), Ok(8.0));
+        assert_eq!(parse_number(" 1e3 ", Some("ms"), true), Ok(1000.0));
+        assert_eq!(parse_number("100us", Some("ms"), true), Ok(0.0));
+        assert_eq!(parse_number("16MB", Some("8kB"), true), Ok(2048.0));
+        assert_eq!(parse_number("25 days", Some("ms"), true), Err(Some(TIME_UNITS)));
+        assert_eq!(parse_number("99999999999", Some("ms"), true), Err(Some(TOO_LARGE)));
+        assert_eq!(parse_number("x", None, true), Err(None));
+        assert_eq!(bound(1.79769e308, false), "1.79769e+308");
+        assert_eq!(bound(0.25, false), "0.25");
+    }
+}

@@ -1,0 +1,454 @@
+//! What the native functions of a connection may ask of the session that uses it.
+//!
+//! A connection has one [`SessionCell`], which its functions share. The engine fills its [`SessionState`] when it
+//! leases the connection to a session and before each statement; functions read it while the statement is stepped; an
+//! error that a function raises waits in the cell, because SQLite carries only a text: [`SessionCell::take_error`].
+
+use super::shim::Call;
+use crate::settings::rights::Claimant;
+use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
+use pgsqlite_types::codec::{Context, NamesFor, RegNames, TypeCodec};
+use pgsqlite_types::{Datum, Oid, PgError, Result, Settings, SqlState};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The sequences of the database, as `nextval` and its friends use them. Errors: 42P01, 55000 and 2200H as PostgreSQL's.
+pub trait SequenceSource {
+    /// Advances the sequence and returns its new value.
+    fn nextval(&self, sequence: Oid) -> Result<i64>;
+    /// What `nextval` of this sequence returned last in this session.
+    fn currval(&self, sequence: Oid) -> Result<i64>;
+    /// What `nextval` of any sequence returned last in this session.
+    fn lastval(&self) -> Result<i64>;
+    /// (last_value, is_called): the row that a sequence has as a relation.
+    fn state(&self, sequence: Oid) -> Result<(i64, bool)>;
+    /// What nextval gave last in any session (`pg_sequence_last_value`); None: it was not called yet.
+    fn last_value(&self, sequence: Oid) -> Result<Option<i64>>;
+    /// The catalog in which sequences are looked up from now on.
+    fn show_catalog(&self, catalog: Arc<Catalog>);
+    /// SQLite numbers a row of the sequence's table: that is what `currval` and `lastval` give from now on.
+    fn given(&self, sequence: Oid, value: i64);
+    /// Sets the value; `called` false: the next `nextval` gives the value itself.
+    fn setval(&self, sequence: Oid, value: i64, called: bool) -> Result<i64>;
+    /// Stores in the running transaction where all sequences really stand.
+    fn settle(&self, db: &rusqlite::Connection) -> Result<()>;
+}
+
+/// The settings (GUCs) of the session as `current_setting` and `set_config` use them.
+pub trait Variables {
+    /// The value as SHOW prints it; None: there is no such setting.
+    fn get(&self, name: &str) -> Option<String>;
+    /// The value in the setting's own unit.
+    fn raw(&self, name: &str) -> Option<String>;
+    /// Sets it for the session or (`local`) the transaction and returns the new value as SHOW prints it.
+    /// Errors: those of [`Claimant::permit`], 42704, 22023.
+    fn set(&self, name: &str, value: Option<&str>, local: bool, who: &Claimant) -> Result<String>;
+    /// A function with these SET clauses begins: what is put aside for them. Errors: as of `set`.
+    fn enter(&self, settings: &[(String, String)], who: &Claimant) -> Result<PutAside>;
+    /// It ends. A setting that its body has set for the session stays as it is.
+    fn leave(&self, aside: PutAside);
+    /// What the codecs and the analyzer read of the settings, and what tells plans apart by them.
+    fn typed(&self) -> (Settings, String);
+}
+
+/// The settings that a function's SET clause has put aside, to be put back when it ends.
+pub type PutAside = Vec<(String, Option<String>)>;
+
+/// The payload of a message (NOTIFY, `pg_notify`) must be shorter than this, in bytes.
+pub const PAYLOAD: usize = 8000;
+
+/// What the server as a whole knows.
+pub trait ServerFunctions {
+    /// `pg_cancel_backend`, `pg_terminate_backend`: whether there was such a session.
+    fn signal(&self, pid: i32, terminate: bool) -> Result<bool>;
+    /// The program that serves the database; None: there is none.
+    fn host(&self) -> Option<Arc<dyn crate::host::Host>>;
+    /// `pg_notify`
+    fn notify(&self, channel: &str, payload: &str) -> Result<()>;
+    /// `pg_listening_channels`
+    fn listening(&self) -> Result<Vec<String>>;
+    /// `pg_try_advisory_lock…` and, waiting, `pg_advisory_lock…`: whether the lock was got.
+    fn advisory_lock(&self, key: AdvisoryKey, shared: bool, transaction: bool, wait: bool) -> Result<bool>;
+    /// `pg_advisory_unlock…`: whether the session held it.
+    fn advisory_unlock(&self, key: AdvisoryKey, shared: bool) -> Result<bool>;
+    /// `pg_advisory_unlock_all`
+    fn advisory_unlock_all(&self) -> Result<()>;
+    /// Locks a row of a table (by their name and number in SQLite) until the transaction ends; `mode`: 1 (KEY SHARE) to 4 (UPDATE). False: another
+    /// Whether the running statement is one of a transaction block, which keeps its locks.
+    fn is_in_block(&self) -> bool;
+    /// transaction has it. Errors, if `wait`: the statement is to be begun anew when that transaction has ended.
+    fn lock_row(&self, table: &str, rowid: i64, mode: i64, wait: bool) -> Result<bool>;
+    /// The locks that the transaction has now.
+    fn locks_now(&self) -> LockMark;
+    /// What was done since this mark was made is undone: its locks are given back.
+    fn unlock_since(&self, mark: LockMark);
+    /// What the sessions of this process hold and wait for. Those that `writes` names get a transaction's number if they have none.
+    fn lock_holders(&self, writes: &dyn Fn(u64) -> bool) -> Vec<LockHolder>;
+    /// The prepared transactions of the database.
+    fn prepared_transactions(&self) -> Vec<PreparedTransaction>;
+    /// The transaction's number (`txid_current`); `assign`: it gets one if it has none.
+    fn transaction_id(&self, assign: bool) -> Result<Option<u64>>;
+    /// Whether the transaction may have written to the file.
+    fn has_writer_slot(&self) -> Result<bool>;
+    /// Whether the transaction has written something that ROLLBACK TO took back.
+    fn has_undone(&self) -> bool;
+    /// What became of the transaction with this number, which is not in the future; None: that is too long ago.
+    fn transaction_fate(&self, number: u64) -> Result<Option<Fate>>;
+    /// The transaction's number, or the one that it would get now.
+    fn latest_transaction_id(&self) -> Result<u64>;
+    /// The name of the next cursor without one.
+    fn next_portal(&self) -> String;
+    /// The large objects that the transaction holds open.
+    fn large_objects(&self) -> &parking_lot::Mutex<crate::large_object::Descriptors>;
+    /// `pg_sleep`. Errors: 57014, 57P01.
+    fn sleep(&self, duration: Duration) -> Result<()>;
+    /// What the server counts; None: there is no server any more.
+    fn statistics(&self) -> Option<Arc<crate::statistics::Statistics>>;
+    /// `pg_current_wal_lsn`, for a function of this name. Errors: 0A000, 55000.
+    fn log_place(&self, function: &str) -> Result<u64>;
+    /// Microseconds since 2000-01-01 UTC.
+    fn start_time(&self) -> i64;
+}
+
+/// What became of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    InProgress,
+    Committed,
+    Aborted,
+}
+
+/// The functions of the user, as natives use them.
+pub trait Routines {
+    /// The value itself, for those who know its type.
+    fn as_any(&self) -> &dyn std::any::Any;
+    /// How many of the functions that run are triggers'.
+    fn trigger_depth(&self) -> usize;
+    /// A value of one type as one of another, as PL/pgSQL assigns it. Errors: 42846, those of the types' input and of domains.
+    fn assign(&self, c: &Call, value: Datum, from: Oid, to: Oid) -> Result<Datum>;
+    /// Runs a query that a function gets as a text: the types of its columns, and its rows.
+    fn queried(&self, c: &Call, text: &str) -> Result<(Vec<Oid>, Vec<Vec<Datum>>)>;
+    /// 0A000 in a function that is not volatile, 25006 in a read-only transaction. `command` is its name in the message.
+    fn check_may_write(&self, command: &str) -> Result<()>;
+}
+
+/// The locks that a transaction had at a moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LockMark {
+    /// how many relations were noted as locked
+    pub noted: usize,
+    /// the last request to the database's table of locks
+    pub table: u64,
+    /// how many plans were noted as reading
+    pub read: usize,
+    /// the last lock on a row
+    pub rows: u64,
+}
+
+/// The key of an advisory lock: one bigint or two integers, which never meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AdvisoryKey {
+    One(i64),
+    Two(i32, i32),
+}
+
+/// An advisory lock of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AdvisoryLock {
+    pub key: AdvisoryKey,
+    pub shared: bool,
+    /// it is not held yet: since when it is waited for, microseconds since 2000-01-01 UTC
+    pub waits_since: Option<i64>,
+}
+
+/// The locks of a session.
+#[derive(Debug)]
+pub struct LockHolder {
+    /// the number that tells sessions apart
+    pub session: u64,
+    pub transaction: Option<u64>,
+    /// with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE), and since when it is waited for
+    pub relations: Vec<(Oid, i32, Option<i64>)>,
+    pub advisory: Vec<AdvisoryLock>,
+    /// the sessions that keep it from a lock
+    pub waits_for: Vec<u64>,
+    /// it has the database's writer slot, and who waits for it does so for the end of its statement or transaction: not in a silence, in which
+    /// others get the slot after a moment
+    pub slot: bool,
+}
+
+/// A prepared transaction of the database.
+#[derive(Debug)]
+pub struct PreparedTransaction {
+    pub gid: String,
+    pub number: u64,
+    /// microseconds since 2000-01-01 UTC
+    pub prepared: i64,
+    /// the role that has prepared it
+    pub owner: Oid,
+    pub locks: LockHolder,
+}
+
+/// A row of pg_prepared_statements.
+pub struct PreparedRow {
+    pub name: String,
+    pub statement: String,
+    /// microseconds since 2000-01-01 UTC
+    pub prepared: i64,
+    pub parameters: Vec<Oid>,
+    pub from_sql: bool,
+    pub executions: i64,
+}
+
+/// A row of pg_cursors.
+pub struct CursorRow {
+    pub name: String,
+    pub statement: String,
+    pub holdable: bool,
+    pub binary: bool,
+    pub scrollable: bool,
+    /// microseconds since 2000-01-01 UTC
+    pub created: i64,
+}
+
+/// What only the session knows. Filled before a statement that reads it.
+#[derive(Default)]
+pub struct SessionObjects {
+    pub prepared: Vec<PreparedRow>,
+    pub cursors: Vec<CursorRow>,
+}
+
+/// Everything the functions read. Replace fields as they change; all are cheap to clone.
+pub struct SessionState {
+    /// `transaction_timestamp` in it is `now()`.
+    pub settings: Settings,
+    pub catalog: Arc<Catalog>,
+    /// Schemas in which unqualified names are looked up, pg_catalog included where the session has it.
+    pub search_path: Vec<Oid>,
+    /// As `search_path`, without the implicit entries: what `current_schemas(false)` shows.
+    pub explicit_path: Vec<Oid>,
+    pub names: Arc<dyn RegNames>,
+    pub sequences: Option<Arc<dyn SequenceSource>>,
+    pub variables: Option<Arc<dyn Variables>>,
+    pub server: Option<Arc<dyn ServerFunctions>>,
+    pub user: String,
+    pub session_user: String,
+    /// the role of `user`
+    pub user_oid: Oid,
+    /// the role of `session_user`
+    pub session_oid: Oid,
+    /// the role that the client authenticated as
+    pub login: Oid,
+    /// a function with SECURITY DEFINER runs
+    pub in_definer: bool,
+    pub database: String,
+    /// None: the server serves one file
+    pub databases: Option<pgsqlite_metadata::databases::DatabasesHandle>,
+    pub backend_pid: i32,
+    /// None on a Unix socket.
+    pub client_addr: Option<std::net::SocketAddr>,
+    pub server_addr: Option<std::net::SocketAddr>,
+    /// Microseconds since 2000-01-01 UTC.
+    pub statement_timestamp: i64,
+    /// Tells which session and which of its views filled the state; 0: none.
+    pub stamp: u64,
+    /// the settings that decide how literals are read
+    pub plan_key: String,
+    pub objects: SessionObjects,
+}
+
+impl Default for SessionState {
+    fn default() -> Self {
+        SessionState {
+            settings: Settings::default(),
+            catalog: Arc::new(Catalog::default()),
+            search_path: vec![PG_CATALOG, PUBLIC],
+            explicit_path: vec![PUBLIC],
+            names: Arc::new(BuiltinNames),
+            sequences: None,
+            variables: None,
+            server: None,
+            user: String::new(),
+            session_user: String::new(),
+            user_oid: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
+            session_oid: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
+            login: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
+            in_definer: false,
+            database: String::new(),
+            databases: None,
+            backend_pid: 0,
+            client_addr: None,
+            server_addr: None,
+            statement_timestamp: 0,
+            stamp: 0,
+            plan_key: String::new(),
+            objects: SessionObjects::default(),
+        }
+    }
+}
+
+impl SessionState {
+    /// Those whose statement runs, as they ask for a change of a setting.
+    pub fn claimant(&self) -> Claimant<'_> {
+        Claimant {
+            catalog: &self.catalog,
+            login: self.login,
+            session: self.session_oid,
+            current: self.user_oid,
+            in_definer: self.in_definer,
+        }
+    }
+}
+
+/// Names of built-in types only: for a connection that no session has leased.
+pub struct BuiltinNames;
+
+impl RegNames for BuiltinNames {
+    fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
+        (reg_type == pgsqlite_types::oid::REGTYPE).then(|| pgsqlite_types::typmod::type_name(oid))?
+    }
+    fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
+        Err(PgError::not_supported(format!("the name \"{name}\" as type {reg_type} outside a session")))
+    }
+    fn reg_oid_for(&self, _: Oid, reg_type: Oid, name: &str) -> Result<Oid> {
+        self.reg_oid(reg_type, name)
+    }
+    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
+        TypeCodec::builtin(type_oid)
+    }
+}
+
+/// What a notice takes beside its texts.
+const NOTICE: usize = 256;
+
+/// Bytes of notices that one statement may raise.
+const NOTICES: usize = 32 << 20;
+
+/// The session side of a connection.
+pub struct SessionCell {
+    state: RefCell<SessionState>,
+    error: RefCell<Option<PgError>>,
+    notices: RefCell<Vec<PgError>>,
+    /// of the notices that were raised by [`SessionCell::raise`]
+    notice_bytes: Cell<usize>,
+    /// State of `random()`; zeros: to be seeded.
+    pub random: Cell<[u64; 2]>,
+    /// How many rows the connection had changed before its transaction could write.
+    pub changes_before: Cell<i64>,
+    pub(crate) patterns: super::pattern::Cache,
+    /// What the running statement remembers of its rows.
+    pub rows: super::rows::StatementRows,
+    /// The groups that it has made by hashing and is about to read.
+    pub groups: super::groups::Made,
+    /// The functions of the user.
+    pub routines: Box<dyn Routines>,
+    /// The pages that the connection has read.
+    pub pages: super::pages::Pages,
+}
+
+// SAFETY: a SQLite connection, and with it its cell, belongs to one thread at a time: it is handed over, never shared.
+// The engine fills the cell only while it holds the connection, and functions run only inside its calls of SQLite.
+unsafe impl Send for SessionCell {}
+unsafe impl Sync for SessionCell {}
+
+impl SessionCell {
+    /// The cell of a new connection.
+    pub fn new(state: SessionState, routines: Box<dyn Routines>) -> Self {
+        SessionCell {
+            state: RefCell::new(state),
+            error: RefCell::new(None),
+            notices: RefCell::new(Vec::new()),
+            notice_bytes: Cell::new(0),
+            random: Cell::new([0, 0]),
+            changes_before: Cell::new(0),
+            patterns: Default::default(),
+            rows: Default::default(),
+            groups: Default::default(),
+            routines,
+            pages: Default::default(),
+        }
+    }
+
+    /// The server, as natives ask it. Errors: 0A000 outside a session.
+    pub fn server(&self) -> Result<Arc<dyn ServerFunctions>> {
+        let server = self.state.borrow().server.clone();
+        server.ok_or_else(|| PgError::not_supported("a function of the server outside a session"))
+    }
+
+    /// Reads the state. Must not be held while `update` runs.
+    pub fn state(&self) -> std::cell::Ref<'_, SessionState> {
+        self.state.borrow()
+    }
+
+    /// Changes the state; only between statements (or from outside any function call).
+    pub fn update<R>(&self, change: impl FnOnce(&mut SessionState) -> R) -> R {
+        change(&mut self.state.borrow_mut())
+    }
+
+    /// Runs with the codecs' context of the session.
+    pub fn with_context<R>(&self, run: impl FnOnce(&Context) -> R) -> R {
+        let state = self.state.borrow();
+        let names = NamesFor { names: &*state.names, role: Some(state.user_oid) };
+        run(&Context { settings: &state.settings, names: &names })
+    }
+
+    /// The object that the current role means by a name, as text of a reg type. Errors: 42501 for a schema that it may not look into,
+    /// and those of [`RegNames::reg_oid`].
+    pub fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
+        let state = self.state.borrow();
+        state.names.reg_oid_for(state.user_oid, reg_type, name)
+    }
+
+    /// The codec of a type, built-in or of the user; 0A000 where there is none.
+    pub fn codec(&self, type_oid: Oid) -> Result<TypeCodec> {
+        TypeCodec::builtin(type_oid).or_else(|| self.state.borrow().catalog.codec(type_oid)).ok_or_else(|| {
+            let name = pgsqlite_types::typmod::type_name(type_oid).unwrap_or_else(|| type_oid.to_string());
+            PgError::not_supported(format!("type {name}"))
+        })
+    }
+
+    /// The error behind a SQLite error whose text is [`MARKER`]. The engine takes it when a step or prepare fails.
+    /// Whether a native has failed in the statement that runs.
+    pub fn has_error(&self) -> bool {
+        self.error.borrow().is_some()
+    }
+    /// Takes the error that a native has raised out of the cell.
+    pub fn take_error(&self) -> Option<PgError> {
+        self.error.borrow_mut().take()
+    }
+    /// Keeps the error that a native raises.
+    pub fn set_error(&self, error: PgError) {
+        *self.error.borrow_mut() = Some(error);
+    }
+
+    /// Notices and warnings that functions raised since the last call.
+    pub fn take_notices(&self) -> Vec<PgError> {
+        self.notice_bytes.set(0);
+        self.notices.take()
+    }
+    /// As [`SessionCell::notice`], for what a client decides about. The client gets notices when a statement pauses or ends, so they
+    /// are kept until then. Errors: 53200 where they take more than [`NOTICES`] bytes.
+    pub fn raise(&self, notice: PgError) -> Result<()> {
+        let texts = [Some(notice.message()), notice.fields().detail.as_deref(), notice.fields().hint.as_deref()];
+        let bytes = self.notice_bytes.get() + texts.into_iter().flatten().map(str::len).sum::<usize>() + NOTICE;
+        if bytes > NOTICES {
+            let limit = NOTICES >> 20;
+            return Err(PgError::new(SqlState::OUT_OF_MEMORY, "out of memory")
+                .detail(format!("A statement may raise at most {limit} MB of notices.")));
+        }
+        self.notice_bytes.set(bytes);
+        self.notice(notice);
+        Ok(())
+    }
+    /// Keeps a notice for the client, if client_min_messages lets it through now: a function may set that for what it calls.
+    pub fn notice(&self, notice: PgError) {
+        let least = self.state().variables.as_ref().and_then(|v| v.get("client_min_messages"));
+        if least.is_none_or(|least| crate::settings::is_told(&notice, &least)) {
+            self.notices.borrow_mut().push(notice);
+        }
+    }
+}
+
+/// The text of a SQLite error that stands for the error in the cell.
+pub const MARKER: &str = "pgsqlite error";

@@ -1,0 +1,1035 @@
+//! GRANT and REVOKE: on objects (their `acl`) and of roles (memberships); REASSIGN OWNED, DROP OWNED.
+//!
+//! The analyzer enforces the privileges on relations and schemas (`pgsqlite_sql::acl`), DDL those on schemas, types and the
+//! database, and those on functions. What could be stored but not enforced is refused: privileges on languages.
+
+use super::drop::{kind_word, Object};
+use super::{strings, Ddl, NodeEnum};
+use pgsqlite_metadata::store;
+use pgsqlite_metadata::store::base::DATABASE_OWNER_ROLE;
+use pgsqlite_natives::large_object;
+use pgsqlite_sql::acl::{self, privilege, AclItem, AclObject, PUBLIC_ROLE};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::parse::ast;
+use pgsqlite_types::error::Severity;
+use pgsqlite_types::work;
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+
+/// What a GRANT or REVOKE on objects says, names resolved.
+struct Change {
+    grant: bool,
+    /// WITH GRANT OPTION, GRANT OPTION FOR
+    option: bool,
+    cascade: bool,
+    grantees: Vec<Oid>,
+    /// privilege words; empty: ALL
+    words: Vec<String>,
+}
+
+impl Change {
+    /// Gives (or takes) these privileges, for all the statement's grantees.
+    fn apply(&self, items: &mut Vec<AclItem>, grantor: Oid, bits: u32) -> Result<()> {
+        for &grantee in &self.grantees {
+            work::visit();
+            if self.grant {
+                add_item(items, grantee, grantor, bits, self.option);
+            } else {
+                let kept = if self.option { bits } else { 0 };
+                revoke(items, grantee, grantor, bits, kept, self.cascade)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An object that has privileges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Securable {
+    Relation(Oid),
+    Schema(Oid),
+    Type(Oid),
+    Function(Oid),
+    Database,
+    LargeObject(Oid),
+}
+
+/// The number that a statement gives for a large object.
+pub(super) fn large_object_number(number: Option<&ast::Node>) -> Result<Oid> {
+    let object = match number.and_then(|n| n.node.as_ref()) {
+        Some(NodeEnum::Integer(i)) => Some(i.ival as Oid),
+        Some(NodeEnum::Float(f)) => f.fval.parse().ok(),
+        _ => None,
+    };
+    object.ok_or_else(|| PgError::not_supported("a large object of this number"))
+}
+
+impl Ddl<'_> {
+    fn is_superuser(&self) -> bool {
+        acl::is_superuser(&self.catalog, self.environment.user)
+    }
+
+    /// 42501 unless the session's role is a superuser or has CREATEROLE.
+    pub(super) fn check_create_role(&self, action: &str) -> Result<()> {
+        let may = self.is_superuser() || self.catalog.roles.get(&self.environment.user).is_some_and(|r| r.create_role);
+        if may {
+            return Ok(());
+        }
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to {action}")))
+    }
+
+    pub(super) fn grant(&mut self, statement: &ast::GrantStmt) -> Result<String> {
+        use ast::ObjectType as T;
+        let tag = if statement.is_grant { "GRANT" } else { "REVOKE" };
+        let objtype = statement.objtype();
+        let mut change = Change {
+            grant: statement.is_grant,
+            option: statement.grant_option,
+            cascade: statement.behavior() == ast::DropBehavior::DropCascade,
+            grantees: Vec::new(),
+            words: Vec::new(),
+        };
+        if let Some(grantor) = &statement.grantor {
+            if self.role(grantor)?.oid != self.environment.user {
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "grantor must be current user"));
+            }
+        }
+        for node in &statement.grantees {
+            work::visit();
+            let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
+                return Err(PgError::internal("a grantee that is no role"));
+            };
+            let public = spec.roletype() == ast::RoleSpecType::RolespecPublic;
+            if public && statement.is_grant && statement.grant_option {
+                return Err(PgError::new(
+                    SqlState::INVALID_GRANT_OPERATION,
+                    "grant options can only be granted to roles",
+                ));
+            }
+            change.grantees.push(if public { PUBLIC_ROLE } else { self.role(spec)?.oid });
+        }
+        let mut of_columns: Vec<(&str, Vec<&str>)> = Vec::new();
+        for node in &statement.privileges {
+            work::visit();
+            let Some(NodeEnum::AccessPriv(access)) = &node.node else {
+                return Err(PgError::internal("a privilege that is no AccessPriv"));
+            };
+            if access.cols.is_empty() {
+                change.words.push(access.priv_name.clone());
+            } else {
+                of_columns.push((access.priv_name.as_str(), strings(&access.cols)));
+            }
+        }
+        if let (T::ObjectDatabase, [ast::Node { node: Some(NodeEnum::String(database)) }]) =
+            (objtype, &statement.objects[..])
+        {
+            let roles = statement.grantees.iter().filter_map(|node| match &node.node {
+                Some(NodeEnum::RoleSpec(spec)) => Some(spec),
+                _ => None,
+            });
+            if self.configure_other_database(&database.sval, roles.chain(&statement.grantor))? {
+                return Ok(tag.into());
+            }
+        }
+        let mut targets: Vec<Securable> = Vec::new();
+        match statement.targtype() {
+            ast::GrantTargetType::AclTargetObject => {
+                for node in &statement.objects {
+                    work::visit();
+                    targets.push(self.securable(objtype, node)?);
+                }
+            }
+            ast::GrantTargetType::AclTargetAllInSchema => {
+                for schema in strings(&statement.objects) {
+                    work::visit();
+                    pgsqlite_sql::acl::check_schema_usage(&self.catalog, self.environment.user, schema)?;
+                    let schema = self.catalog.schema_oid(schema).ok_or_else(|| {
+                        PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))
+                    })?;
+                    let wanted = |r: &Relation| match objtype {
+                        T::ObjectTable => {
+                            r.is_stored() || matches!(r.kind, RelationKind::View { .. } | RelationKind::ForeignView)
+                        }
+                        T::ObjectSequence => matches!(r.kind, RelationKind::Sequence(_)),
+                        _ => false,
+                    };
+                    if schema < oid::FIRST_USER_OID && schema != PUBLIC {
+                        return Err(PgError::not_supported("privileges on system relations"));
+                    }
+                    targets.extend(
+                        self.catalog
+                            .relations
+                            .values()
+                            .filter(|r| r.schema == schema && wanted(r))
+                            .map(|r| Securable::Relation(r.oid)),
+                    );
+                    let of_kind = |f: &pgsqlite_sql::routine::Function| match objtype {
+                        T::ObjectFunction => !f.procedure,
+                        T::ObjectProcedure => f.procedure,
+                        T::ObjectRoutine => true,
+                        _ => false,
+                    };
+                    targets.extend(
+                        self.catalog
+                            .routines
+                            .values()
+                            .filter(|r| r.function.schema == schema && of_kind(&r.function))
+                            .map(|r| Securable::Function(r.function.oid)),
+                    );
+                }
+            }
+            _ => return Err(PgError::not_supported("ALTER DEFAULT PRIVILEGES")),
+        }
+        // an unknown word is an error even where there is no object
+        let general = match objtype {
+            T::ObjectSequence => AclObject::Sequence,
+            T::ObjectSchema => AclObject::Schema,
+            T::ObjectType | T::ObjectDomain => AclObject::Type,
+            T::ObjectDatabase => AclObject::Database,
+            T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine => AclObject::Function,
+            T::ObjectLargeobject => AclObject::LargeObject,
+            _ => AclObject::Table,
+        };
+        if objtype == T::ObjectTable {
+            relation_bits(&change.words)?;
+        } else {
+            privilege_bits(&change.words, general)?;
+        }
+        for target in targets {
+            work::visit();
+            if !change.words.is_empty() || of_columns.is_empty() {
+                self.change_privileges(target, &change, objtype)?;
+            }
+            for (word, columns) in &of_columns {
+                work::visit();
+                let Securable::Relation(oid) = target else {
+                    return Err(PgError::new(
+                        SqlState::INVALID_GRANT_OPERATION,
+                        "column privileges are only valid for relations",
+                    ));
+                };
+                self.change_column_privileges(oid, word, columns, &change)?;
+            }
+        }
+        Ok(tag.into())
+    }
+
+    fn securable(&self, objtype: ast::ObjectType, node: &ast::Node) -> Result<Securable> {
+        use ast::ObjectType as T;
+        match (objtype, &node.node) {
+            (T::ObjectTable | T::ObjectSequence, Some(NodeEnum::RangeVar(name))) => {
+                let relation = self.find(name)?;
+                if objtype == T::ObjectSequence && !matches!(relation.kind, RelationKind::Sequence(_)) {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("\"{}\" is not a sequence", relation.name),
+                    ));
+                }
+                if matches!(relation.kind, RelationKind::Index(_)) {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("\"{}\" is an index", relation.name),
+                    ));
+                }
+                if relation.oid < oid::FIRST_USER_OID {
+                    return Err(PgError::not_supported("privileges on system relations"));
+                }
+                Ok(Securable::Relation(relation.oid))
+            }
+            (T::ObjectSchema, Some(NodeEnum::String(s))) => {
+                let oid = self.catalog.schema_oid(&s.sval).ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{}\" does not exist", s.sval))
+                })?;
+                if oid < oid::FIRST_USER_OID && oid != PUBLIC {
+                    return Err(PgError::not_supported("privileges on a system schema"));
+                }
+                Ok(Securable::Schema(oid))
+            }
+            (T::ObjectType | T::ObjectDomain, Some(NodeEnum::List(list))) => {
+                let parts = strings(&list.items);
+                let (_, name) = self.qualified(&parts)?;
+                match self.find_type(&parts) {
+                    Ok(found) => {
+                        if objtype == T::ObjectDomain && !matches!(found.kind, UserTypeKind::Domain { .. }) {
+                            return Err(PgError::new(
+                                SqlState::WRONG_OBJECT_TYPE,
+                                format!("\"{name}\" is not a domain"),
+                            ));
+                        }
+                        Ok(Securable::Type(found.oid))
+                    }
+                    Err(_) if pgsqlite_types::catalog::by_name(name).is_some() => {
+                        Err(PgError::not_supported("privileges on a built-in type"))
+                    }
+                    Err(e) => Err(e),
+                }
+            }
+            (T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine, Some(NodeEnum::ObjectWithArgs(named))) => {
+                let name = strings(&named.objname).last().map_or("", |n| n).to_string();
+                let builtin = pgsqlite_sql::builtins::catalog::procs_named(&name).next().is_some();
+                if builtin && self.catalog.routines_named(&name).next().is_none() {
+                    return Err(PgError::not_supported("privileges on a built-in function"));
+                }
+                Ok(Securable::Function(self.function_named(named, objtype, false)?.oid))
+            }
+            (T::ObjectDatabase, Some(NodeEnum::String(s))) => {
+                if self.catalog.is_database(&s.sval) {
+                    return Ok(Securable::Database);
+                }
+                let known = self.session.databases.is_some_and(|d| d.list().contains(&s.sval));
+                if known {
+                    return Err(PgError::not_supported("privileges on a database other than the current one"));
+                }
+                Err(PgError::new(SqlState::UNDEFINED_DATABASE, format!("database \"{}\" does not exist", s.sval)))
+            }
+            (T::ObjectLargeobject, _) => {
+                let object = large_object_number(Some(node))?;
+                match large_object::store::find(self.conn, object)? {
+                    Some(_) => Ok(Securable::LargeObject(object)),
+                    None => {
+                        let message = format!("large object {object} does not exist");
+                        Err(PgError::new(SqlState::UNDEFINED_OBJECT, message))
+                    }
+                }
+            }
+            (other, _) => {
+                let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
+                Err(PgError::not_supported(format!("privileges on a {word}")))
+            }
+        }
+    }
+
+    fn change_privileges(&mut self, target: Securable, change: &Change, objtype: ast::ObjectType) -> Result<()> {
+        let (kind, word, name, owner, old) = match target {
+            Securable::Relation(oid) => {
+                let r = self.required(oid)?;
+                (AclObject::of_relation(r), kind_word(&r.kind), r.name.clone(), r.owner, r.acl.clone())
+            }
+            Securable::Schema(oid) => {
+                let s = &self.catalog.schemas[&oid];
+                (AclObject::Schema, "schema", s.name.clone(), s.owner, s.acl.clone())
+            }
+            Securable::Type(oid) => {
+                let t = &self.catalog.types[&oid];
+                (AclObject::Type, "type", t.name.clone(), t.owner, t.acl.clone())
+            }
+            Securable::Function(oid) => {
+                let f = self.catalog.function(oid).ok_or_else(|| PgError::internal("a function that is gone"))?;
+                (AclObject::Function, super::function::routine_word(f), f.name.clone(), f.owner, f.acl.clone())
+            }
+            Securable::Database => {
+                let p = &self.catalog.properties;
+                (AclObject::Database, "database", self.session.database.into(), p.owner, p.acl.clone())
+            }
+            Securable::LargeObject(object) => {
+                let found = large_object::store::find(self.conn, object)?;
+                let found = found.ok_or_else(|| PgError::internal("a large object that is gone"))?;
+                (AclObject::LargeObject, "large object", format!("large object {object}"), found.owner, found.acl)
+            }
+        };
+        // GRANT … ON TABLE (or without a word for the kind) takes sequences, too, and passes over what they do not have
+        let sequence = kind == AclObject::Sequence && objtype == ast::ObjectType::ObjectTable;
+        let mut bits = if sequence && !change.words.is_empty() {
+            let bits = relation_bits(&change.words)?;
+            if bits & !kind.all() != 0 {
+                let message = format!("sequence \"{name}\" only supports USAGE, SELECT, and UPDATE privileges");
+                let warning = PgError::new(SqlState::INVALID_GRANT_OPERATION, message);
+                self.notices.push(warning.severity(Severity::Warning));
+            }
+            bits & kind.all()
+        } else {
+            privilege_bits(&change.words, kind)?
+        };
+        let mut items = old.unwrap_or_else(|| acl::default_acl(kind, owner));
+        // a superuser grants as the owner does
+        let grantor = if acl::owns(&self.catalog, self.environment.user, owner) {
+            owner
+        } else {
+            let user = self.environment.user;
+            let held = items.iter().filter(|i| i.grantee == user).fold(0, |all, i| all | i.grant_options);
+            let any = acl::privileges(&self.catalog, user, kind, owner, Some(&items));
+            if bits & held == 0 && any != 0 {
+                let (code, verb) = match change.grant {
+                    true => (SqlState::PRIVILEGE_NOT_GRANTED, "were granted"),
+                    false => (SqlState::PRIVILEGE_NOT_REVOKED, "could be revoked"),
+                };
+                let message = format!("no privileges {verb} for \"{name}\"");
+                self.notices.push(PgError::new(code, message).severity(Severity::Warning));
+                return Ok(());
+            }
+            if bits & held == 0 {
+                return Err(PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied for {word} {name}"),
+                ));
+            }
+            // (ALL means what can be granted)
+            if bits & held != bits && !change.words.is_empty() {
+                let (code, verb) = match change.grant {
+                    true => (SqlState::PRIVILEGE_NOT_GRANTED, "were granted"),
+                    false => (SqlState::PRIVILEGE_NOT_REVOKED, "could be revoked"),
+                };
+                let message = format!("not all privileges {verb} for \"{name}\"");
+                self.notices.push(PgError::new(code, message).severity(Severity::Warning));
+            }
+            bits &= held;
+            user
+        };
+        if bits != 0 {
+            change.apply(&mut items, grantor, bits)?;
+        }
+        let acl = Some(items);
+        match target {
+            Securable::Relation(oid) => {
+                let mut relation = Relation { acl, ..(**self.required(oid)?).clone() };
+                // what is taken from the relation is taken from its columns
+                for column in relation.columns.iter_mut().filter(|_| !change.grant) {
+                    work::visit();
+                    let Some(mut items) = column.acl.take() else { continue };
+                    for &grantee in &change.grantees {
+                        work::visit();
+                        let kept = if change.option { bits } else { 0 };
+                        revoke(&mut items, grantee, grantor, bits, kept, change.cascade)?;
+                    }
+                    column.acl = (!items.is_empty()).then_some(items);
+                }
+                self.put_relation(relation)
+            }
+            Securable::Schema(oid) => {
+                let schema = Schema { acl, ..(*self.catalog.schemas[&oid]).clone() };
+                self.put_schema(schema)
+            }
+            Securable::Type(oid) => {
+                let user_type = UserType { acl, ..(*self.catalog.types[&oid]).clone() };
+                self.put_type(user_type)
+            }
+            Securable::Function(oid) => {
+                let function =
+                    self.catalog.function(oid).ok_or_else(|| PgError::internal("a function that is gone"))?.clone();
+                self.put_function(pgsqlite_sql::routine::Function { acl, ..function })
+            }
+            Securable::Database => self.put_properties(DatabaseProperties { acl, ..self.catalog.properties.clone() }),
+            Securable::LargeObject(object) => large_object::store::set_acl(self.conn, object, &acl),
+        }
+    }
+
+    /// GRANT and REVOKE of one privilege (empty: all) on columns of a relation.
+    fn change_column_privileges(&mut self, oid: Oid, word: &str, columns: &[&str], change: &Change) -> Result<()> {
+        let mut relation = (**self.required(oid)?).clone();
+        let bits = match word {
+            "" => acl::OF_COLUMNS,
+            word => {
+                let upper = word.to_ascii_uppercase();
+                let bit = privilege::NAMES.iter().position(|n| n.1 == upper).ok_or_else(|| {
+                    PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized privilege type \"{word}\""))
+                })?;
+                if acl::OF_COLUMNS & (1 << bit) == 0 {
+                    let message = format!("invalid privilege type {upper} for column");
+                    return Err(PgError::new(SqlState::INVALID_GRANT_OPERATION, message));
+                }
+                1 << bit
+            }
+        };
+        let user = self.environment.user;
+        let owner = acl::owns(&self.catalog, user, relation.owner);
+        let on_table =
+            relation.acl.iter().flatten().filter(|i| i.grantee == user).fold(0, |all, i| all | i.grant_options);
+        for name in columns {
+            work::visit();
+            let Some(at) = relation.columns.iter().position(|c| !c.dropped && c.name == *name) else {
+                return Err(PgError::new(
+                    SqlState::UNDEFINED_COLUMN,
+                    format!("column \"{name}\" of relation \"{}\" does not exist", relation.name),
+                ));
+            };
+            let mut items = relation.columns[at].acl.clone().unwrap_or_default();
+            let on_column = items.iter().filter(|i| i.grantee == user).fold(0, |all, i| all | i.grant_options);
+            if !owner && bits & !(on_table | on_column) != 0 {
+                return Err(PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied for {} {}", kind_word(&relation.kind), relation.name),
+                ));
+            }
+            let grantor = if owner { relation.owner } else { user };
+            change.apply(&mut items, grantor, bits)?;
+            relation.columns[at].acl = (!items.is_empty()).then_some(items);
+        }
+        self.put_relation(relation)
+    }
+
+    pub(super) fn put_schema(&mut self, schema: Schema) -> Result<()> {
+        self.ensure_store()?;
+        store::write::put_schema(self.conn, &schema)?;
+        self.catalog.remove_schema(schema.oid);
+        self.catalog.add_schema(schema);
+        self.changed = true;
+        Ok(())
+    }
+
+    pub(super) fn put_properties(&mut self, properties: DatabaseProperties) -> Result<()> {
+        self.ensure_store()?;
+        store::write::put_properties(self.conn, &properties)?;
+        self.catalog.properties = properties;
+        self.changed = true;
+        Ok(())
+    }
+
+    // --- roles ---------------------------------------------------------------------------------------------------------
+
+    pub(super) fn grant_role(&mut self, statement: &ast::GrantRoleStmt) -> Result<String> {
+        let tag = if statement.is_grant { "GRANT ROLE" } else { "REVOKE ROLE" };
+        let mut admin = false;
+        for option in super::options::def_elems(&statement.opt) {
+            work::visit();
+            match option.defname.as_str() {
+                "admin" => admin = super::options::boolean(option)?,
+                other => return Err(PgError::not_supported(format!("GRANT … WITH {other}"))),
+            }
+        }
+        let mut members = Vec::new();
+        for node in &statement.grantee_roles {
+            work::visit();
+            let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
+                return Err(PgError::internal("a member that is no role"));
+            };
+            members.push(self.role(spec)?.oid);
+        }
+        for node in &statement.granted_roles {
+            work::visit();
+            let Some(NodeEnum::AccessPriv(access)) = &node.node else {
+                return Err(PgError::internal("a role that is no AccessPriv"));
+            };
+            let granted = self.role_named(&access.priv_name)?;
+            for &member in &members {
+                work::visit();
+                self.change_membership(granted.oid, member, statement.is_grant, admin)?;
+            }
+        }
+        Ok(tag.into())
+    }
+
+    pub(super) fn role_named(&self, name: &str) -> Result<std::sync::Arc<Role>> {
+        self.catalog
+            .role_named(name)
+            .cloned()
+            .ok_or_else(|| PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist")))
+    }
+
+    /// Makes `member` a member of `granted`, or ends that (with `admin`: only the admin option).
+    pub(super) fn change_membership(&mut self, granted: Oid, member: Oid, grant: bool, admin: bool) -> Result<()> {
+        let name = |oid: Oid| self.catalog.role_name(oid).unwrap_or_default().to_string();
+        let (granted_name, member_name) = (name(granted), name(member));
+        let user = self.environment.user;
+        let role = &self.catalog.roles[&granted];
+        let is_admin =
+            self.catalog.roles.get(&user).is_some_and(|r| r.memberships.iter().any(|m| m.role == granted && m.admin));
+        let may = self.is_superuser()
+            || !role.superuser && (is_admin || self.catalog.roles.get(&user).is_some_and(|r| r.create_role));
+        if !may {
+            let message = if role.superuser {
+                "must be superuser to alter superusers".to_string()
+            } else {
+                format!("must have admin option on role \"{granted_name}\"")
+            };
+            return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
+        let mut changed = (*self.catalog.roles[&member]).clone();
+        let at = changed.memberships.iter().position(|m| m.role == granted);
+        if grant {
+            // PostgreSQL's own code for these: it takes them for mistakes that nobody makes
+            if granted == DATABASE_OWNER_ROLE {
+                return Err(PgError::internal(format!("role \"{granted_name}\" cannot have explicit members")));
+            }
+            if member == DATABASE_OWNER_ROLE {
+                return Err(PgError::internal(format!("role \"{member_name}\" cannot be a member of any role")));
+            }
+            if acl::member_of(&self.catalog, granted, member) {
+                let message = format!("role \"{member_name}\" is a member of role \"{granted_name}\"");
+                let message = if granted == member {
+                    message
+                } else {
+                    format!("role \"{granted_name}\" is a member of role \"{member_name}\"")
+                };
+                return Err(PgError::new(SqlState::INVALID_GRANT_OPERATION, message));
+            }
+            match at {
+                Some(i) if changed.memberships[i].admin || !admin => {
+                    let message = format!("role \"{member_name}\" is already a member of role \"{granted_name}\"");
+                    self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+                    return Ok(());
+                }
+                Some(i) => changed.memberships[i].admin = true,
+                None => changed.memberships.push(Membership { role: granted, grantor: user, admin }),
+            }
+        } else {
+            match at {
+                None => {
+                    let message = format!("role \"{member_name}\" is not a member of role \"{granted_name}\"");
+                    self.notices.push(PgError::new(SqlState::WARNING, message).severity(Severity::Warning));
+                    return Ok(());
+                }
+                Some(i) if admin => changed.memberships[i].admin = false,
+                Some(i) => {
+                    changed.memberships.remove(i);
+                }
+            }
+        }
+        self.put_role(changed)
+    }
+
+    // --- owned objects ---------------------------------------------------------------------------------------------------
+
+    /// The roles whose objects a statement is about. Errors: 42501, `permission denied to …`, for one whose rights the session does not have.
+    fn role_list(&self, nodes: &[ast::Node], act: &str) -> Result<Vec<Oid>> {
+        let mut out = Vec::new();
+        for node in nodes {
+            work::visit();
+            let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
+                return Err(PgError::internal("a role that is no RoleSpec"));
+            };
+            let role = self.role(spec)?.oid;
+            self.check_acts_as(role, act)?;
+            out.push(role);
+        }
+        Ok(out)
+    }
+
+    fn check_acts_as(&self, role: Oid, act: &str) -> Result<()> {
+        if acl::owns(&self.catalog, self.environment.user, role) {
+            return Ok(());
+        }
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to {act} objects")))
+    }
+
+    pub(super) fn reassign_owned(&mut self, statement: &ast::ReassignOwnedStmt) -> Result<String> {
+        let from = self.role_list(&statement.roles, "reassign")?;
+        let spec = statement.newrole.as_ref().ok_or_else(|| PgError::internal("REASSIGN OWNED without a role"))?;
+        let owner = self.role(spec)?.oid;
+        self.check_acts_as(owner, "reassign")?;
+        if let Some(&pinned) = from.iter().find(|&&r| r < store::base::FOUNDER_ROLE) {
+            return Err(PgError::new(
+                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                format!(
+                    "cannot reassign ownership of objects owned by role {} because they are required by the database system",
+                    self.catalog.role_name(pinned).unwrap_or_default()
+                ),
+            ));
+        }
+        let concerned = |r: &Relation| from.contains(&r.owner) || r.statistics.iter().any(|s| from.contains(&s.owner));
+        let relations: Vec<Relation> =
+            self.catalog.relations.values().filter(|r| concerned(r)).map(|r| (**r).clone()).collect();
+        for mut relation in relations {
+            work::visit();
+            relation.statistics.iter_mut().filter(|s| from.contains(&s.owner)).for_each(|s| s.owner = owner);
+            if from.contains(&relation.owner) {
+                change_grantor(&mut relation.acl, relation.owner, owner);
+                relation.owner = owner;
+            }
+            self.put_relation(relation)?;
+        }
+        let schemas: Vec<Schema> =
+            self.catalog.schemas.values().filter(|s| from.contains(&s.owner)).map(|s| (**s).clone()).collect();
+        for mut schema in schemas {
+            work::visit();
+            change_grantor(&mut schema.acl, schema.owner, owner);
+            self.put_schema(Schema { owner, ..schema })?;
+        }
+        let types: Vec<UserType> =
+            self.catalog.types.values().filter(|t| from.contains(&t.owner)).map(|t| (**t).clone()).collect();
+        for mut user_type in types {
+            work::visit();
+            change_grantor(&mut user_type.acl, user_type.owner, owner);
+            self.put_type(UserType { owner, ..user_type })?;
+        }
+        let functions: Vec<_> = self
+            .catalog
+            .routines
+            .values()
+            .filter(|r| from.contains(&r.function.owner))
+            .map(|r| r.function.clone())
+            .collect();
+        for mut function in functions {
+            work::visit();
+            change_grantor(&mut function.acl, function.owner, owner);
+            self.put_function(pgsqlite_sql::routine::Function { owner, ..function })?;
+        }
+        let operators: Vec<_> = self.catalog.operators.values().map(|o| o.definition.clone()).collect();
+        for definition in operators.into_iter().filter(|o| from.contains(&o.owner)) {
+            work::visit();
+            self.put_operator(pgsqlite_sql::operator::UserOperator { owner, ..definition })?;
+        }
+        let collations: Vec<UserCollation> = self.catalog.collations.values().map(|c| (**c).clone()).collect();
+        for collation in collations.into_iter().filter(|c| from.contains(&c.owner)) {
+            work::visit();
+            self.put_collation(UserCollation { owner, ..collation })?;
+        }
+        self.reassign_ts_objects(&from, owner)?;
+        let extensions: Vec<Extension> = self.catalog.extensions.values().map(|e| (**e).clone()).collect();
+        for extension in extensions.into_iter().filter(|e| from.contains(&e.owner)) {
+            work::visit();
+            let extension = Extension { owner, ..extension };
+            store::write::put_extension(self.conn, &extension)?;
+            self.catalog.extensions.insert(extension.name.clone(), extension.into());
+            self.changed = true;
+        }
+        for found in self.large_objects_of(&from)? {
+            work::visit();
+            self.give_large_object(found, owner)?;
+        }
+        if from.contains(&self.catalog.properties.owner) {
+            self.put_properties(DatabaseProperties { owner, ..self.catalog.properties.clone() })?;
+        }
+        Ok("REASSIGN OWNED".into())
+    }
+
+    pub(super) fn drop_owned(&mut self, statement: &ast::DropOwnedStmt) -> Result<String> {
+        let roles = self.role_list(&statement.roles, "drop")?;
+        if let Some(&pinned) = roles.iter().find(|&&r| r < oid::FIRST_USER_OID) {
+            return Err(PgError::new(
+                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                format!(
+                    "cannot drop objects owned by role {} because they are required by the database system",
+                    self.catalog.role_name(pinned).unwrap_or_default()
+                ),
+            ));
+        }
+        let mut targets: Vec<Object> = Vec::new();
+        for r in self.catalog.relations.values().filter(|r| roles.contains(&r.owner)) {
+            work::visit();
+            let with_table = match &r.kind {
+                RelationKind::Index(_) => true,
+                RelationKind::Sequence(s) => s.owned_by.is_some(),
+                _ => false,
+            };
+            if !with_table {
+                targets.push(Object::Relation(r.oid));
+            }
+        }
+        targets.extend(self.catalog.types.values().filter(|t| roles.contains(&t.owner)).map(|t| Object::Type(t.oid)));
+        targets.extend(
+            self.catalog
+                .routines
+                .values()
+                .filter(|r| roles.contains(&r.function.owner))
+                .map(|r| Object::Function(r.function.oid)),
+        );
+        targets
+            .extend(self.catalog.schemas.values().filter(|s| roles.contains(&s.owner)).map(|s| Object::Schema(s.oid)));
+        let operators = self.catalog.operators.values().map(|o| &o.definition);
+        targets.extend(operators.filter(|o| roles.contains(&o.owner)).map(|o| Object::Operator(o.oid)));
+        let cascade = statement.behavior() == ast::DropBehavior::DropCascade;
+        self.drop_objects(&targets, cascade)?;
+        self.drop_owned_apart(&roles, cascade)?;
+        for found in self.large_objects_of(&roles)? {
+            work::visit();
+            large_object::store::unlink(self.conn, found.object)?;
+        }
+        // what was granted to the roles goes, too
+        let without = |acl: &Option<Vec<AclItem>>| -> Option<Vec<AclItem>> {
+            acl.as_ref().map(|items| items.iter().filter(|i| !roles.contains(&i.grantee)).cloned().collect())
+        };
+        let relations: Vec<Relation> = self
+            .catalog
+            .relations
+            .values()
+            .filter(|r| without(&r.acl) != r.acl || r.columns.iter().any(|c| without(&c.acl) != c.acl))
+            .map(|r| Relation { acl: without(&r.acl), ..(**r).clone() })
+            .collect();
+        for mut relation in relations {
+            work::visit();
+            for column in &mut relation.columns {
+                work::visit();
+                column.acl = without(&column.acl).filter(|items| !items.is_empty());
+            }
+            self.put_relation(relation)?;
+        }
+        let schemas: Vec<Schema> = self
+            .catalog
+            .schemas
+            .values()
+            .filter(|s| without(&s.acl) != s.acl)
+            .map(|s| Schema { acl: without(&s.acl), ..(**s).clone() })
+            .collect();
+        for schema in schemas {
+            work::visit();
+            self.put_schema(schema)?;
+        }
+        let types: Vec<UserType> = self
+            .catalog
+            .types
+            .values()
+            .filter(|t| without(&t.acl) != t.acl)
+            .map(|t| UserType { acl: without(&t.acl), ..(**t).clone() })
+            .collect();
+        for user_type in types {
+            work::visit();
+            self.put_type(user_type)?;
+        }
+        let secured: Vec<Relation> = self
+            .catalog
+            .relations
+            .values()
+            .filter(|r| r.security.policies.iter().any(|p| p.roles.iter().any(|r| roles.contains(r))))
+            .map(|r| (**r).clone())
+            .collect();
+        for mut table in secured {
+            work::visit();
+            // a policy that is left without roles goes
+            table.security.policies.iter_mut().for_each(|p| p.roles.retain(|r| !roles.contains(r)));
+            table.security.policies.retain(|p| !p.roles.is_empty());
+            self.put_relation(table)?;
+        }
+        let functions: Vec<_> = self
+            .catalog
+            .routines
+            .values()
+            .filter(|r| without(&r.function.acl) != r.function.acl)
+            .map(|r| pgsqlite_sql::routine::Function { acl: without(&r.function.acl), ..r.function.clone() })
+            .collect();
+        for function in functions {
+            work::visit();
+            self.put_function(function)?;
+        }
+        for found in large_object::store::all(self.conn)? {
+            work::visit();
+            let left = without(&found.acl);
+            if left != found.acl {
+                large_object::store::set_acl(self.conn, found.object, &left)?;
+            }
+        }
+        self.drop_default_privileges(&roles)?;
+        let properties = self.catalog.properties.clone();
+        if without(&properties.acl) != properties.acl {
+            self.put_properties(DatabaseProperties { acl: without(&properties.acl), ..properties })?;
+        }
+        Ok("DROP OWNED".into())
+    }
+
+    /// Drops what [`Ddl::drop_objects`] does not know: collations, and objects of text search.
+    fn drop_owned_apart(&mut self, roles: &[Oid], cascade: bool) -> Result<()> {
+        if self.catalog.extensions.values().any(|e| roles.contains(&e.owner)) {
+            return Err(PgError::not_supported("DROP OWNED of a role that owns an extension"));
+        }
+        let configurations = self.catalog.ts_configurations.values().filter(|c| roles.contains(&c.owner));
+        for configuration in configurations.map(|c| c.oid).collect::<Vec<_>>() {
+            work::visit();
+            self.remove_ts_configuration(configuration)?;
+        }
+        let dictionaries = self.catalog.ts_dictionaries.values().filter(|d| roles.contains(&d.owner));
+        for dictionary in dictionaries.cloned().collect::<Vec<_>>() {
+            work::visit();
+            self.remove_ts_dictionary(&dictionary, cascade)?;
+        }
+        let collations = self.catalog.collations.values().filter(|c| roles.contains(&c.owner));
+        for collation in collations.cloned().collect::<Vec<_>>() {
+            work::visit();
+            self.remove_collation(&collation, cascade)?;
+        }
+        Ok(())
+    }
+
+    fn large_objects_of(&self, roles: &[Oid]) -> Result<Vec<large_object::store::Found>> {
+        let all = large_object::store::all(self.conn)?;
+        Ok(all.into_iter().filter(|found| roles.contains(&found.owner)).collect())
+    }
+
+    /// Makes a role the owner of a large object.
+    pub(super) fn give_large_object(&self, found: large_object::store::Found, owner: Oid) -> Result<()> {
+        let mut acl = found.acl;
+        change_grantor(&mut acl, found.owner, owner);
+        if acl.is_some() {
+            large_object::store::set_acl(self.conn, found.object, &acl)?;
+        }
+        large_object::store::set_owner(self.conn, found.object, owner)
+    }
+
+    /// What a role still has: lines for the detail of DROP ROLE's refusal.
+    pub(super) fn role_dependencies(&self, role: Oid) -> Result<Vec<String>> {
+        let mut out: Vec<(Oid, String)> = Vec::new();
+        let granted = |acl: &Option<Vec<AclItem>>| {
+            acl.as_ref().is_some_and(|items| items.iter().any(|i| i.grantee == role || i.grantor == role))
+        };
+        let mut see = |oid: Oid, owner: Oid, acl: &Option<Vec<AclItem>>, described: String| {
+            if owner == role {
+                out.push((oid, format!("owner of {described}")));
+            } else if granted(acl) {
+                out.push((oid, format!("privileges for {described}")));
+            }
+        };
+        for found in large_object::store::all(self.conn)? {
+            work::visit();
+            see(found.object, found.owner, &found.acl, format!("large object {}", found.object));
+        }
+        let properties = &self.catalog.properties;
+        see(1, properties.owner, &properties.acl, format!("database {}", self.session.database));
+        for s in self.catalog.schemas.values() {
+            work::visit();
+            see(s.oid, s.owner, &s.acl, self.describe(Object::Schema(s.oid)));
+        }
+        for (table, s) in self.catalog.statistics() {
+            work::visit();
+            see(s.oid, s.owner, &None, self.describe(Object::Statistics(table.oid, s.oid)));
+        }
+        for r in self.catalog.relations.values() {
+            work::visit();
+            if !matches!(r.kind, RelationKind::Index(_)) {
+                see(r.oid, r.owner, &r.acl, self.describe(Object::Relation(r.oid)));
+            }
+        }
+        for t in self.catalog.types.values() {
+            work::visit();
+            see(t.oid, t.owner, &t.acl, self.describe(Object::Type(t.oid)));
+        }
+        for r in self.catalog.routines.values() {
+            work::visit();
+            let f = &r.function;
+            see(f.oid, f.owner, &f.acl, self.describe(Object::Function(f.oid)));
+        }
+        for o in self.catalog.operators.values().map(|o| &o.definition) {
+            work::visit();
+            see(o.oid, o.owner, &None, self.describe(Object::Operator(o.oid)));
+        }
+        for c in self.catalog.collations.values() {
+            work::visit();
+            see(c.oid, c.owner, &None, format!("collation {}", c.name));
+        }
+        for c in self.catalog.ts_configurations.values() {
+            work::visit();
+            see(c.oid, c.owner, &None, format!("text search configuration {}", c.name));
+        }
+        for e in self.catalog.extensions.values() {
+            work::visit();
+            see(e.oid, e.owner, &None, format!("extension {}", e.name));
+        }
+        for d in self.catalog.ts_dictionaries.values() {
+            work::visit();
+            see(d.oid, d.owner, &None, format!("text search dictionary {}", d.name));
+        }
+        for r in self.catalog.relations.values() {
+            work::visit();
+            for policy in r.security.policies.iter().filter(|p| p.roles.contains(&role)) {
+                work::visit();
+                out.push((policy.oid, format!("target of policy {} on table {}", policy.name, r.name)));
+            }
+        }
+        for r in self.catalog.relations.values().filter(|r| r.owner != role) {
+            work::visit();
+            for column in r.live_columns().filter(|c| granted(&c.acl)) {
+                work::visit();
+                let relation = self.describe(Object::Relation(r.oid));
+                out.push((r.oid, format!("privileges for column {} of {relation}", column.name)));
+            }
+        }
+        out.extend(self.default_privileges_of(role));
+        out.sort_by_key(|o| o.0);
+        Ok(out.into_iter().map(|o| o.1).collect())
+    }
+}
+
+/// The bits of privilege words for a kind of object (none: all). Errors: 42601 for an unknown word, 0LP01 for one that does not fit.
+pub(super) fn privilege_bits(words: &[String], kind: AclObject) -> Result<u32> {
+    if words.is_empty() {
+        return Ok(kind.all());
+    }
+    let object = match kind {
+        AclObject::Table => "table",
+        AclObject::Sequence => "sequence",
+        AclObject::Schema => "schema",
+        AclObject::Type => "type",
+        AclObject::Database => "database",
+        AclObject::Function => "function",
+        AclObject::LargeObject => "large object",
+    };
+    bits_among(words, kind.all(), object)
+}
+
+/// The bits of words where the statement does not say whether it means a table or a sequence. Errors: as [`privilege_bits`].
+fn relation_bits(words: &[String]) -> Result<u32> {
+    bits_among(words, AclObject::Table.all() | AclObject::Sequence.all(), "relation")
+}
+
+fn bits_among(words: &[String], all: u32, object: &str) -> Result<u32> {
+    let mut bits = 0;
+    for word in words {
+        work::visit();
+        let upper = word.to_ascii_uppercase();
+        let upper = if upper == "TEMP" { "TEMPORARY".to_string() } else { upper };
+        let bit = privilege::NAMES
+            .iter()
+            .position(|n| n.1 == upper)
+            .ok_or_else(|| PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized privilege type \"{word}\"")))?;
+        if all & (1 << bit) == 0 {
+            return Err(PgError::new(
+                SqlState::INVALID_GRANT_OPERATION,
+                format!("invalid privilege type {upper} for {object}"),
+            ));
+        }
+        bits |= 1 << bit;
+    }
+    Ok(bits)
+}
+
+pub(super) fn add_item(items: &mut Vec<AclItem>, grantee: Oid, grantor: Oid, bits: u32, option: bool) {
+    let options = if option { bits } else { 0 };
+    match items.iter_mut().find(|i| i.grantee == grantee && i.grantor == grantor) {
+        Some(item) => {
+            item.privileges |= bits;
+            item.grant_options |= options;
+        }
+        None => items.push(AclItem { grantee, grantor, privileges: bits, grant_options: options }),
+    }
+}
+
+/// Takes `bits` (or, for those in `kept`, only the grant option) from the grantee, and what it granted on with them.
+/// Errors: 2BP01 if it granted on and CASCADE was not written.
+pub(super) fn revoke(
+    items: &mut Vec<AclItem>,
+    grantee: Oid,
+    grantor: Oid,
+    bits: u32,
+    kept: u32,
+    cascade: bool,
+) -> Result<()> {
+    let Some(item) = items.iter_mut().find(|i| i.grantee == grantee && i.grantor == grantor) else { return Ok(()) };
+    let lost = item.grant_options & bits;
+    item.privileges &= !(bits & !kept);
+    item.grant_options &= !bits;
+    let still: u32 = items.iter().filter(|i| i.grantee == grantee).fold(0, |all, i| all | i.grant_options);
+    let dependent: Vec<(Oid, u32)> = items
+        .iter()
+        .filter(|i| i.grantor == grantee && grantee != grantor && i.privileges & lost & !still != 0)
+        .map(|i| (i.grantee, i.privileges & lost & !still))
+        .collect();
+    for (other, bits) in dependent {
+        work::visit();
+        if !cascade {
+            return Err(PgError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, "dependent privileges exist")
+                .hint("Use CASCADE to revoke them too."));
+        }
+        revoke(items, other, grantee, bits, 0, true)?;
+    }
+    items.retain(|i| i.privileges != 0);
+    Ok(())
+}
+
+/// A new owner takes over what the old one had and granted.
+pub(super) fn change_grantor(acl: &mut Option<Vec<AclItem>>, old: Oid, new: Oid) {
+    let Some(items) = acl.take() else { return };
+    let mut out: Vec<AclItem> = Vec::new();
+    for mut item in items {
+        work::visit();
+        if item.grantee == old {
+            item.grantee = new;
+        }
+        if item.grantor == old {
+            item.grantor = new;
+        }
+        match out.iter_mut().find(|i| i.grantee == item.grantee && i.grantor == item.grantor) {
+            Some(same) => {
+                same.privileges |= item.privileges;
+                same.grant_options |= item.grant_options;
+            }
+            None => out.push(item),
+        }
+    }
+    *acl = Some(out);
+}

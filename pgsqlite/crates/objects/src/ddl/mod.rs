@@ -1,0 +1,869 @@
+//! Data definition: CREATE, ALTER, DROP, COMMENT, TRUNCATE … on the catalog and on SQLite's schema.
+//!
+//! [`execute`] runs one statement inside the caller's write transaction: it works on a copy of the catalog, runs SQLite's DDL,
+//! stores the changed objects (`store::write`) and hands the new catalog back. On an error the caller rolls back, and the old
+//! catalog is still right.
+//!
+//! What SQLite's schema contains of a table: columns with harmless type names, NOT NULL, PRIMARY KEY, FOREIGN KEY, and
+//! UNIQUE as indexes. CHECKs, DEFAULTs and generation expressions are in the catalog only: they are PostgreSQL's expressions, and
+//! functions that only this program has would make the table useless to other SQLite tools. Analysis and lowering of INSERT and
+//! UPDATE apply them.
+
+mod absent;
+mod aggregate;
+mod alter_table;
+mod alter_tree;
+mod chosen_names;
+mod collation;
+mod column_keeping;
+mod composite;
+mod composite_values;
+mod create_as;
+mod create_table;
+mod default_privileges;
+mod domain;
+mod drop;
+mod drop_uses;
+mod exclusion;
+mod extended_statistics;
+mod foreign_key;
+pub mod function;
+mod grant;
+mod index;
+mod inherit;
+mod inverted;
+mod named_schemas;
+mod operator;
+mod options;
+mod partition;
+mod partition_parts;
+mod policy;
+mod range;
+mod rebuild;
+mod rename;
+mod role;
+mod rule;
+mod schema;
+pub(crate) mod sequence;
+pub mod sqlite;
+mod statistics;
+mod storage;
+mod text_search;
+mod trigger;
+mod types;
+mod view;
+
+pub use pgsqlite_metadata::databases::{DatabaseAdmin, Founder};
+use pgsqlite_metadata::naming;
+use pgsqlite_metadata::store::{self, names::CatalogNames, sqlite_error};
+use pgsqlite_natives::settings::rights::Claimant;
+use pgsqlite_sql::analyze::{self, Environment};
+use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::{self, Names, Style};
+use pgsqlite_sql::names::quoted;
+use pgsqlite_sql::parse::{ast, strings, NodeEnum, RawStatement};
+use pgsqlite_sql::typed::Expr;
+use pgsqlite_types::error::Severity;
+use pgsqlite_types::work;
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+use rusqlite::Connection;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+
+/// What a statement of DDL did.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The command tag.
+    pub tag: String,
+    pub notices: Vec<PgError>,
+    /// The new catalog; None: nothing changed.
+    pub catalog: Option<Arc<Catalog>>,
+    /// Sequences whose stored state (`__pgsqlite_sequence`) was set: forget what memory holds of them.
+    pub sequences: Vec<Oid>,
+}
+
+/// A relation's kind as messages name it.
+pub fn kind_word(kind: &RelationKind) -> &'static str {
+    drop::kind_word(kind)
+}
+
+/// Fires the triggers of a table that come before or after its TRUNCATE.
+/// The notices of the statement up to there are told first.
+pub type FireTruncate<'a> = dyn Fn(Vec<PgError>, &Arc<Relation>, pgsqlite_sql::routine::Timing) -> Result<()> + 'a;
+
+/// What DDL needs of the session besides the analyzer's environment.
+#[derive(Default)]
+pub struct DdlSession<'a> {
+    /// The tables of a REINDEX.
+    pub tables: &'a [Oid],
+    /// What `current_database()` reports.
+    pub database: &'a str,
+    /// None: one file is served, databases cannot be made.
+    pub databases: Option<&'a dyn DatabaseAdmin>,
+    /// Shows the natives (nextval, casts to regclass …) the working catalog, before rows are computed with new objects.
+    pub show_catalog: Option<&'a dyn Fn(Arc<Catalog>)>,
+    /// Fires the TRUNCATE triggers of a table. None: there is nobody to run functions.
+    pub fire_truncate: Option<&'a FireTruncate<'a>>,
+    /// Tables whose rows a statement around this one changes.
+    pub busy: Vec<Oid>,
+    /// Tables for which triggers or keys wait for the end of the transaction.
+    pub pending: Vec<Oid>,
+    /// check_function_bodies is off
+    pub skip_bodies: bool,
+    /// It is about temporary objects alone, and may not write to the database.
+    pub private: bool,
+    /// The parameters of a query that CREATE TABLE AS runs: their types and values.
+    pub parameters: (Vec<Oid>, Vec<Datum>),
+    /// What was told before the statement failed.
+    pub notices: std::cell::RefCell<Vec<PgError>>,
+    /// The query that EXECUTE names in CREATE TABLE AS.
+    pub executed: Option<&'a ast::SelectStmt>,
+}
+
+/// Whether [`execute`] is the one to run this statement (also those that it refuses).
+pub fn handles(node: &NodeEnum) -> bool {
+    match node {
+        NodeEnum::CreateStmt(_)
+        | NodeEnum::CreateTableAsStmt(_)
+        | NodeEnum::RefreshMatViewStmt(_)
+        | NodeEnum::AlterTableStmt(_)
+        | NodeEnum::IndexStmt(_)
+        | NodeEnum::CreateSeqStmt(_)
+        | NodeEnum::AlterSeqStmt(_)
+        | NodeEnum::CreateStatsStmt(_)
+        | NodeEnum::AlterStatsStmt(_)
+        | NodeEnum::ViewStmt(_)
+        | NodeEnum::DropStmt(_)
+        | NodeEnum::RenameStmt(_)
+        | NodeEnum::CommentStmt(_)
+        | NodeEnum::TruncateStmt(_)
+        | NodeEnum::CreateRoleStmt(_)
+        | NodeEnum::AlterRoleStmt(_)
+        | NodeEnum::AlterRoleSetStmt(_)
+        | NodeEnum::DropRoleStmt(_)
+        | NodeEnum::GrantStmt(_)
+        | NodeEnum::GrantRoleStmt(_)
+        | NodeEnum::CreateSchemaStmt(_)
+        | NodeEnum::CreateEnumStmt(_)
+        | NodeEnum::CreateRangeStmt(_)
+        | NodeEnum::AlterEnumStmt(_)
+        | NodeEnum::CreateDomainStmt(_)
+        | NodeEnum::AlterDomainStmt(_)
+        | NodeEnum::CompositeTypeStmt(_)
+        | NodeEnum::AlterObjectSchemaStmt(_)
+        | NodeEnum::AlterOwnerStmt(_)
+        | NodeEnum::CreatedbStmt(_)
+        | NodeEnum::DropdbStmt(_)
+        | NodeEnum::AlterDatabaseStmt(_)
+        | NodeEnum::AlterDatabaseSetStmt(_)
+        | NodeEnum::AlterDefaultPrivilegesStmt(_)
+        | NodeEnum::CreatePolicyStmt(_)
+        | NodeEnum::AlterPolicyStmt(_)
+        | NodeEnum::ReassignOwnedStmt(_)
+        | NodeEnum::DropOwnedStmt(_)
+        | NodeEnum::CreateFunctionStmt(_)
+        | NodeEnum::AlterFunctionStmt(_)
+        | NodeEnum::CreateTrigStmt(_)
+        | NodeEnum::RuleStmt(_)
+        | NodeEnum::CreateEventTrigStmt(_)
+        | NodeEnum::DropSubscriptionStmt(_)
+        | NodeEnum::DefineStmt(_)
+        | NodeEnum::AlterTsconfigurationStmt(_)
+        | NodeEnum::CreateCastStmt(_)
+        | NodeEnum::AlterOperatorStmt(_)
+        | NodeEnum::CreateExtensionStmt(_) => true,
+        NodeEnum::SelectStmt(select) => select.into_clause.is_some(),
+        _ => false,
+    }
+}
+
+/// Runs one statement. `conn` has an open write transaction; `environment` is the session's over `catalog`.
+pub fn execute(
+    conn: &Connection,
+    catalog: &Arc<Catalog>,
+    environment: &Environment,
+    statement: &RawStatement,
+    session: &DdlSession,
+) -> Result<Outcome> {
+    let mut ddl = Ddl::new(conn, catalog, environment, session);
+    ddl.text = statement.text.clone();
+    ddl.offset = statement.offset;
+    let done = pgsqlite_sql::parse::with_stack(|| {
+        work::catching(|| {
+            let tag = ddl.run(&statement.node)?;
+            if ddl.changed {
+                ddl.settle_foreign_keys()?;
+            }
+            Ok(tag)
+        })
+    });
+    match done {
+        Ok(tag) => ddl.finish(tag, catalog.epoch),
+        Err(e) => {
+            session.notices.borrow_mut().append(&mut ddl.notices);
+            Err(e)
+        }
+    }
+}
+
+/// ON COMMIT of the session's temporary tables, before the transaction's COMMIT. None: there was nothing to do. `private`: it may not write
+/// to the database.
+pub fn on_commit(
+    conn: &Connection,
+    catalog: &Arc<Catalog>,
+    environment: &Environment,
+    private: bool,
+) -> Result<Option<Outcome>> {
+    if !catalog.relations.values().any(|r| r.on_commit != OnCommit::PreserveRows) {
+        return Ok(None);
+    }
+    let session = DdlSession { private, ..DdlSession::default() };
+    let mut ddl = Ddl::new(conn, catalog, environment, &session);
+    work::catching(|| ddl.end_of_transaction())?;
+    ddl.finish(String::new(), catalog.epoch).map(Some)
+}
+
+/// OIDs of temporary objects: unique in the process, never stored.
+static NEXT_TEMPORARY_OID: AtomicU32 = AtomicU32::new(FIRST_TEMPORARY_OID);
+
+/// The working state of one statement.
+pub(super) struct Ddl<'a> {
+    conn: &'a Connection,
+    catalog: Catalog,
+    environment: Environment<'a>,
+    session: &'a DdlSession<'a>,
+    /// the statement as it was written
+    text: Arc<str>,
+    /// where it stands in the client's string
+    offset: usize,
+    notices: Vec<PgError>,
+    sequences: Vec<Oid>,
+    /// the OID counter, once read from the file (our tables exist then)
+    next_oid: Option<Oid>,
+    changed: bool,
+    /// names are looked up as in stored texts, with the owner's privileges
+    stored_path: bool,
+}
+
+impl<'a> Ddl<'a> {
+    fn new(
+        conn: &'a Connection,
+        catalog: &Catalog,
+        environment: &Environment<'a>,
+        session: &'a DdlSession<'a>,
+    ) -> Ddl<'a> {
+        Ddl {
+            conn,
+            catalog: catalog.clone(),
+            environment: *environment,
+            session,
+            text: "".into(),
+            offset: 0,
+            notices: Vec::new(),
+            sequences: Vec::new(),
+            next_oid: None,
+            changed: false,
+            stored_path: false,
+        }
+    }
+
+    /// The statement's role as one that asks for a change of a stored setting.
+    fn claimant(&self) -> Claimant<'_> {
+        let user = self.environment.user;
+        Claimant { catalog: &self.catalog, login: user, session: user, current: user, in_definer: false }
+    }
+
+    /// What was done, for the session: the OID counter is stored, the catalog gets the next epoch.
+    fn finish(self, tag: String, epoch: u64) -> Result<Outcome> {
+        if let Some(next) = self.next_oid {
+            store::write::set_next_oid(self.conn, next)?;
+        }
+        let mut catalog = self.catalog;
+        catalog.epoch = epoch + 1;
+        let catalog = self.changed.then(|| Arc::new(catalog));
+        Ok(Outcome { tag, notices: self.notices, catalog, sequences: self.sequences })
+    }
+}
+
+impl Ddl<'_> {
+    /// 55006 for a command on a table that is in use.
+    fn check_not_in_use(&self, node: &NodeEnum) -> Result<()> {
+        if self.session.busy.is_empty() && self.session.pending.is_empty() {
+            return Ok(());
+        }
+        let of_nodes = |nodes: &[ast::Node]| -> Vec<ast::RangeVar> {
+            let one = |n: &ast::Node| match &n.node {
+                Some(NodeEnum::RangeVar(r)) => Some(r.clone()),
+                Some(NodeEnum::List(list)) => {
+                    let parts = strings(&list.items);
+                    let (relname, rest) = parts.split_last()?;
+                    let schemaname = rest.last().map_or(String::new(), |s| s.to_string());
+                    Some(ast::RangeVar { relname: relname.to_string(), schemaname, ..Default::default() })
+                }
+                _ => None,
+            };
+            nodes.iter().filter_map(one).collect()
+        };
+        let (command, names) = match node {
+            NodeEnum::AlterTableStmt(s) => ("ALTER TABLE", s.relation.iter().cloned().collect()),
+            NodeEnum::IndexStmt(s) => ("CREATE INDEX", s.relation.iter().cloned().collect()),
+            NodeEnum::TruncateStmt(s) => ("TRUNCATE", of_nodes(&s.relations)),
+            NodeEnum::DropStmt(s) if s.remove_type() == ast::ObjectType::ObjectTable => {
+                ("DROP TABLE", of_nodes(&s.objects))
+            }
+            _ => return Ok(()),
+        };
+        for name in names {
+            work::visit();
+            // (what is not there is told by the command)
+            let Ok(table) = self.find(&name) else { continue };
+            // (commands on columns and constraints go on to the children)
+            let goes_on = name.inh
+                && matches!(node, NodeEnum::AlterTableStmt(s) if s.cmds.iter().any(|c| {
+                    use ast::AlterTableType as T;
+                    matches!(&c.node, Some(NodeEnum::AlterTableCmd(c)) if matches!(
+                        c.subtype(),
+                        T::AtAddColumn | T::AtDropColumn | T::AtAlterColumnType | T::AtAddConstraint | T::AtDropConstraint
+                            | T::AtSetNotNull | T::AtDropNotNull
+                    ))
+                }));
+            let all = match command {
+                "ALTER TABLE" | "CREATE INDEX" if !goes_on => vec![table.oid],
+                _ => self.catalog.with_descendants(table.oid),
+            };
+            for oid in all {
+                work::visit();
+                let why = match (self.session.busy.contains(&oid), self.session.pending.contains(&oid)) {
+                    (true, _) => "it is being used by active queries in this session",
+                    (_, true) => "it has pending trigger events",
+                    _ => continue,
+                };
+                let name = self.catalog.relation(oid).map_or(&table.name, |t| &t.name);
+                return Err(PgError::new(
+                    SqlState::OBJECT_IN_USE,
+                    format!("cannot {command} \"{name}\" because {why}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, node: &NodeEnum) -> Result<String> {
+        self.check_not_in_use(node)?;
+        self.check_named_schemas(node)?;
+        match node {
+            NodeEnum::CreateStmt(s) => self.create_table(s),
+            NodeEnum::CreateTableAsStmt(s) => self.create_table_as(s),
+            NodeEnum::SelectStmt(s) => self.select_into(s),
+            NodeEnum::RefreshMatViewStmt(s) => self.refresh(s),
+            NodeEnum::IndexStmt(s) => self.create_index(s),
+            NodeEnum::CreateSeqStmt(s) => self.create_sequence(s),
+            NodeEnum::AlterSeqStmt(s) => self.alter_sequence(s),
+            NodeEnum::CreateStatsStmt(s) => self.create_statistics(s),
+            NodeEnum::AlterStatsStmt(s) => self.alter_statistics(s),
+            NodeEnum::CreateSchemaStmt(s) => self.create_schema(s),
+            NodeEnum::CreateEnumStmt(s) => self.create_enum(s),
+            NodeEnum::CreateRangeStmt(s) => self.create_range(s),
+            NodeEnum::AlterEnumStmt(s) => self.alter_enum(s),
+            NodeEnum::CreateDomainStmt(s) => self.create_domain(s),
+            NodeEnum::AlterDomainStmt(s) => self.alter_domain(s),
+            NodeEnum::CompositeTypeStmt(s) => self.create_composite(s),
+            NodeEnum::ViewStmt(s) => self.create_view(s),
+            NodeEnum::DropStmt(s) => self.drop_statement(s),
+            NodeEnum::TruncateStmt(s) => self.truncate(s),
+            NodeEnum::VacuumStmt(s) => self.count_tables(s),
+            NodeEnum::ReindexStmt(_) => self.count_again(self.session.tables).map(|()| "REINDEX".into()),
+            NodeEnum::AlterTableStmt(s) => self.alter_table(s),
+            NodeEnum::RenameStmt(s) => self.rename(s),
+            NodeEnum::AlterObjectSchemaStmt(s) => self.set_schema(s),
+            NodeEnum::AlterOwnerStmt(s) => self.alter_owner(s),
+            NodeEnum::CommentStmt(s) => self.comment(s),
+            NodeEnum::CreateRoleStmt(s) => self.create_role(s),
+            NodeEnum::AlterRoleStmt(s) => self.alter_role(s),
+            NodeEnum::AlterRoleSetStmt(s) => self.alter_role_set(s),
+            NodeEnum::DropRoleStmt(s) => self.drop_role(s),
+            NodeEnum::GrantStmt(s) => self.grant(s),
+            NodeEnum::GrantRoleStmt(s) => self.grant_role(s),
+            NodeEnum::ReassignOwnedStmt(s) => self.reassign_owned(s),
+            NodeEnum::DropOwnedStmt(s) => self.drop_owned(s),
+            NodeEnum::AlterDatabaseStmt(s) => self.alter_database(s),
+            NodeEnum::AlterDatabaseSetStmt(s) => self.alter_database_set(s),
+            NodeEnum::AlterDefaultPrivilegesStmt(s) => self.alter_default_privileges(s),
+            NodeEnum::CreatePolicyStmt(s) => self.create_policy(s),
+            NodeEnum::AlterPolicyStmt(s) => self.alter_policy(s),
+            NodeEnum::CreatedbStmt(s) => self.create_database(s),
+            NodeEnum::DropdbStmt(s) => self.drop_database(s),
+            NodeEnum::CreateFunctionStmt(s) => self.create_function(s),
+            NodeEnum::AlterFunctionStmt(s) => self.alter_function(s),
+            NodeEnum::CreateTrigStmt(s) => self.create_trigger(s),
+            NodeEnum::RuleStmt(s) => self.create_rule(s),
+            NodeEnum::DropSubscriptionStmt(s) => self.drop_subscription(s),
+            NodeEnum::CreateEventTrigStmt(_) => Err(PgError::not_supported("an event trigger")),
+            NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectAggregate => self.create_aggregate(s),
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectCollation => self.create_collation(s),
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectTsconfiguration => {
+                self.create_ts_configuration(s)
+            }
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectTsdictionary => self.create_ts_dictionary(s),
+            NodeEnum::AlterTsconfigurationStmt(s) => self.alter_ts_configuration(s),
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectOperator => self.create_operator(s),
+            NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectType => {
+                let what = if s.definition.is_empty() { "a shell type" } else { "a base type" };
+                Err(PgError::not_supported(format!("CREATE TYPE of {what}")))
+            }
+            NodeEnum::AlterOperatorStmt(s) => self.alter_operator(s),
+            NodeEnum::CreateCastStmt(s) => self.create_cast(s),
+            other => Err(PgError::not_supported(pgsqlite_sql::command::name(other))),
+        }
+    }
+
+    // --- the file ------------------------------------------------------------------------------------------------------
+
+    /// Makes our tables if the file has none yet, and reads the OID counter.
+    fn ensure_store(&mut self) -> Result<()> {
+        if self.next_oid.is_none() {
+            store::init(self.conn, &self.catalog)?;
+            self.next_oid = Some(store::read_next_oid(self.conn)?);
+        }
+        Ok(())
+    }
+
+    fn new_oid(&mut self, temporary: bool) -> Result<Oid> {
+        if temporary {
+            return Ok(NEXT_TEMPORARY_OID.fetch_add(1, Ordering::Relaxed));
+        }
+        self.ensure_store()?;
+        let next = self.next_oid.get_or_insert(oid::FIRST_USER_OID);
+        *next += 1;
+        Ok(*next - 1)
+    }
+
+    /// Adds or replaces a relation in the catalog and in the file.
+    fn put_relation(&mut self, mut relation: Relation) -> Result<()> {
+        check_number_of_columns(relation.columns.len())?;
+        let same = |r: &Arc<Relation>| r.name == relation.name && r.schema == relation.schema;
+        let named = !self.catalog.relation(relation.oid).is_some_and(same);
+        if named && !matches!(relation.kind, RelationKind::Index(_)) {
+            let array = self.name_of_array(relation.schema, &relation.name, relation.array_type != 0)?;
+            relation.array_name = array;
+        }
+        if !relation.temporary {
+            if let Some(column) = relation.live_columns().find(|c| self.catalog.is_temporary_type(c.type_oid)) {
+                let what = "a column of a temporary table's row type in a table that stays";
+                return Err(PgError::not_supported(format!("{what} (\"{}\")", column.name)));
+            }
+            self.ensure_store()?;
+            store::write::put_relation(self.conn, &relation)?;
+        }
+        self.catalog.add_relation(relation);
+        self.changed = true;
+        Ok(())
+    }
+
+    fn put_type(&mut self, mut user_type: UserType) -> Result<()> {
+        let of: Vec<Oid> = match &user_type.kind {
+            UserTypeKind::Domain { base, .. } => vec![*base],
+            UserTypeKind::Composite { fields } => {
+                check_number_of_columns(fields.len())?;
+                fields.iter().map(|f| f.1).collect()
+            }
+            UserTypeKind::Range(range) => vec![range.subtype],
+            _ => vec![],
+        };
+        if of.iter().any(|t| self.catalog.is_temporary_type(*t)) {
+            return Err(PgError::not_supported("a type made of a temporary table's row type"));
+        }
+        let same = |t: &Arc<UserType>| t.name == user_type.name && t.schema == user_type.schema;
+        if !self.catalog.types.get(&user_type.oid).is_some_and(same) {
+            user_type.array_name = self.name_of_array(user_type.schema, &user_type.name, true)?;
+        }
+        self.ensure_store()?;
+        store::write::put_type(self.conn, &user_type)?;
+        self.catalog.add_type(user_type);
+        self.changed = true;
+        Ok(())
+    }
+
+    /// For a type that gets the name `name`: an array type that has it, because its element type came first, makes room. Gives
+    /// the name of the new type's own array type, where it has one and that is not `_name`.
+    fn name_of_array(&mut self, schema: Oid, name: &str, has_array: bool) -> Result<Option<String>> {
+        if let Some(TypeEntry::ArrayOf(element)) =
+            self.catalog.type_in(schema, name).and_then(|t| self.catalog.type_entry(t))
+        {
+            let moved = Some(self.catalog.free_array_name(schema, name));
+            match self.catalog.type_entry(element) {
+                Some(TypeEntry::User(t)) => {
+                    let t = UserType { array_name: moved, ..(**t).clone() };
+                    store::write::put_type(self.conn, &t)?;
+                    self.catalog.add_type(t);
+                }
+                Some(TypeEntry::Row(r)) => self.put_relation(Relation { array_name: moved, ..(**r).clone() })?,
+                _ => {}
+            }
+        }
+        if !has_array {
+            return Ok(None);
+        }
+        let found = self.catalog.free_array_name(schema, name);
+        Ok((found != format!("_{name}")).then_some(found))
+    }
+
+    fn put_sequence_state(&mut self, oid: Oid, last_value: i64, is_called: bool) -> Result<()> {
+        // (a temporary sequence that is not known to have given values stands at its start)
+        if !self.session.private {
+            self.ensure_store()?;
+            store::write::put_sequence_state(self.conn, oid, last_value, is_called)?;
+        }
+        self.sequences.push(oid);
+        Ok(())
+    }
+
+    /// Runs SQLite statements of ours.
+    fn sqlite(&self, sql: &str) -> Result<()> {
+        tracing::debug!(sql, "SQLite DDL");
+        self.conn.execute_batch(sql).map_err(sqlite_error)
+    }
+
+    fn sqlite_object_exists(&self, name: &str) -> bool {
+        self.conn
+            .query_row("SELECT 1 FROM main.sqlite_schema WHERE name = ?1 COLLATE NOCASE", [name], |_| Ok(()))
+            .is_ok()
+    }
+
+    // --- analysis ------------------------------------------------------------------------------------------------------
+
+    /// Before rows are computed: natives see what this statement has made so far.
+    fn show_catalog(&self) {
+        if let Some(show) = self.session.show_catalog {
+            show(Arc::new(self.catalog.clone()));
+        }
+    }
+
+    /// Runs a statement that moves rows; gives how many it changed. Its errors are those of a client's statement.
+    fn run_rows(&self, sql: &str) -> Result<usize> {
+        tracing::debug!(sql, "rows of DDL");
+        self.conn.execute(sql, []).map_err(|e| self.row_error(e))
+    }
+
+    /// As [`Ddl::run_rows`], with the statement's parameters.
+    fn run_rows_with_parameters(&self, sql: &str) -> Result<usize> {
+        tracing::debug!(sql, "rows of DDL");
+        let mut statement = self.conn.prepare(sql).map_err(|e| self.row_error(e))?;
+        let values = self.session.parameters.1.iter().take(statement.parameter_count());
+        for (i, value) in values.enumerate() {
+            work::visit();
+            let value = pgsqlite_storage::sqlite_statement::to_sqlite(value);
+            statement.raw_bind_parameter(i + 1, value).map_err(|e| self.row_error(e))?;
+        }
+        statement.raw_execute().map_err(|e| self.row_error(e))
+    }
+
+    /// What a failed statement over rows means to the user.
+    fn row_error(&self, error: rusqlite::Error) -> PgError {
+        match &error {
+            rusqlite::Error::SqliteFailure(code, Some(message)) => {
+                pgsqlite_metadata::error::from_sqlite(code.extended_code, message, Some(&self.catalog))
+            }
+            _ => sqlite_error(error),
+        }
+    }
+
+    /// Runs `f` with the session's environment over the working catalog.
+    fn analyze<R>(&self, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
+        self.analyze_over(&self.catalog, f)
+    }
+
+    /// Runs `f` with the session's environment over another state of the catalog.
+    fn analyze_over<R>(&self, catalog: &Catalog, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
+        let search_path = if self.stored_path { deparse::names::STORED_PATH } else { self.environment.search_path };
+        let names = CatalogNames { catalog, search_path };
+        f(&Environment { catalog, names: &names, search_path, ..self.environment })
+    }
+
+    /// Runs `f` over the working catalog with the search path of stored texts.
+    fn analyze_stored<R>(&self, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
+        self.analyze_stored_over(&self.catalog, f)
+    }
+
+    /// As [`Ddl::analyze_stored`], over another catalog.
+    fn analyze_stored_over<R>(&self, catalog: &Catalog, f: impl FnOnce(&Environment) -> Result<R>) -> Result<R> {
+        let search_path = deparse::names::STORED_PATH;
+        let names = CatalogNames { catalog, search_path };
+        // stored texts were permitted when they were written
+        f(&Environment { catalog, search_path, names: &names, user: BOOTSTRAP_ROLE, ..self.environment })
+    }
+
+    /// Analyzes an expression of the statement; gives its tree and the text to store. `place`: what messages call it, one of it.
+    fn expression(
+        &self,
+        node: &ast::Node,
+        relation: Option<&Relation>,
+        target: Option<(Oid, i32)>,
+        place: &str,
+    ) -> Result<(Expr, String)> {
+        let expr = self.analyze(|e| analyze::analyze_expression_node(e, node, relation, target)).map_err(|mut e| {
+            // the analyzer calls every expression outside a query "this expression"
+            if e.message().contains("this expression") {
+                let plural = match place.strip_suffix("index predicate") {
+                    Some(_) => "index predicates".to_string(),
+                    None => format!("{place}s"),
+                };
+                let word = if e.message().starts_with("cannot use subquery") { place } else { &plural };
+                let message = e.message().replace("this expression", word);
+                e.fields_mut().message = message;
+            }
+            e
+        })?;
+        let printed = self.analyze(|e| analyze::analyze_expression_to_print(e, node, relation, target))?;
+        let stored = deparse::expression(Names::stored(&self.catalog), Style::Full, &printed, relation)?;
+        // What cannot be read again would be in the way of every later statement about the object. (A whole row's name is that of a
+        // table that may not be there yet; who may not use it refuses it.)
+        if deparse::whole_row(&expr).is_some() {
+            return Ok((expr, stored));
+        }
+        self.analyze_stored(|e| analyze::analyze_expression(e, &stored, relation, target)).map_err(|e| {
+            PgError::not_supported(format!("storing this expression, whose text is not read again ({})", e.message()))
+                .at(expr.location)
+        })?;
+        #[cfg(debug_assertions)]
+        if stored_texts::compares() {
+            self.analyze_stored(|e| {
+                let lowered = |expr: &Expr| pgsqlite_sql::lower::lower_expression(e, expr, relation);
+                let read = analyze::analyze_expression(e, &stored, relation, target).and_then(|read| lowered(&read));
+                stored_texts::compare(place, &stored, lowered(&expr), read);
+                Ok(())
+            })?;
+        }
+        Ok((expr, stored))
+    }
+
+    /// An expression whose values are stored may call immutable functions only (`refusal` is the message). One that a user has made
+    /// may not read tables where `place` is an index: SQLite computes a row's key again to take it out.
+    fn check_immutable(
+        &self,
+        expr: &Expr,
+        (text, relation): (&str, &Relation),
+        place: &str,
+        refusal: &str,
+    ) -> Result<()> {
+        let mut found = pgsqlite_sql::volatility::volatility(&self.catalog, expr);
+        if found.0 != b'i' {
+            // a function in SQL is what its body is
+            let inlined = self.analyze_stored(|e| analyze::analyze_index_expression(e, text, Some(relation), None))?;
+            found = pgsqlite_sql::volatility::volatility(&self.catalog, &inlined);
+        }
+        match found {
+            (b'i', None) => Ok(()),
+            (b'i', Some(location)) => {
+                let reads = |f: &Oid| pgsqlite_sql::effects::may_read_tables(&self.catalog, *f);
+                if place.contains("index") && pgsqlite_sql::volatility::made_functions(expr).iter().any(reads) {
+                    return Err(PgError::not_supported(format!("a function that reads tables in {place}")).at(location));
+                }
+                Ok(())
+            }
+            _ => Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, refusal)),
+        }
+    }
+
+    /// A stored expression as SQLite's SQL.
+    fn lower_stored(&self, text: &str, relation: Option<&Relation>, target: Option<(Oid, i32)>) -> Result<String> {
+        self.analyze_stored(|e| {
+            let expr = analyze::analyze_expression(e, text, relation, target)?;
+            pgsqlite_sql::lower::lower_expression(e, &expr, relation)
+        })
+    }
+
+    /// As [`Ddl::lower_stored`], of an expression of an index.
+    fn lower_index_part(&self, text: &str, relation: Option<&Relation>, target: Option<(Oid, i32)>) -> Result<String> {
+        self.analyze_stored(|e| {
+            let expr = analyze::analyze_index_expression(e, text, relation, target)?;
+            pgsqlite_sql::lower::lower_expression(e, &expr, relation)
+        })
+    }
+
+    fn type_name(&self, name: &ast::TypeName) -> Result<(Oid, i32)> {
+        if let [.., schema, _] = strings(&name.names)[..] {
+            self.check_usage(schema).map_err(|e| e.at(name.location))?;
+        }
+        self.analyze(|e| analyze::resolve_type_name(e, name))
+    }
+
+    /// A type as messages name it.
+    fn display_type(&self, ty: Oid) -> String {
+        Names::new(&self.catalog, self.environment.search_path).type_name(ty, -1)
+    }
+
+    // --- names ---------------------------------------------------------------------------------------------------------
+
+    fn notice(&mut self, code: SqlState, message: impl Into<String>) {
+        self.notices.push(PgError::new(code, message).severity(Severity::Notice));
+    }
+
+    /// DROP SUBSCRIPTION: there is none, because CREATE SUBSCRIPTION is refused.
+    fn drop_subscription(&mut self, statement: &ast::DropSubscriptionStmt) -> Result<String> {
+        let message = format!("subscription \"{}\" does not exist", statement.subname);
+        if !statement.missing_ok {
+            return Err(PgError::new(SqlState::UNDEFINED_OBJECT, message));
+        }
+        self.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
+        Ok("DROP SUBSCRIPTION".into())
+    }
+
+    /// Whether a view or sequence of this name is a temporary one: by its word, or by its schema. Errors: 42P16.
+    fn is_temporary(&self, name: &ast::RangeVar) -> Result<bool> {
+        let in_temp = name.schemaname == "pg_temp";
+        if name.relpersistence == "t" && !in_temp && !name.schemaname.is_empty() {
+            return Err(temporary_elsewhere());
+        }
+        Ok(in_temp || name.relpersistence == "t")
+    }
+
+    /// The schema a new object goes to: the one written, or the first of the search path.
+    fn creation_schema(&self, written: &str, location: i32) -> Result<Oid> {
+        if written.is_empty() {
+            return self
+                .environment
+                .search_path
+                .iter()
+                .copied()
+                .find(|&s| s != PG_CATALOG && s != PG_TEMP && self.catalog.schemas.contains_key(&s))
+                .ok_or_else(|| {
+                    PgError::new(SqlState::UNDEFINED_SCHEMA, "no schema has been selected to create in").at(location)
+                });
+        }
+        self.catalog.schema_oid(written).ok_or_else(|| {
+            PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{written}\" does not exist")).at(location)
+        })
+    }
+
+    /// System schemas take no objects of users.
+    fn check_creation(&self, schema: Oid, name: &str) -> Result<()> {
+        if matches!(schema, PG_CATALOG | INFORMATION_SCHEMA | PG_TOAST) {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied to create \"{}.{name}\"", self.catalog.schema_name(schema)),
+            )
+            .detail("System catalog modifications are currently disallowed."));
+        }
+        self.check_create(schema)
+    }
+
+    /// The relation a RangeVar names. Errors: 3D000-like cross-database reference (0A000), 42P01.
+    fn find(&self, name: &ast::RangeVar) -> Result<Arc<Relation>> {
+        self.find_opt(name)?.ok_or_else(|| self.no_relation(name))
+    }
+
+    fn no_relation(&self, name: &ast::RangeVar) -> PgError {
+        let shown = if name.schemaname.is_empty() {
+            name.relname.clone()
+        } else {
+            format!("{}.{}", name.schemaname, name.relname)
+        };
+        PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"))
+    }
+
+    fn find_opt(&self, name: &ast::RangeVar) -> Result<Option<Arc<Relation>>> {
+        if !name.catalogname.is_empty() && !self.catalog.is_database(&name.catalogname) {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!(
+                    "cross-database references are not implemented: \"{}.{}.{}\"",
+                    name.catalogname, name.schemaname, name.relname
+                ),
+            ));
+        }
+        self.check_usage(&name.schemaname)?;
+        Ok(self.find_relation(&name.schemaname, &name.relname))
+    }
+
+    /// 42501 for a schema ("": none is named) that the role may not look into.
+    fn check_usage(&self, schema: &str) -> Result<()> {
+        match schema {
+            "" => Ok(()),
+            schema => pgsqlite_sql::acl::check_schema_usage(&self.catalog, self.environment.user, schema),
+        }
+    }
+
+    /// What DROP of a part of a relation names, `table.part`: the relation and the part's name; None: no such relation.
+    fn part_of_relation<'n>(&self, node: &'n ast::Node) -> Result<Option<(Arc<Relation>, &'n str)>> {
+        let Some(NodeEnum::List(list)) = &node.node else { return Ok(None) };
+        let parts = strings(&list.items);
+        let [table @ .., name] = &parts[..] else { return Ok(None) };
+        let (schema, table) = self.qualified(table)?;
+        Ok(self.find_relation(schema, table).map(|relation| (relation, *name)))
+    }
+
+    /// (schema or "", name) of a qualified name, which may have the database in front. Errors: 0A000 for another database.
+    /// 42501 for a schema that the role may not look into.
+    fn qualified<'n>(&self, parts: &[&'n str]) -> Result<(&'n str, &'n str)> {
+        match parts {
+            [name] => Ok(("", name)),
+            [schema, name] => self.check_usage(schema).map(|()| (*schema, *name)),
+            [database, schema, name] if self.catalog.is_database(database) => {
+                self.check_usage(schema).map(|()| (*schema, *name))
+            }
+            [_, _, _] => Err(analyze::cross_database(parts)),
+            _ => Err(PgError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("improper qualified name (too many dotted names): {}", parts.join(".")),
+            )),
+        }
+    }
+
+    /// The parts of a name without the database, where that is the session's.
+    fn without_database<'n>(&self, parts: Vec<&'n str>) -> Vec<&'n str> {
+        match parts[..] {
+            [database, schema, name] if self.catalog.is_database(database) => vec![schema, name],
+            _ => parts,
+        }
+    }
+
+    fn find_relation(&self, schema: &str, name: &str) -> Option<Arc<Relation>> {
+        if !schema.is_empty() {
+            return self.catalog.relation_in(self.catalog.schema_oid(schema)?, name).cloned();
+        }
+        let path = self.environment.search_path;
+        let temporary = (!path.contains(&PG_TEMP)).then_some(PG_TEMP);
+        let system = (!path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+        temporary
+            .into_iter()
+            .chain(system)
+            .chain(path.iter().copied())
+            .find_map(|s| self.catalog.relation_in(s, name).cloned())
+    }
+
+    /// Only the objects of users may be changed.
+    fn check_not_system(&self, relation: &Relation) -> Result<()> {
+        if relation.oid < oid::FIRST_USER_OID {
+            return Err(PgError::new(
+                SqlState::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied: \"{}\" is a system catalog", relation.name),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn temporary_elsewhere() -> PgError {
+    PgError::new(SqlState::INVALID_TABLE_DEFINITION, "cannot create temporary relation in non-temporary schema")
+}
+
+/// Refuses more columns than PostgreSQL gives a table, view or composite type (manual, appendix K); dropped ones count.
+fn check_number_of_columns(count: usize) -> Result<()> {
+    if count > 1600 {
+        return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, "tables can have at most 1600 columns"));
+    }
+    Ok(())
+}
+
+/// A relation's table as SQLite names it, with its database.
+fn sqlite_table(relation: &Relation) -> String {
+    let database = if relation.temporary { "temp" } else { "main" };
+    format!("{database}.{}", quoted(&relation.sqlite_name))
+}
+
+#[cfg(debug_assertions)]
+pub mod stored_texts;
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,41 @@
+//! What a session has: its prepared statements, its cursors.
+
+use super::{int, numbers, text, Rows};
+use pgsqlite_natives::udf::session_cell::SessionState;
+use pgsqlite_types::datetime::Timestamp;
+use pgsqlite_types::work;
+use pgsqlite_types::Datum;
+
+fn time(microseconds: i64) -> Datum {
+    text(Timestamp(microseconds).to_storage())
+}
+
+pub(super) fn cursors(rows: &mut Rows, state: &SessionState) {
+    for cursor in &state.objects.cursors {
+        work::visit();
+        rows.push(&[
+            ("name", text(&*cursor.name)),
+            ("statement", text(&*cursor.statement)),
+            ("is_holdable", cursor.holdable.into()),
+            ("is_binary", cursor.binary.into()),
+            ("is_scrollable", cursor.scrollable.into()),
+            ("creation_time", time(cursor.created)),
+        ]);
+    }
+}
+
+/// Every plan is made for all parameter values: PostgreSQL's generic plans.
+pub(super) fn prepared_statements(rows: &mut Rows, state: &SessionState) {
+    for prepared in &state.objects.prepared {
+        work::visit();
+        rows.push(&[
+            ("name", text(&*prepared.name)),
+            ("statement", text(&*prepared.statement)),
+            ("prepare_time", time(prepared.prepared)),
+            ("parameter_types", numbers(prepared.parameters.iter())),
+            ("from_sql", prepared.from_sql.into()),
+            ("generic_plans", int(prepared.executions)),
+            ("custom_plans", int(0)),
+        ]);
+    }
+}

@@ -1,0 +1,179 @@
+//! pg_stat_activity, pg_stat_database, pg_stat_statements: the server's statistics as rows.
+//!
+//! What this server does not count (blocks, WAL, temporary files) is NULL, not 0.
+
+use super::cluster::known_databases;
+use super::{int, text, Rows};
+use pgsqlite_natives::statistics::activity::State;
+use pgsqlite_natives::statistics::Statistics;
+use pgsqlite_natives::udf::session_cell::SessionState;
+use pgsqlite_sql::acl;
+use pgsqlite_types::datetime::Timestamp;
+use pgsqlite_types::work;
+use pgsqlite_types::{Datum, Oid};
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+
+pub(super) fn statistics(state: &SessionState) -> Option<Arc<Statistics>> {
+    state.server.as_ref().and_then(|s| s.statistics())
+}
+
+fn time(micros: i64) -> Datum {
+    text(Timestamp(micros).to_storage())
+}
+
+pub(super) fn optional_time(micros: Option<i64>) -> Datum {
+    micros.map_or(Datum::Null, time)
+}
+
+/// Whether the session may see what this user does: its own, or with pg_read_all_stats.
+fn may_see(state: &SessionState, user: Oid) -> bool {
+    let catalog = &state.catalog;
+    acl::is_superuser(catalog, state.user_oid)
+        || catalog.roles.is_empty()
+        || acl::member_of(catalog, state.user_oid, user)
+        || acl::inherited_roles(catalog, state.user_oid)
+            .iter()
+            .any(|&r| catalog.role_name(r) == Some("pg_read_all_stats"))
+}
+
+pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
+    let Some(statistics) = statistics(state) else { return };
+    let numbers = known_databases(state);
+    for session in statistics.sessions() {
+        work::visit();
+        let database = numbers.iter().find(|d| d.name == session.database);
+        let mut row = vec![
+            ("datid", database.map(|d| d.number).into()),
+            ("datname", text(database.map_or(&*session.database, |d| &*d.shown))),
+            ("pid", int(session.pid)),
+            ("usesysid", int(session.user_oid)),
+            ("usename", text(&*session.user)),
+        ];
+        let live = session.live();
+        row.push(("application_name", text(&*live.application_name)));
+        row.push(("backend_type", text("client backend")));
+        if !may_see(state, session.user_oid) {
+            row.push(("query", text("<insufficient privilege>")));
+            // who it is may be seen, what it does not
+            row.retain(|(name, _)| !matches!(*name, "backend_type"));
+            rows.push(&row);
+            continue;
+        }
+        row.extend([
+            ("client_addr", session.client.map(|a| a.ip().to_string()).into()),
+            // as PostgreSQL has it for Unix sockets
+            ("client_port", int(session.client.map_or(-1, |a| i64::from(a.port())))),
+            ("backend_start", time(session.started)),
+        ]);
+        if live.hidden {
+            row.extend([("state", text("disabled")), ("query", text(""))]);
+            rows.push(&row);
+            continue;
+        }
+        let wait = match live.state {
+            State::Active => session.wait().event(),
+            _ => Some(("Client", "ClientRead")),
+        };
+        row.extend([
+            ("xact_start", optional_time(live.transaction_start)),
+            ("query_start", optional_time(live.query_start)),
+            ("state_change", time(live.state_change)),
+            ("wait_event_type", wait.map(|w| w.0.to_string()).into()),
+            ("wait_event", wait.map(|w| w.1.to_string()).into()),
+            ("state", text(live.state.name())),
+            ("query_id", live.query_id.into()),
+            ("query", text(&*live.query)),
+        ]);
+        rows.push(&row);
+    }
+}
+
+/// The archives of all databases together: a file's name begins with its database's.
+pub(super) fn archiver(rows: &mut Rows, state: &SessionState) {
+    let Some(statistics) = statistics(state) else { return };
+    let shown = statistics.archiving.shown();
+    let file = |of: &Option<(String, i64)>| of.as_ref().map_or(Datum::Null, |(file, _)| text(&**file));
+    let when = |of: &Option<(String, i64)>| optional_time(of.as_ref().map(|(_, when)| *when));
+    rows.push(&[
+        ("archived_count", int(shown.count)),
+        ("last_archived_wal", file(&shown.last)),
+        ("last_archived_time", when(&shown.last)),
+        ("failed_count", int(shown.failed)),
+        ("last_failed_wal", file(&shown.last_failed)),
+        ("last_failed_time", when(&shown.last_failed)),
+        ("stats_reset", time(shown.reset)),
+    ]);
+}
+
+/// GSSAPI is not offered: no session uses it.
+pub(super) fn gssapi(rows: &mut Rows, state: &SessionState) {
+    for session in statistics(state).iter().flat_map(|s| s.sessions()) {
+        work::visit();
+        rows.push(&[("pid", int(session.pid)), ("gss_authenticated", false.into()), ("encrypted", false.into())]);
+    }
+}
+
+pub(super) fn stat_database(rows: &mut Rows, state: &SessionState) {
+    let Some(statistics) = statistics(state) else { return };
+    let sessions = statistics.sessions();
+    for database in known_databases(state) {
+        work::visit();
+        let counters = statistics.database(&database.name);
+        counters.gather_pages();
+        let count = |c: &std::sync::atomic::AtomicU64| Datum::Int(c.load(Ordering::Relaxed) as i64);
+        let ms = |c: &std::sync::atomic::AtomicU64| Datum::Real(c.load(Ordering::Relaxed) as f64 / 1000.0);
+        let reset = counters.reset.load(Ordering::Relaxed);
+        rows.push(&[
+            ("datid", Datum::Int(database.number)),
+            ("datname", text(&*database.shown)),
+            ("numbackends", int(sessions.iter().filter(|s| s.database == database.name).count() as i64)),
+            ("xact_commit", count(&counters.commits)),
+            ("xact_rollback", count(&counters.rollbacks)),
+            ("blks_read", count(&counters.blocks_read)),
+            ("blks_hit", count(&counters.blocks_hit)),
+            ("tup_returned", count(&counters.rows_returned)),
+            ("tup_inserted", count(&counters.rows_inserted)),
+            ("tup_updated", count(&counters.rows_updated)),
+            ("tup_deleted", count(&counters.rows_deleted)),
+            ("session_time", ms(&counters.session_time)),
+            ("active_time", ms(&counters.active_time)),
+            ("idle_in_transaction_time", ms(&counters.idle_in_transaction_time)),
+            ("sessions", count(&counters.sessions)),
+            ("sessions_killed", count(&counters.sessions_killed)),
+            ("stats_reset", optional_time((reset != 0).then_some(reset))),
+        ]);
+    }
+}
+
+pub(super) fn stat_statements(rows: &mut Rows, state: &SessionState) {
+    let Some(statistics) = statistics(state) else { return };
+    let numbers = known_databases(state);
+    for entry in statistics.statements.all() {
+        work::visit();
+        let counts = entry.counts();
+        let database = numbers.iter().find(|d| *d.name == *entry.database);
+        let visible = may_see(state, entry.user);
+        rows.push(&[
+            ("userid", int(entry.user)),
+            ("dbid", database.map(|d| d.number).into()),
+            ("toplevel", true.into()),
+            ("queryid", if visible { Datum::Int(entry.query_id) } else { Datum::Null }),
+            ("query", text(if visible { &*entry.query } else { "<insufficient privilege>" })),
+            // planning is not tracked, as by default in PostgreSQL
+            ("plans", int(0i64)),
+            ("total_plan_time", Datum::Real(0.0)),
+            ("min_plan_time", Datum::Real(0.0)),
+            ("max_plan_time", Datum::Real(0.0)),
+            ("mean_plan_time", Datum::Real(0.0)),
+            ("stddev_plan_time", Datum::Real(0.0)),
+            ("calls", Datum::Int(counts.calls as i64)),
+            ("total_exec_time", Datum::Real(counts.total)),
+            ("min_exec_time", Datum::Real(counts.min)),
+            ("max_exec_time", Datum::Real(counts.max)),
+            ("mean_exec_time", Datum::Real(counts.mean)),
+            ("stddev_exec_time", Datum::Real(counts.deviation())),
+            ("rows", Datum::Int(counts.rows as i64)),
+        ]);
+    }
+}
