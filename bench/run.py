@@ -41,7 +41,7 @@ def steps_of(command: str, profile, only: list[str]) -> list[Step]:
         return steps
     chosen = [s for s in steps if any(o in f"{s.group}: {s.title}" for o in only)]
     # the tables of these groups are made by their first step
-    first = {"tpcb": "pgbench -i", "transactions": "tables", "reports": "load, "}
+    first = {"tpcb": "pgbench -i", "transactions": "tables", "reports": "load, ", "mixed": "load, "}
     return [s for s in steps if s in chosen or any(s.group == c.group and s.title.startswith(first.get(c.group, "\0")) for c in chosen)]
 
 

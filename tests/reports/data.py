@@ -1,4 +1,4 @@
-"""The tables of TPC-H and of the Star Schema Benchmark, and their queries, for the tests here and for bench/.
+"""The tables of TPC-H, of the Star Schema Benchmark and of a second set, and their queries, for the tests here and for bench/.
 
 The rows come from tpchgen-cli (PyPI), which gives the same rows for a scale each time.
 """
@@ -60,10 +60,24 @@ def load(connection, folder: pathlib.Path) -> dict[str, float]:
     return took
 
 
+def load_mixed(connection, rows: int) -> float:
+    """Makes and fills the tables of the second set, with so many events. Returns the seconds that it took."""
+    began = time.perf_counter()
+    connection.query((HERE / "mixed_tables.sql").read_text().replace(":rows", str(rows)))
+    return time.perf_counter() - began
+
+
+def named(file: str) -> dict[str, str]:
+    """The queries of a file, each under its name."""
+    parts = re.split(r"^-- ([QSM][0-9.]+)\n", (HERE / file).read_text(), flags=re.M)
+    return {name: text.strip().rstrip(";") for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
 def queries() -> dict[str, str]:
     """Name → text: Q1 to Q22 are TPC-H's, S1.1 to S4.3 the Star Schema Benchmark's."""
-    out = {}
-    for file in ("tpch_queries.sql", "ssb_queries.sql"):
-        parts = re.split(r"^-- ([QS][0-9.]+)\n", (HERE / file).read_text(), flags=re.M)
-        out.update({name: text.strip().rstrip(";") for name, text in zip(parts[1::2], parts[2::2], strict=True)})
-    return out
+    return named("tpch_queries.sql") | named("ssb_queries.sql")
+
+
+def mixed_queries() -> dict[str, str]:
+    """Name → text: M1 to M30, over documents, texts, windows, recursion, LATERAL, arrays and DISTINCT ON."""
+    return named("mixed_queries.sql")

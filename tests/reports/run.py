@@ -1,4 +1,4 @@
-"""The queries of TPC-H and of the Star Schema Benchmark at scale 0.01: the rows that PostgreSQL 15 gives.
+"""The queries of TPC-H, of the Star Schema Benchmark (scale 0.01) and of a second set: the rows that PostgreSQL 15 gives.
 
     python3 tests/reports/run.py                                   pgsqlite's answers against answers.txt
     tools/oracle.sh python3 tests/reports/run.py --record          writes answers.txt from PostgreSQL's
@@ -23,6 +23,8 @@ import data  # noqa: E402
 
 ANSWERS = HERE / "answers.txt"
 SCALE = "0.01"
+#: events of the second set
+ROWS = 10_000
 #: seconds that one query may take in a debug build on a busy machine
 PATIENCE = 120
 #: rows that are written in full
@@ -31,9 +33,10 @@ SHOWN = 5
 
 def answers(connection: pgwire.Connection) -> dict[str, str]:
     data.load(connection, data.generated(SCALE))
+    data.load_mixed(connection, ROWS)
     connection.query(f"SET statement_timeout = '{PATIENCE}s'")
     out = {}
-    for name, text in data.queries().items():
+    for name, text in (data.queries() | data.mixed_queries()).items():
         rows = ["|".join("NULL" if value is None else value for value in row) for row in connection.query(text)]
         digest = hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
         out[name] = "\n".join([f"{len(rows)} rows, {digest}", *rows[:SHOWN]])
