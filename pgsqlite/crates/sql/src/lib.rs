@@ -13,6 +13,7 @@ mod blanks;
 pub mod builtins;
 pub mod catalog;
 pub mod command;
+pub mod data;
 pub mod deparse;
 pub mod effects;
 pub mod escapes;

@@ -377,8 +377,8 @@ pub(super) fn operator_families(rows: &mut Rows, catalog: &Catalog) {
 }
 
 pub(super) fn family_operators(rows: &mut Rows, catalog: &Catalog) {
-    rows.push_file(include_str!("../../../sql/data/pg_amop.tsv"));
-    for line in include_str!("../../../sql/data/extension_amop.tsv").lines().skip(1) {
+    rows.push_file(pgsqlite_sql::data::PG_AMOP);
+    for line in pgsqlite_sql::data::EXTENSION_AMOP.lines().skip(1) {
         work::visit();
         let f: Vec<&str> = line.split('\t').collect();
         let number = |i: usize| Datum::Int(f.get(i).and_then(|v| v.parse().ok()).unwrap_or(0));

@@ -7,7 +7,7 @@ use pgsqlite_types::work;
 use pgsqlite_types::Datum;
 
 pub(super) fn configurations(rows: &mut Rows, catalog: &Catalog) {
-    rows.push_file(include_str!("../../../sql/data/pg_ts_config.tsv"));
+    rows.push_file(pgsqlite_sql::data::PG_TS_CONFIG);
     for c in catalog.ts_configurations.values() {
         work::visit();
         rows.push(&[
@@ -21,7 +21,7 @@ pub(super) fn configurations(rows: &mut Rows, catalog: &Catalog) {
 }
 
 pub(super) fn mappings(rows: &mut Rows, catalog: &Catalog) {
-    rows.push_file(include_str!("../../../sql/data/pg_ts_config_map.tsv"));
+    rows.push_file(pgsqlite_sql::data::PG_TS_CONFIG_MAP);
     for c in catalog.ts_configurations.values() {
         work::visit();
         for (token, list) in &c.mappings {
@@ -40,7 +40,7 @@ pub(super) fn mappings(rows: &mut Rows, catalog: &Catalog) {
 }
 
 pub(super) fn dictionaries(rows: &mut Rows, catalog: &Catalog) {
-    rows.push_file(include_str!("../../../sql/data/pg_ts_dict.tsv"));
+    rows.push_file(pgsqlite_sql::data::PG_TS_DICT);
     if let Some(extension) = catalog.extensions.get("unaccent") {
         rows.push(&[
             ("oid", int(UNACCENT_DICTIONARY)),
