@@ -3,6 +3,7 @@
 # make test-apps   real applications on PostgreSQL 15 and on pgsqlite (needs the package registries)
 # make lint    formatting and static checks, warnings are errors
 # make dist    packages in build/dist: archive, Debian package, wheel, npm; make test-dist   uses them without a compiler
+# make test-examples   the projects in examples/, as their READMEs say
 # make docs    the documents as a book, in build/book/html; make test-docs   executes their examples
 # make oracle  replays the recorded tests against a real PostgreSQL 15
 # make scoreboard  PostgreSQL 15's own regression tests, statement by statement, on both servers
@@ -22,10 +23,10 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist
+.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist test-examples test-crates licences
 
 help:
-	@sed -n 's/^# //p' Makefile | head -10
+	@sed -n 's/^# //p' Makefile | head -11
 
 setup:
 	@command -v cargo >/dev/null || { echo "Rust is missing. Install your distribution's rustup package and run 'rustup default stable'"; \
@@ -233,6 +234,9 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	cd pgsqlite && cargo build --release && cd ..
 	$(MAKE) --no-print-directory -C pg-parallel test-slow
 	$(MAKE) --no-print-directory test-dist
+	$(MAKE) --no-print-directory test-examples
+	$(MAKE) --no-print-directory test-crates
+	$(MAKE) --no-print-directory licences
 	PGSQLITE_BIN=$(CURDIR)/$(SERVER) python3 tests/bombs/run.py --ways all --end 0.1 --worst 0.2 --p99 0.02 --functions 300 --objects 2000
 	python3 tests/faults/run.py
 
@@ -264,6 +268,22 @@ dist:
 test-dist: debug
 	@python3 tests/packages/run.py $(ARGS)
 
+# The projects in examples/, as their READMEs say. What they install is kept in build/examples.
+test-examples: debug
+	@python3 examples/run.py $(ARGS)
+
+# Every crate packed as `cargo publish` does, in the order of their dependencies, and built from the packages alone.
+CRATES := --workspace --exclude pgsqlite-bench-load --exclude pgsqlite-bench-micro --locked
+test-crates: setup
+	@cd pgsqlite && cargo package $(CRATES) $(if $(ARGS),$(ARGS),--allow-dirty)
+
+# Licences, sources and duplicates of all crates (pgsqlite/deny.toml). Known holes are asked for too where ARGS=advisories: their list is fetched.
+build/cargo-deny/bin/cargo-deny:
+	@cargo install --quiet --locked --debug --root build/cargo-deny --target-dir build/cargo-deny/target cargo-deny && rm -rf build/cargo-deny/target
+
+licences: build/cargo-deny/bin/cargo-deny
+	@cd pgsqlite && ../build/cargo-deny/bin/cargo-deny --locked check licenses bans sources $(ARGS)
+
 subprojects:
 	@for m in $(SUBPROJECTS); do $(MAKE) --no-print-directory -C $$(dirname $$m) test; done
 
@@ -274,6 +294,7 @@ oracle: build/venv/done
 
 lint: setup
 	@python3 tools/lint_files.py
+	python3 tools/version.py --check
 	python3 tools/compat.py --check
 	python3 tools/docs.py links
 	cd pgsqlite

@@ -18,6 +18,8 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+# (PyPI has another project under the name pgsqlite)
+NAME = "pgsqlite-server"
 SUMMARY = "A server that speaks the PostgreSQL protocol over SQLite files, with a database for each test"
 
 
@@ -54,7 +56,7 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
     """Writes the wheel into a folder, and returns its name."""
     content = program().read_bytes()
     number, tag = version(), f"py3-none-{platform_tag(content)}"
-    base = f"pgsqlite-{number}"
+    base = f"{NAME.replace('-', '_')}-{number}"
     info = f"{base}.dist-info"
     suffix = ".exe" if content[:2] == b"MZ" else ""
     files: dict[str, tuple[bytes, int]] = {}
@@ -85,7 +87,7 @@ def digest(content: bytes) -> str:
 def metadata(number: str) -> str:
     readme = (HERE / "README.md").read_text()
     return (
-        f"Metadata-Version: 2.4\nName: pgsqlite\nVersion: {number}\nSummary: {SUMMARY}\nLicense-Expression: MIT\n"
+        f"Metadata-Version: 2.4\nName: {NAME}\nVersion: {number}\nSummary: {SUMMARY}\nLicense-Expression: MIT\n"
         "License-File: LICENSE\nRequires-Python: >=3.9\nKeywords: postgresql,sqlite,testing,pytest\n"
         "Classifier: Framework :: Pytest\nClassifier: Topic :: Database :: Database Engines/Servers\n"
         f"Description-Content-Type: text/markdown\n\n{readme}"

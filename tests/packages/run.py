@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the packages around a built program, and uses each in a new environment that has no compiler.
 
-python3 tests/packages/run.py [python] [node] [go] [image] [--out DIR]
+python3 tests/packages/run.py [python] [node] [go] [java] [image] [--out DIR]
 
 The program is $PGSQLITE_BIN, else the release build. Its debug information is left out of the packages.
 """
@@ -50,7 +50,7 @@ def environment(work: pathlib.Path, *folders: pathlib.Path) -> dict[str, str]:
 def python(work: pathlib.Path, out: pathlib.Path, program: pathlib.Path) -> None:
     """The wheel, in a new virtual environment."""
     run([sys.executable, str(ROOT / "packages/python/wheel_backend.py"), str(out)], ROOT, **{**os.environ, "PGSQLITE_BIN": str(program)})
-    wheel = max(out.glob("pgsqlite-*.whl"), key=os.path.getmtime)
+    wheel = max(out.glob("pgsqlite_server-*.whl"), key=os.path.getmtime)
     venv = work / "venv"
     run([sys.executable, "-m", "venv", str(venv)], work)
     here = environment(work, venv / "bin")
@@ -95,6 +95,15 @@ def go(work: pathlib.Path, out: pathlib.Path, program: pathlib.Path) -> None:
     run(["go", "test", "-count=1", "./..."], module, **{**os.environ, "PGSQLITE_BIN": str(program)})
 
 
+def java(work: pathlib.Path, out: pathlib.Path, program: pathlib.Path) -> None:
+    """JUnit's extension: its tests run in parallel, with JDBC's driver."""
+    module = work / "java"
+    shutil.copytree(ROOT / "packages/java", module, ignore=shutil.ignore_patterns("target"))
+    run(["mvn", "-q", "-B", "verify"], module, **{**os.environ, "PGSQLITE_BIN": str(program)})
+    for archive in (module / "target").glob("pgsqlite-junit-*.jar"):
+        shutil.copy(archive, out)
+
+
 def image(work: pathlib.Path, out: pathlib.Path, program: pathlib.Path) -> None:
     """The Dockerfile, by a linter from the registry. It is built where there is a builder (.github/workflows/ci.yml)."""
     venv = work / "linter"
@@ -103,12 +112,12 @@ def image(work: pathlib.Path, out: pathlib.Path, program: pathlib.Path) -> None:
     run([str(venv / "bin/hadolint"), str(ROOT / "Dockerfile")], work, **os.environ)
 
 
-PARTS = {"python": python, "node": node, "go": go, "image": image}
+PARTS = {"python": python, "node": node, "go": go, "java": java, "image": image}
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("parts", nargs="*", help="python, node, go, image; all unless some are named")
+    arguments.add_argument("parts", nargs="*", help="python, node, go, java, image; all unless some are named")
     arguments.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "dist", help="where the packages go")
     given = arguments.parse_args()
     parts = given.parts or list(PARTS)
@@ -122,7 +131,7 @@ def main() -> int:
         else:
             shutil.copy(built, program)
         for part in parts:
-            needs = {"node": "npm", "go": "go"}.get(part)
+            needs = {"node": "npm", "go": "go", "java": "mvn"}.get(part)
             if needs and not shutil.which(needs):
                 print(f"{part}: left out, for want of {needs}")
                 continue

@@ -40,7 +40,7 @@ def find_program() -> str:
     found = shutil.which("pgsqlite")
     if found:
         return found
-    raise FileNotFoundError("the program pgsqlite was not found: pip install pgsqlite, or name it in PGSQLITE_BIN")
+    raise FileNotFoundError("the program pgsqlite was not found: pip install pgsqlite-server, or name it in PGSQLITE_BIN")
 
 
 class Database:

@@ -1,0 +1,7 @@
+from books import views
+from django.urls import path
+
+urlpatterns = [
+    path("", views.index),
+    path("api/books", views.books),
+]
