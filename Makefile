@@ -5,7 +5,7 @@
 # make dist    packages in build/dist: archive, Debian package, wheel, npm; make test-dist   uses them without a compiler
 # make test-examples   the projects in examples/, as their READMEs say
 # make docs    the documents as a book, in build/book/html; make test-docs   executes their examples
-# make oracle  replays the recorded tests against a real PostgreSQL 15
+# make oracle  replays the recorded tests against a real PostgreSQL 15, and those of 18 against that
 # make scoreboard  PostgreSQL 15's own regression tests, statement by statement, on both servers
 # make bench   pgsqlite and the other products beside their rivals (bench/README.md); make bench ARGS=--quick in a few minutes
 # make bench-codec   micro-benchmarks without a server; make bench-check, make bench-save   against bench/baseline.json, or into it
@@ -289,6 +289,7 @@ subprojects:
 
 oracle: build/venv/done
 	@tools/oracle.sh python3 tests/sql/run.py --check --target postgres
+	ORACLE_VERSION=18 tools/oracle.sh python3 tests/sql/run.py --check --target postgres
 	@tools/oracle.sh python3 tests/wire/run.py --check --target postgres
 	tools/oracle.sh $(PYTHON) tests/clients/run.py --target postgres
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the files of this folder against a server and compares what it says with what PostgreSQL 15 said.
+"""Runs the files of this folder against a server and compares what it says with what PostgreSQL said.
 
     run.py --check [--target pgsqlite|postgres] [--modes simple,extended] [FILE…]
     run.py --record [FILE…]            writes the expectations; only against a real PostgreSQL (PGHOST, PGPORT, PGUSER)
+
+A real PostgreSQL runs the files of its release only: those with `@postgres 18`, or those without.
     run.py --shrink                    as --check, then takes what passes now out of expected_failures.txt
 
 README.md beside this file defines the format. The last line is `N passed, N failed`.
@@ -56,7 +58,7 @@ def parse(path: pathlib.Path) -> tuple[list[Case], list[str]]:
             case.before.append(line)
             if line.startswith("@"):
                 key, _, value = line[1:].partition(" ")
-                if key not in ("conn", "params", "bparams", "binary", "sort", "simple"):
+                if key not in ("conn", "params", "bparams", "binary", "sort", "simple", "postgres"):
                     raise SystemExit(f"{path.name}:{at + 1}: unknown directive @{key}")
                 case.directives[key] = value
             at += 1
@@ -82,13 +84,19 @@ def parse(path: pathlib.Path) -> tuple[list[Case], list[str]]:
         cases.append(case)
 
 
+def release(path: pathlib.Path) -> int:
+    """The release of PostgreSQL that a file is recorded from."""
+    found = re.search(r"^@postgres (\d+)$", path.read_text(), re.M)
+    return int(found[1]) if found else reference.RELEASES[0]
+
+
 def escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
 
 
 def type_name(oid: int, typmod: int) -> str:
     """The type as `CREATE TABLE` would say it; every type that the user or an extension made is `user`."""
-    if oid >= 15500:
+    if oid >= 15000:
         return "user"
     name = TYPES.get(oid, f"oid {oid}")
     base = name.lstrip("_")
@@ -299,7 +307,11 @@ def main() -> int:
     if not paths:
         raise SystemExit("no test files")
     if a.record or a.target == "postgres":
-        reference.connect().close()
+        there = reference.release()
+        others = [p for p in paths if release(p) != there]
+        if others and not everything:
+            print(f"not of PostgreSQL {there}: {', '.join(p.name for p in others)}")
+        paths = [p for p in paths if p not in others]
     pool = concurrent.futures.ThreadPoolExecutor(a.jobs)
     if a.record:
         target = Target("postgres")
