@@ -23,7 +23,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist test-examples test-crates licences
+.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist test-reproducible test-examples test-crates licences
 
 help:
 	@sed -n 's/^# //p' Makefile | head -11
@@ -234,6 +234,7 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	cd pgsqlite && cargo build --release && cd ..
 	$(MAKE) --no-print-directory -C pg-parallel test-slow
 	$(MAKE) --no-print-directory test-dist
+	$(MAKE) --no-print-directory test-reproducible
 	$(MAKE) --no-print-directory test-examples
 	$(MAKE) --no-print-directory test-crates
 	$(MAKE) --no-print-directory licences
@@ -263,6 +264,10 @@ scoreboard-update: debug
 # What a release has. PGSQLITE_BIN=… packs a program that is built already.
 dist:
 	@$(if $(filter environment command,$(origin PGSQLITE_BIN)),,PGSQLITE_BIN=) python3 tools/dist.py
+
+# A release packed twice, in different surroundings, and compared file by file.
+test-reproducible: debug
+	@python3 tests/packages/reproducible.py
 
 # The packages, built around the debug build (or PGSQLITE_BIN) and used in new environments without a compiler.
 test-dist: debug

@@ -20,10 +20,10 @@ import time
 import traceback
 
 from suite import baseline, report, results
-from suite.groups import PROFILES, Context, Step, bulk, codec, concurrency, drivers, lifecycle, operations, products, reports, tpcb, transactions
+from suite.groups import PROFILES, Context, Step, bulk, codec, concurrency, drivers, lifecycle, operations, products, reports, testing, tpcb, transactions
 from suite.targets import KINDS, Targets
 
-LAYER_TWO = (operations, concurrency, tpcb, transactions, drivers, bulk, reports, lifecycle)
+LAYER_TWO = (operations, concurrency, tpcb, transactions, drivers, bulk, reports, lifecycle, testing)
 LAYERS = {"run": LAYER_TWO, "codec": (codec,), "all": (codec, *LAYER_TWO)}
 
 

@@ -108,8 +108,8 @@ def debian(out: pathlib.Path, files: dict[str, pathlib.Path], work: pathlib.Path
     )
     for path in [tree, *tree.rglob("*")]:
         os.utime(path, (EPOCH, EPOCH))
-        if path.is_dir():
-            path.chmod(0o755)
+        # (whatever the mask of this process is)
+        path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
     target = out / f"pgsqlite_{number}_{architecture}.deb"
     run("dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, target, env={**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH)})
 

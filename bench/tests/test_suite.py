@@ -18,7 +18,7 @@ import unittest
 BENCH = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(BENCH))
 from suite import baseline, load, results  # noqa: E402
-from suite.groups import PROFILES, bulk, codec, concurrency, drivers, lifecycle, operations, products, reports, tpcb  # noqa: E402
+from suite.groups import PROFILES, bulk, codec, concurrency, drivers, lifecycle, operations, products, reports, testing, tpcb  # noqa: E402
 from suite.targets import Pgsqlite, Sqlite, Target  # noqa: E402
 
 
@@ -112,12 +112,12 @@ class Baseline(unittest.TestCase):
 class Steps(unittest.TestCase):
     def test_every_figure_has_a_title_of_its_own(self) -> None:
         for profile in PROFILES.values():
-            modules = (operations, concurrency, tpcb, drivers, bulk, reports, lifecycle, codec, products)
+            modules = (operations, concurrency, tpcb, drivers, bulk, reports, lifecycle, testing, codec, products)
             titles = [(s.group, s.title) for m in modules for s in m.steps(profile)]
             self.assertEqual(len(titles), len(set(titles)))
 
     def test_a_quick_run_is_meant_to_take_less_than_eight_minutes(self) -> None:
-        modules = (operations, concurrency, tpcb, drivers, bulk, reports, lifecycle, codec)
+        modules = (operations, concurrency, tpcb, drivers, bulk, reports, lifecycle, testing, codec)
         self.assertLess(sum(s.seconds for m in modules for s in m.steps(PROFILES["quick"])), 480)
 
 

@@ -29,6 +29,8 @@ function pack(name, manifest, fill) {
   fill(folder);
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  // (the packages have the files' modes, whatever the mask of this process is)
+  chmodSync(join(folder, 'package.json'), 0o644);
   const made = execFileSync('npm', ['pack', '--silent', '--pack-destination', resolve(out)], { cwd: folder, encoding: 'utf8' });
   console.log(join(out, made.trim()));
 }

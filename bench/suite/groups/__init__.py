@@ -36,16 +36,18 @@ class Profile:
     #: criterion's warm-up and measurement, seconds
     criterion: tuple[float, float]
     pg_parallel: tuple[str, ...]
+    #: tests that have a database each
+    tests: int
 
 
 PROFILES = {
-    "full": Profile("full", 20, 100, 10, 1000, (1, 8, 32, 100, 200), (1, 8, 32), 5, 5, 100_000, 7, 1000, 11, 5000, (0.5, 2.0), ("--rounds", "7")),
+    "full": Profile("full", 20, 100, 10, 1000, (1, 8, 32, 100, 200), (1, 8, 32), 5, 5, 100_000, 7, 1000, 11, 5000, (0.5, 2.0), ("--rounds", "7"), 1000),
     "quick": Profile(
         "quick", 10, 50, 3, 400, (1, 8, 32, 100, 200), (1, 8), 2, 2, 100_000, 3, 200, 5, 1000, (0.1, 0.3),
-        ("--rounds", "1", "--only", "light,medium,heavy"),
+        ("--rounds", "1", "--only", "light,medium,heavy"), 10,
     ),
     # for the tests of the benchmark system itself: every way is taken, the figures say nothing
-    "tiny": Profile("tiny", 2, 5, 2, 50, (1, 4), (1,), 1, 1, 200, 1, 6, 1, 10, (0.05, 0.1), ("--rounds", "1", "--only", "light")),
+    "tiny": Profile("tiny", 2, 5, 2, 50, (1, 4), (1,), 1, 1, 200, 1, 6, 1, 10, (0.05, 0.1), ("--rounds", "1", "--only", "light"), 2),
 }  # fmt: skip
 
 
