@@ -6,6 +6,8 @@ use anyhow::{bail, Result};
 use clap::Args;
 use pgsqlite_engine::inspect;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Print what a file has: tables with rows and sizes, its format, who has it open
@@ -96,16 +98,29 @@ pub fn info(command: &InfoCommand) -> Result<()> {
     Ok(())
 }
 
-pub fn check(command: &CheckCommand) -> Result<()> {
-    let file = command.file.clone();
-    let checking = std::thread::Builder::new().stack_size(64 << 20).spawn(move || inspect::check(&file))?;
-    let mut progress = Progress::new("checking");
-    while !checking.is_finished() {
-        progress.show(0, None, "");
+/// Runs what may take long on a thread of its own, and shows meanwhile how far it is: how much is done, of how much.
+fn beside<T: Send + 'static>(
+    what: &'static str,
+    far: impl Fn() -> (u64, Option<u64>),
+    run: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    let running = std::thread::Builder::new().stack_size(64 << 20).spawn(run)?;
+    let mut progress = Progress::new(what);
+    while !running.is_finished() {
+        let (done, total) = far();
+        progress.show(done, total, "");
         std::thread::sleep(Duration::from_millis(20));
     }
     drop(progress);
-    let Ok(found) = checking.join() else { bail!("the check ended before its time") };
+    running.join().map_err(|_| anyhow::anyhow!("{what} ended before its time"))
+}
+
+pub fn check(command: &CheckCommand) -> Result<()> {
+    let file = command.file.clone();
+    let watch = Arc::<inspect::Watch>::default();
+    let watched = watch.clone();
+    let pages = || (watch.done.load(Ordering::Relaxed), Some(watch.total.load(Ordering::Relaxed)));
+    let found = beside("checking", pages, move || inspect::check(&file, &watched))?;
     let found = found.map_err(told)?;
     let file = command.file.display();
     found.remarks.iter().for_each(|remark| println!("note: {remark}"));
@@ -122,7 +137,12 @@ pub fn check(command: &CheckCommand) -> Result<()> {
 
 pub fn upgrade(command: &UpgradeCommand) -> Result<()> {
     let file = command.file.display();
-    match inspect::upgrade(&command.file).map_err(told)? {
+    let path = command.file.clone();
+    // (what it changes is in the log, until the end)
+    let mut log = command.file.clone().into_os_string();
+    log.push("-wal");
+    let written = || (std::fs::metadata(&log).map_or(0, |log| log.len()), None);
+    match beside("upgrading", written, move || inspect::upgrade(&path))?.map_err(told)? {
         (None, _) => println!("{file} has nothing of pgsqlite that could be old"),
         (Some(before), now) if before == now => println!("{file} has the newest format, {now}, already"),
         (Some(before), now) => println!("{file} has format {now} now (it was {before})"),

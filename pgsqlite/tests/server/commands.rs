@@ -203,12 +203,35 @@ fn a_server_can_end_with_its_input() {
     assert_eq!(folder.names(), [""; 0]);
 }
 
-/// Nothing listens twice on a port, and the message says what to do.
+/// What takes long shows how far it is, where somebody looks.
 #[test]
-fn a_port_in_use_has_a_hint() {
+fn progress_is_shown_on_a_terminal_and_nowhere_else() {
     let folder = Folder::new();
-    let server = Server::start(&folder, &["--in-memory"]);
-    let text = refused(unix_only(&folder, &["--in-memory"]));
-    assert!(text.contains("in use already") && text.contains("--port"), "{text}");
-    server.stop();
+    let file = folder.path("demo.db");
+    assert_eq!(run(&["demo", &file]).0, Some(0));
+    let (dump, new) = (folder.path("dump.sql"), folder.path("new.db"));
+    std::fs::write(
+        &dump,
+        "CREATE TABLE public.t (a int);\nCOPY public.t (a) FROM stdin;\n1\n2\n\\.\nCREATE INDEX i ON public.t (a);\n",
+    )
+    .unwrap();
+    for (arguments, shown) in [
+        (vec!["check", &file], "checking ["),
+        (vec!["upgrade", &file], "upgrading "),
+        (vec!["import", "--database", &new, &dump], "importing ["),
+    ] {
+        let (code, _, err) = run(&arguments);
+        assert_eq!((code, err.contains('\r')), (Some(0), false), "{arguments:?}: {err}");
+        if arguments[0] == "import" {
+            std::fs::remove_file(&new).unwrap();
+        }
+        // `script` (a part of every Linux) gives a command a terminal
+        let line = [&[env!("CARGO_BIN_EXE_pgsqlite")][..], &arguments].concat().join(" ");
+        let Ok(output) = Command::new("script").args(["-qec", &line, "/dev/null"]).stdin(Stdio::null()).output() else {
+            eprintln!("no `script`: what is shown on a terminal is not looked at");
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && said.contains(shown), "{arguments:?}: {said}");
+    }
 }

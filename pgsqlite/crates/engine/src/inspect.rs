@@ -3,6 +3,7 @@
 //! [`facts`] and [`check`] read in a transaction of their own, so a server may have the file open. [`upgrade`] needs it for itself.
 
 use crate::connection::Connection;
+use libsqlite3_sys as ffi;
 use pgsqlite_metadata::store::{self, sqlite_error};
 use pgsqlite_sql::catalog::{Catalog, RelationKind};
 use pgsqlite_storage::error::open_error;
@@ -10,7 +11,9 @@ use pgsqlite_storage::files::{check_name, Room};
 use pgsqlite_storage::vfs::open::leave_litestreams;
 use pgsqlite_types::{oid, PgError, Result, SqlState};
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::{c_int, c_void};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// A table, as [`facts`] reports it.
@@ -156,11 +159,62 @@ fn is_view(kind: &RelationKind) -> bool {
     matches!(kind, RelationKind::View { .. } | RelationKind::ForeignView)
 }
 
+/// How far a look at a file is.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// pages that were read, some of them several times
+    pub done: AtomicU64,
+    /// pages of the file; 0: it is not known yet
+    pub total: AtomicU64,
+}
+
+/// Has what a connection reads counted, until it is dropped.
+struct Counted<'w> {
+    db: *mut ffi::sqlite3,
+    watch: &'w Watch,
+}
+
+impl<'w> Counted<'w> {
+    /// The connection outlives what is returned.
+    fn begin(connection: &Connection, watch: &'w Watch) -> Result<Box<Counted<'w>>> {
+        /// Steps of SQLite's machine, or pages that are looked at, between two counts.
+        const STEPS: c_int = 1000;
+        let pages = number(connection, "SELECT page_count FROM pragma_page_count")?;
+        watch.total.store(pages.max(0) as u64, Ordering::Relaxed);
+        let counted = Box::new(Counted { db: connection.handle(), watch });
+        // SAFETY: a live connection; SQLite calls the function while it is used, with a pointer that stays where it is until it is
+        // given up when `counted` is dropped.
+        unsafe {
+            ffi::sqlite3_progress_handler(counted.db, STEPS, Some(count), (&raw const *counted).cast_mut().cast())
+        };
+        Ok(counted)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the connection is still open.
+        unsafe { ffi::sqlite3_progress_handler(self.db, 0, None, std::ptr::null_mut()) };
+    }
+}
+
+unsafe extern "C" fn count(counted: *mut c_void) -> c_int {
+    // SAFETY: what `Counted::begin` gave; it is there as long as SQLite calls this.
+    let counted = unsafe { &*counted.cast::<Counted>() };
+    let (mut read, mut highest) = (0, 0);
+    // SAFETY: on the thread that uses the connection.
+    unsafe { ffi::sqlite3_db_status(counted.db, ffi::SQLITE_DBSTATUS_CACHE_MISS, &mut read, &mut highest, 0) };
+    counted.watch.done.store(u64::try_from(read).unwrap_or(0), Ordering::Relaxed);
+    0
+}
+
 /// Looks whether a file is sound: its pages, that each index has just the rows of its table, in the order of our collations, that the
 /// foreign keys that SQLite knows hold, and that what pgsqlite has stored of its objects can be read. Errors: as of [`facts`].
-pub fn check(path: &Path) -> Result<Findings> {
+/// `watch` shows how far it is.
+pub fn check(path: &Path, watch: &Watch) -> Result<Findings> {
     reading(path, |connection, catalog| {
         let db = connection.rusqlite();
+        let _counted = Counted::begin(connection, watch)?;
         let mut found = Findings { tables: stored_tables(catalog).len(), ..Findings::default() };
         found.indexes = number(connection, "SELECT count(*) FROM main.sqlite_schema WHERE type = 'index'")? as usize;
         let mut statement = db.prepare("PRAGMA main.integrity_check(100)").map_err(sqlite_error)?;
@@ -240,9 +294,11 @@ mod tests {
         assert_eq!(tables, [("public.c", 2, 1), ("public.p", 1, 0)]);
         let sizes: Vec<_> = facts.tables.iter().map(|t| (t.bytes, t.index_bytes)).collect();
         assert_eq!(sizes, [(facts.page_size, facts.page_size), (facts.page_size, 0)]);
-        assert!(check(&path).unwrap().problems.is_empty());
+        let watch = Watch::default();
+        assert!(check(&path, &watch).unwrap().problems.is_empty());
+        assert!(watch.total.load(Ordering::Relaxed) >= 4);
         other.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM p").unwrap();
-        let problems = check(&path).unwrap().problems;
+        let problems = check(&path, &Watch::default()).unwrap().problems;
         assert_eq!(problems, ["2 rows of \"c\" refer to rows of \"p\" that do not exist"]);
         // an index that lacks a row of its table
         other
@@ -251,7 +307,7 @@ mod tests {
             )
             .unwrap();
         drop(other);
-        assert!(check(&path).unwrap().problems.iter().any(|p| p.contains('x')), "the index");
+        assert!(check(&path, &Watch::default()).unwrap().problems.iter().any(|p| p.contains('x')), "the index");
         assert_eq!(upgrade(&path).unwrap(), (None, store::VERSION));
     }
 
@@ -261,7 +317,9 @@ mod tests {
         let path = folder.file().with_file_name("text.db");
         assert_eq!(facts(&path).err().unwrap().code(), SqlState::UNDEFINED_FILE);
         std::fs::write(&path, "no database, but a text that is longer than a header would be: ".repeat(20)).unwrap();
-        for error in [facts(&path).err().unwrap(), check(&path).err().unwrap(), upgrade(&path).unwrap_err()] {
+        for error in
+            [facts(&path).err().unwrap(), check(&path, &Watch::default()).err().unwrap(), upgrade(&path).unwrap_err()]
+        {
             assert!(error.message().contains("text.db"), "{}", error.message());
         }
     }

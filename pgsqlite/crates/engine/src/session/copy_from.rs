@@ -8,11 +8,13 @@ use super::copy_binary;
 use super::copy_format::{Fields, Lines, Next};
 use super::copy_options::{CopyOptions, Header};
 use super::portal::run_to_end;
+use super::progress::Shown;
 use super::{Execution, Session};
 use crate::connection::{Connection, RawStatement as SqliteStatement};
 use crate::plans::{Body, Prepared};
 use crate::routine::trigger;
 use crate::routine::Host;
+use pgsqlite_natives::statistics::progress::Command;
 use pgsqlite_sql::catalog::{Column, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
@@ -21,6 +23,7 @@ use pgsqlite_sql::routine::Event;
 use pgsqlite_types::codec::{Context, NamesFor, TypeCodec};
 use pgsqlite_types::text::decode_utf8;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// The client's bytes are worked off when this many have come together.
@@ -47,6 +50,7 @@ pub(super) struct CopyIn {
     rows: u64,
     /// foreign keys to the table itself, which are checked when all rows are there
     self_references: Vec<String>,
+    shown: Shown,
 }
 /// A column that gets values.
 struct Target {
@@ -236,6 +240,7 @@ impl Session {
             header_due: options.header != Header::No,
             rows: 0,
             self_references: if deferred { self_references } else { vec![] },
+            shown: self.show_progress(Command::CopyFrom, relation.oid),
             options,
         })));
         Ok(Execution::CopyIn { formats })
@@ -244,6 +249,7 @@ impl Session {
     /// A piece of CopyData, cut anywhere.
     pub async fn copy_in_data(&mut self, data: &[u8]) -> Result<()> {
         let mut copy = self.take_copy()?;
+        copy.shown.progress.done.bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
         let encoding = self.gucs.client_encoding;
         let converted;
         // (of the binary format each value is converted by itself)
@@ -384,6 +390,7 @@ impl Session {
             true => self.copy_tuples(copy, last),
             false => self.copy_lines(copy, last),
         });
+        copy.shown.progress.done.rows.store(copy.rows, Ordering::Relaxed);
         match &copy.insert.body {
             // (what the triggers have made of the row cannot be told again)
             Body::Plan(plan) if plan.query.triggered.is_some() => result,

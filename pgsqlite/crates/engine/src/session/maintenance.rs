@@ -4,6 +4,7 @@
 
 use super::Session;
 use crate::locks::Mode;
+use pgsqlite_natives::statistics::progress::Command;
 use pgsqlite_sql::analyze::{find_relation, Environment};
 use pgsqlite_sql::builtins::catalog::system_relations;
 use pgsqlite_sql::catalog::{Relation, RelationKind, BOOTSTRAP_ROLE};
@@ -12,6 +13,7 @@ use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// The catalogs that all databases of a PostgreSQL server share.
@@ -248,6 +250,7 @@ impl Session {
             for table in partitions.filter_map(|t| catalog.relation(t)) {
                 // ANALYZE of a temporary table has SQLite keep its figures beside it
                 let database = if table.temporary { "temp" } else { "main" };
+                let _shown = self.show_progress(Command::Analyze, table.oid);
                 self.run_long(&format!("ANALYZE {database}.{}", quoted(&table.sqlite_name)))?;
             }
             if v.rels.is_empty() && owns_database && locked.is_empty() {
@@ -298,7 +301,10 @@ impl Session {
         let ready = self.engine.writer.expect_commit(true);
         self.connection()?.command("ROLLBACK")?;
         ready?;
+        let shown = self.show_progress(Command::Vacuum, 0);
+        shown.progress.total.pages.store(before.max(0) as u64, Ordering::Relaxed);
         let vacuumed = self.run_long("VACUUM main");
+        drop(shown);
         if vacuumed.is_err() {
             self.engine.writer.not_committed();
         }
@@ -467,6 +473,7 @@ impl Session {
         let oids: Vec<Oid> = tables.iter().map(|t| t.oid).collect();
         for table in tables {
             let database = if table.temporary { "temp" } else { "main" };
+            let _shown = self.show_progress(Command::Reindex, table.oid);
             self.run_long(&format!("REINDEX {database}.{}", quoted(&table.sqlite_name)))?;
             if verbose {
                 self.inform(format!("indexes of table \"{}\" were reindexed", table.name), None);

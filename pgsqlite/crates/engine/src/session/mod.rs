@@ -59,6 +59,7 @@ mod planning;
 mod portal;
 mod prepared_locks;
 mod private;
+mod progress;
 mod readers;
 mod rebinding;
 mod relation_locks;

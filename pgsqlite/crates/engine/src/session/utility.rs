@@ -6,10 +6,12 @@ use super::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
 use crate::plans::{Body, Prepared};
 use crate::routine::HasRoutines;
 use pgsqlite_natives::settings::rights::Permit;
+use pgsqlite_natives::statistics::progress::Command;
 use pgsqlite_natives::udf::session_cell::SequenceSource;
 use pgsqlite_natives::udf::session_cell::ServerFunctions;
 use pgsqlite_objects::ddl;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_storage::vfs::open::counted;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -248,6 +250,8 @@ impl Session {
         };
         let interrupt = self.connection()?.interrupt_handle();
         let connection = self.connection()?.rusqlite();
+        let builds = matches!(raw.node, NodeEnum::IndexStmt(_) | NodeEnum::AlterTableStmt(_));
+        let shown = builds.then(|| self.show_progress(Command::CreateIndex, 0));
         let session = ddl::DdlSession {
             busy: vec![],
             pending: crate::routine::after::pending_tables(host),
@@ -261,12 +265,17 @@ impl Session {
             executed,
             skip_bodies: !self.gucs.is_on("check_function_bodies"),
             private,
+            progress: shown.as_ref().map(|shown| &*shown.progress),
         };
         // what the statement itself takes of sequences is told apart from what the transaction took before
         let before = std::mem::take(&mut self.sequences.own.lock().dirty);
         let outcome = self.with_environment(&view, |environment| {
             self.cancel.work(super::work::Begins::Apart, Some(interrupt), || {
-                let outcome = ddl::execute(connection, &view.catalog, environment, raw, &session);
+                let run = || ddl::execute(connection, &view.catalog, environment, raw, &session);
+                let outcome = match &shown {
+                    Some(shown) => counted(&shown.progress.steps, run),
+                    None => run(),
+                };
                 // what a native raised while DDL's own statements ran; within the work, which knows the request behind a 57014
                 outcome.map_err(|e| host.cell.take_error().unwrap_or(e))
             })

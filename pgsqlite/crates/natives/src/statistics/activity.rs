@@ -1,5 +1,6 @@
 //! What a session does now, for others to see: a row of pg_stat_activity.
 
+use super::progress::Progress;
 use parking_lot::Mutex;
 use pgsqlite_types::Oid;
 use std::net::SocketAddr;
@@ -86,6 +87,8 @@ pub struct Activity {
     /// how often the client has begun to be silent, and has ended that: odd while it is
     silence: AtomicU64,
     live: Mutex<Live>,
+    /// how far its command is, if that takes long
+    progress: Mutex<Option<Arc<Progress>>>,
 }
 
 /// A silence of a client.
@@ -152,7 +155,23 @@ impl Activity {
             writes: AtomicBool::new(false),
             silence: AtomicU64::new(0),
             live: Mutex::new(live),
+            progress: Mutex::default(),
         }
+    }
+
+    /// How far the session's command is; None: it does nothing that is shown.
+    pub fn progress(&self) -> Option<Arc<Progress>> {
+        self.progress.lock().clone()
+    }
+
+    /// The command shows how far it is, until [`Activity::ends_progress`].
+    pub fn begins_progress(&self, progress: &Arc<Progress>) {
+        *self.progress.lock() = Some(progress.clone());
+    }
+
+    /// The command has ended.
+    pub fn ends_progress(&self) {
+        *self.progress.lock() = None;
     }
 
     /// Notes what the session waits for from now on.

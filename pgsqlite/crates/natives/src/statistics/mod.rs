@@ -6,6 +6,7 @@
 //! (`pg_catalog/statistics.rs`) and by the server's metrics. Nothing of it is kept over a restart.
 
 pub mod activity;
+pub mod progress;
 pub mod refused;
 pub mod statements;
 

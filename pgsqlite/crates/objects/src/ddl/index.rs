@@ -560,6 +560,9 @@ impl Ddl<'_> {
                 presence.join(", "),
             ));
         }
+        if let Some(progress) = self.session.progress {
+            progress.builds(table.oid, index_relation.oid, keys.len(), index.unique, self.about_rows(table));
+        }
         self.conn.execute_batch(&sql).map_err(|error| {
             if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) {
                 return self.duplicate_keys(index_relation, index, table);
@@ -587,6 +590,13 @@ impl Ddl<'_> {
             return Err(self.duplicate_keys(index_relation, index, table));
         }
         Ok(())
+    }
+
+    /// About how many rows a table has: none of its numbers of rows is larger. (0 for one without such numbers.)
+    fn about_rows(&self, table: &Relation) -> u64 {
+        let sql = format!("SELECT max(rowid) FROM {}", quoted(&table.sqlite_name));
+        let largest = self.conn.query_row(&sql, [], |row| row.get::<_, Option<i64>>(0));
+        largest.ok().flatten().unwrap_or(0).max(0) as u64
     }
 
     /// Whether rows have equal keys: what SQLite does not look for where the index of a deferrable constraint is made.

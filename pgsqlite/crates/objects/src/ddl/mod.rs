@@ -57,6 +57,7 @@ pub use pgsqlite_metadata::databases::{DatabaseAdmin, Founder};
 use pgsqlite_metadata::naming;
 use pgsqlite_metadata::store::{self, names::CatalogNames, sqlite_error};
 use pgsqlite_natives::settings::rights::Claimant;
+use pgsqlite_natives::statistics::progress::Progress;
 use pgsqlite_sql::analyze::{self, Environment};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Style};
@@ -116,6 +117,8 @@ pub struct DdlSession<'a> {
     pub parameters: (Vec<Oid>, Vec<Datum>),
     /// What was told before the statement failed.
     pub notices: std::cell::RefCell<Vec<PgError>>,
+    /// Shows how far the statement is. None: nobody looks.
+    pub progress: Option<&'a Progress>,
     /// The query that EXECUTE names in CREATE TABLE AS.
     pub executed: Option<&'a ast::SelectStmt>,
 }

@@ -13,6 +13,7 @@ mod information_triggers;
 mod information_usage;
 mod large_objects;
 mod locks;
+mod progress;
 mod relations;
 mod session;
 mod statistics;
@@ -311,6 +312,10 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_stat_database" => Session(statistics::stat_database),
         "pg_stat_statements" => Session(statistics::stat_statements),
         "pg_stat_archiver" => Session(statistics::archiver),
+        "pg_stat_progress_analyze" => Session(progress::analyze),
+        "pg_stat_progress_copy" => Session(progress::copy),
+        "pg_stat_progress_create_index" => Session(progress::create_index),
+        "pg_stat_progress_vacuum" => Session(progress::vacuum),
         "pg_stat_gssapi" => Session(statistics::gssapi),
         "pg_available_extensions" => Catalog(builtin::available_extensions),
         "pg_available_extension_versions" => Catalog(builtin::available_extension_versions),

@@ -27,7 +27,7 @@ pub(super) fn optional_time(micros: Option<i64>) -> Datum {
 }
 
 /// Whether the session may see what this user does: its own, or with pg_read_all_stats.
-fn may_see(state: &SessionState, user: Oid) -> bool {
+pub(super) fn may_see(state: &SessionState, user: Oid) -> bool {
     let catalog = &state.catalog;
     acl::is_superuser(catalog, state.user_oid)
         || catalog.roles.is_empty()

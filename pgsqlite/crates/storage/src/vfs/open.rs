@@ -3,14 +3,38 @@
 use crate::{checkpoints, error};
 use libsqlite3_sys as ffi;
 use pgsqlite_types::Result;
+use std::cell::RefCell;
 use std::ffi::c_int;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 /// So many steps of SQLite's machine pass between two looks at what oversees the thread: some ten microseconds.
 const STEPS: c_int = 1000;
 
+thread_local! {
+    static COUNTED: RefCell<Option<Arc<AtomicU64>>> = const { RefCell::new(None) };
+}
+
+/// Runs, and adds the steps that SQLite's machine makes meanwhile on this thread to `steps`, by thousands.
+pub fn counted<R>(steps: &Arc<AtomicU64>, run: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Arc<AtomicU64>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            COUNTED.set(self.0.take());
+        }
+    }
+    let _restore = Restore(COUNTED.replace(Some(steps.clone())));
+    run()
+}
+
 /// The progress handler of every connection: whoever runs SQLite for a client, and by whatever way, is overseen.
 unsafe extern "C" fn look(_: *mut std::ffi::c_void) -> c_int {
+    COUNTED.with_borrow(|steps| {
+        if let Some(steps) = steps {
+            steps.fetch_add(STEPS as u64, Ordering::Relaxed);
+        }
+    });
     c_int::from(pgsqlite_types::work::stops_sqlite())
 }
 
