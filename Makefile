@@ -23,7 +23,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist test-reproducible test-examples test-crates licences
+.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-status test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist test-reproducible test-examples test-crates licences
 
 help:
 	@sed -n 's/^# //p' Makefile | head -11
@@ -77,7 +77,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did. A part that takes longer than PART_LIMIT seconds has failed. What each
 # took is listed at the end, and is in build/parts.txt from the moment that it ends.
 PARTS := test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-bombs test-dump test-differential \
-  test-crash test-faults test-litestream test-clients test-docs test-reports test-scoreboard test-isolation test-bench subprojects
+  test-crash test-faults test-litestream test-clients test-status test-docs test-reports test-scoreboard test-isolation test-bench subprojects
 PART_LIMIT ?= 1500
 test:
 	@failed=0; passed=0
@@ -333,6 +333,10 @@ test-bench: debug build/bench-venv/done build/browser/done
 	export BENCH_LOAD=$(CURDIR)/pgsqlite/target/debug/pgsqlite-bench-load
 	$(BENCH_PYTHON) bench/tests/test_suite.py
 	$(BENCH_PYTHON) bench/tests/test_report.py
+
+# The status page in a browser. Where there is none and none can be had it is left out, with a line that says so.
+test-status: debug build/bench-venv/done build/browser/done
+	@$(BENCH_PYTHON) tests/status/run.py
 
 bench-setup: build build/bench-venv/done build/bench-node/done
 	@cd pgsqlite && cargo build --release -p pgsqlite-bench-load

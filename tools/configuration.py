@@ -27,7 +27,7 @@ GROUPS = {
     "TLS": "tls-cert tls-key tls-ca tls-self-signed require-tls",
     "Sessions and memory": "max-connections reserved-connections max-prepared-transactions use-pooling pool-size pool-timeout memory-limit busy-poll",
     "Limits for clients": "idle-writer-timeout writer-timeout log-limit send-timeout",
-    "Logs and metrics": "log-level log-min-duration-statement log-refused metrics-addr",
+    "Logs and metrics": "log-format log-level log-min-duration-statement log-refused metrics-addr status-addr",
     "Start and stop": "config shutdown-timeout stop-with-input",
 }
 

@@ -22,7 +22,7 @@ use tokio::process::Command;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 
 /// What a command line of the server, and the environment, say: its configuration and the level of its log.
-pub type Configured = fn(&[&str]) -> Result<(Config, String)>;
+pub type Configured = fn(&[&str]) -> Result<Config>;
 
 /// The port of the socket's name, where nothing else is.
 const PORT: u16 = 5432;
@@ -146,7 +146,7 @@ impl ExecCommand {
     fn config(&self, folder: &Path, configured: Configured) -> Result<Config> {
         let place = folder.to_str().context("the temporary folder's name is no UTF-8")?;
         let words = ["pgsqlite", "--in-memory", "--auth", "trust", "--shutdown-timeout", "5", "--socket-dir", place];
-        let (mut config, _) = configured(&words)?;
+        let mut config = configured(&words)?;
         self.database.iter().for_each(|file| leave_litestreams(file));
         config.databases = match (&self.database, &self.template) {
             (Some(file), _) => Databases::File(file.clone()),
@@ -162,7 +162,7 @@ impl ExecCommand {
         };
         (config.host, config.tcp, config.port) = ("127.0.0.1".into(), self.tcp, PORT);
         (config.auth, config.tls, config.tls_client_ca, config.require_tls) = (Some(Auth::Trust), None, None, false);
-        (config.sqli_port, config.metrics_addr) = (None, None);
+        (config.sqli_port, config.metrics_addr, config.status_addr) = (None, None, None);
         // (a file that Litestream replicates is known by its tables)
         config.checkpoints_left = false;
         config.archive = None;

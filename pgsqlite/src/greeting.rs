@@ -27,6 +27,9 @@ pub fn greeting(config: &Config, server: &Server) -> String {
         let (host, note) = reachable(&config.host);
         lines += &format!("  jdbc:informix-sqli://{host}:{port}/{database}:INFORMIXSERVER=pgsqlite{note}\n");
     }
+    if let Some(address) = &config.status_addr {
+        lines += &format!("  http://{}/ shows what the server does\n", address.replace("0.0.0.0", "localhost"));
+    }
     if scram && server.knows_password() == Some(false) {
         lines += "Nobody can log in yet: no user has a password. ";
         lines += &match &config.databases {

@@ -9,6 +9,7 @@ mod exec;
 mod greeting;
 mod import;
 mod inspect;
+mod log;
 mod memory_limit;
 mod offline;
 mod progress;
@@ -177,12 +178,18 @@ struct Flags {
     /// Serve metrics for Prometheus at http://ADDR/metrics, for example localhost:9187
     #[arg(long, env = "PGSQLITE_METRICS_ADDR", value_name = "ADDR")]
     metrics_addr: Option<String>,
+    /// Serve a page that shows what the server does at http://ADDR/, for example localhost:9188; it lets in whom SQL lets in
+    #[arg(long, env = "PGSQLITE_STATUS_ADDR", value_name = "ADDR")]
+    status_addr: Option<String>,
     /// Log statements that take at least this many milliseconds, as log_min_duration_statement does
     #[arg(long, env = "PGSQLITE_LOG_MIN_DURATION_STATEMENT", value_name = "MS")]
     log_min_duration_statement: Option<u64>,
     /// What is logged: error, warn, info, debug or trace [default: warn]
     #[arg(long, env = "PGSQLITE_LOG_LEVEL")]
     log_level: Option<String>,
+    /// How the log is written: lines for people, or JSON objects, one on each line [default: text]
+    #[arg(long, env = "PGSQLITE_LOG_FORMAT", value_enum)]
+    log_format: Option<log::Form>,
     /// TOML file with the same names as the flags
     #[arg(long, env = "PGSQLITE_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -247,20 +254,22 @@ struct FileConfig {
     stop_with_input: Option<bool>,
     memory_limit: Option<String>,
     metrics_addr: Option<String>,
+    status_addr: Option<String>,
     log_min_duration_statement: Option<u64>,
     log_level: Option<String>,
+    log_format: Option<log::Form>,
 }
 
 impl Flags {
     /// What a command line, which clap accepts, and the environment say.
-    fn configured(words: &[&str]) -> anyhow::Result<(Config, String)> {
+    fn configured(words: &[&str]) -> anyhow::Result<Config> {
         let matches = Cli::command().try_get_matches_from(words)?;
-        configure(Cli::from_arg_matches(&matches)?.flags, &matches)
+        configure(Cli::from_arg_matches(&matches)?.flags, &matches).map(|(config, _)| config)
     }
 }
 
 /// Flags, environment and file together.
-fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, String)> {
+fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, log::Choice)> {
     let file: FileConfig = match &flags.config {
         Some(path) => {
             let text =
@@ -349,13 +358,15 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, Stri
         busy_poll: busy_poll(flags.busy_poll.or(file.busy_poll).unwrap_or(50))?,
         shutdown_timeout: Duration::from_secs(flags.shutdown_timeout.or(file.shutdown_timeout).unwrap_or(30)),
         metrics_addr: flags.metrics_addr.or(file.metrics_addr),
+        status_addr: flags.status_addr.or(file.status_addr),
         stop_with_input: flags.stop_with_input || file.stop_with_input.unwrap_or(false),
         log_min_duration: flags
             .log_min_duration_statement
             .or(file.log_min_duration_statement)
             .map(Duration::from_millis),
     };
-    Ok((config, flags.log_level.or(file.log_level).unwrap_or_else(|| "warn".into())))
+    let level = flags.log_level.or(file.log_level).unwrap_or_else(|| "warn".into());
+    Ok((config, log::Choice { level, form: flags.log_format.or(file.log_format).unwrap_or_default() }))
 }
 
 /// What to serve: exactly one of the three, from the first of command line, environment and file that names any.
@@ -447,18 +458,6 @@ fn absolute(path: PathBuf) -> anyhow::Result<PathBuf> {
     std::path::absolute(&path).map_err(|e| anyhow::anyhow!("socket_dir \"{}\": {e}", path.display()))
 }
 
-/// One of the five levels, or directives `target=level` with commas between. (The filter itself takes any word for a target.)
-fn log_filter(level: &str) -> anyhow::Result<tracing_subscriber::EnvFilter> {
-    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
-    for part in level.split(',') {
-        let name = part.rsplit('=').next().unwrap_or_default();
-        if !LEVELS.iter().any(|l| l.eq_ignore_ascii_case(name)) {
-            anyhow::bail!("log level \"{level}\": it must be one of error, warn, info, debug and trace");
-        }
-    }
-    tracing_subscriber::EnvFilter::try_new(level).map_err(|e| anyhow::anyhow!("log level \"{level}\": {e}"))
-}
-
 /// Variables that look like ours and mean nothing: a misspelt one would be believed to work. PGSQLITE_BIN is where tests
 /// and benchmarks find the server.
 fn warn_of_unknown_variables() {
@@ -470,7 +469,7 @@ fn warn_of_unknown_variables() {
         .collect();
     unknown.sort();
     for name in unknown {
-        eprintln!("pgsqlite: warning: the environment variable {name} means nothing to pgsqlite");
+        log::warn(&format!("the environment variable {name} means nothing to pgsqlite"));
     }
 }
 
@@ -528,11 +527,11 @@ async fn stop(mut signals: StopSignals, stops_with_input: bool) {
     };
     if number == INTERRUPT {
         // somebody sits there and waits
-        eprintln!("pgsqlite: stopping once the statements that run have ended; a second signal stops at once");
+        log::tell("stopping once the statements that run have ended; a second signal stops at once");
     }
     tokio::spawn(async move {
         let number = signals.next().await;
-        eprintln!("pgsqlite: stopped at once");
+        log::tell("stopped at once");
         std::process::exit(128 + number);
     });
 }
@@ -554,7 +553,7 @@ fn carry_out(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Exec(command) => {
             pgsqlite_server::ignore_file_size_signal();
-            log_to_standard_error(log_filter("warn")?);
+            log::Choice { level: "warn".into(), form: log::Form::Text }.begin()?;
             Ok(runtime()?.block_on(exec::run(command, Flags::configured)))
         }
         Command::Import(command) => runtime()?.block_on(import::run(command)).map(done),
@@ -570,22 +569,19 @@ fn carry_out(command: Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn log_to_standard_error(filter: tracing_subscriber::EnvFilter) {
-    use std::io::IsTerminal;
-    let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
-}
-
 fn run() -> anyhow::Result<ExitCode> {
     let matches = Cli::command().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     if let Some(command) = cli.command {
         return carry_out(command);
     }
-    let (config, level) = configure(cli.flags, &matches)?;
-    let filter = log_filter(&level)?;
+    if let Some(form) = cli.flags.log_format {
+        // (what is wrong with the rest is told in it, too)
+        form.choose();
+    }
+    let (config, log) = configure(cli.flags, &matches)?;
+    log.begin()?;
     warn_of_unknown_variables();
-    log_to_standard_error(filter);
     // a file that may not grow is an error of the statement that writes, as in PostgreSQL
     pgsqlite_server::ignore_file_size_signal();
     runtime()?.block_on(async {
@@ -608,7 +604,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(e) => {
-            eprintln!("pgsqlite: {e:#}");
+            log::fail(&format!("{e:#}"));
             ExitCode::FAILURE
         }
     }

@@ -11,6 +11,8 @@ import { DatabaseError, Session } from './wire.js';
 export { DatabaseError, Session, findProgram };
 
 const USER = 'postgres';
+const OLD_SYSTEM =
+  '\nThe C library of this system is older than the one that the program was built with: build the program here (cargo install pgsqlite) and name it in PGSQLITE_BIN, or use a container image of a newer system.';
 let number = 0;
 
 /** A database of a server. */
@@ -154,7 +156,7 @@ export async function startServer({ databases, tcp = false, flags = [] } = {}) {
   try {
     await new Promise((resolve, reject) => {
       child.on('error', reject);
-      child.on('exit', () => reject(new Error(`pgsqlite did not start: ${said.trim()}`)));
+      child.on('exit', () => reject(new Error(`pgsqlite did not start: ${said.trim()}${/GLIBC_.* not found/.test(said) ? OLD_SYSTEM : ''}`)));
       // (the first output comes when it listens)
       child.stdout.once('data', resolve);
     });

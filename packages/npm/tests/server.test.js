@@ -17,6 +17,21 @@ before(async () => {
 });
 after(() => server.stop());
 
+test('a system with an old C library is named', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'pgsqlite-old-'));
+  const program = join(folder, 'pgsqlite');
+  await writeFile(program, '#!/bin/sh\necho "pgsqlite: /lib/libc.so.6: version \\`GLIBC_2.99\' not found (required by pgsqlite)" >&2\nexit 1\n', { mode: 0o755 });
+  const before = process.env.PGSQLITE_BIN;
+  process.env.PGSQLITE_BIN = program;
+  try {
+    await assert.rejects(startServer(), /GLIBC_2\.99.* not found[^]*older than the one/);
+  } finally {
+    if (before === undefined) delete process.env.PGSQLITE_BIN;
+    else process.env.PGSQLITE_BIN = before;
+    await rm(folder, { recursive: true });
+  }
+});
+
 test('databases and copies', async () => {
   const base = await server.createDatabase({ name: 'base' });
   await base.execute('CREATE TABLE t (i int); INSERT INTO t VALUES (1)');

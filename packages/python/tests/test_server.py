@@ -34,6 +34,16 @@ def test_databases_and_copies(pgsqlite_server):
     pgsqlite_server.drop_database("copy")
 
 
+def test_a_system_with_an_old_c_library_is_named(tmp_path, monkeypatch):
+    program = tmp_path / "pgsqlite"
+    line = "pgsqlite: /lib/libc.so.6: version \\`GLIBC_2.99' not found (required by pgsqlite)"
+    program.write_text(f'#!/bin/sh\necho "{line}" >&2\nexit 1\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PGSQLITE_BIN", str(program))
+    with pytest.raises(RuntimeError, match="older than the one"):
+        pgsqlite.Server().start()
+
+
 def test_async_and_tcp():
     async def use():
         async with pgsqlite.Server(tcp=True) as server:

@@ -26,6 +26,12 @@ from ._wire import DatabaseError, Session
 __all__ = ["Database", "DatabaseError", "Server", "Session", "find_program"]
 
 
+_OLD_SYSTEM = (
+    "The C library of this system is older than the one that the program was built with: install a package for this system, "
+    "build the program here (cargo install pgsqlite), or use a container image of a newer system."
+)
+
+
 def find_program() -> str:
     """Returns the path of the program `pgsqlite`: $PGSQLITE_BIN, that of this package, or the one of the PATH. Errors: FileNotFoundError."""
     named = os.environ.get("PGSQLITE_BIN")
@@ -123,6 +129,8 @@ class Server:
             self._process.wait()
             text = pathlib.Path(log_path).read_text(errors="replace").strip()
             self.stop()
+            if "GLIBC_" in text and "not found" in text:
+                text += f"\n{_OLD_SYSTEM}"
             raise RuntimeError(f"pgsqlite did not start: {text}")
         if self._tcp:
             self.host = "127.0.0.1"

@@ -22,6 +22,7 @@ pub mod engine;
 mod image;
 pub mod inspect;
 mod locks;
+pub mod log;
 pub mod natives;
 mod notify;
 pub mod plans;

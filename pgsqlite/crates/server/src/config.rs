@@ -77,6 +77,8 @@ pub struct Config {
     pub stop_with_input: bool,
     /// `host:port` where metrics are served; None: nowhere
     pub metrics_addr: Option<String>,
+    /// `host:port` where the status page is served; None: nowhere
+    pub status_addr: Option<String>,
     /// statements that take at least so long are logged (`log_min_duration_statement`); None: only where a session's settings say so
     pub log_min_duration: Option<Duration>,
 }

@@ -50,6 +50,14 @@ struct ThrowAway {
     engine: Weak<Engine>,
 }
 
+/// A throw-away copy, as others see it.
+pub struct Clone {
+    pub name: String,
+    /// the database that it is a copy of
+    pub original: String,
+    pub bytes: u64,
+}
+
 /// Where a database is while it is open. A place is locked while its database is opened, made, moved or removed: whoever asks for
 /// another database does not wait for that.
 type Place = Mutex<Option<Arc<Engine>>>;
@@ -532,6 +540,22 @@ impl Registry {
             *clone = ThrowAway { original: original.into(), engine: Arc::downgrade(&engine) };
             Ok(engine)
         })
+    }
+
+    /// The throw-away copies that sessions use now, by name.
+    pub fn clones(&self) -> Vec<Clone> {
+        let places: Vec<_> = self.shared.clones.lock().iter().map(|(n, place)| (n.clone(), place.clone())).collect();
+        let mut clones: Vec<Clone> = places
+            .into_iter()
+            .filter_map(|(name, place)| {
+                // (one that is locked is being made)
+                let clone = place.try_lock()?;
+                let engine = clone.engine.upgrade()?;
+                Some(Clone { name, original: clone.original.clone(), bytes: engine.file_bytes() })
+            })
+            .collect();
+        clones.sort_by(|a, b| a.name.cmp(&b.name));
+        clones
     }
 
     /// A throw-away copy that sessions use now.

@@ -4,6 +4,10 @@ use pgsqlite_types::PgError;
 use pgsqlite_wire::backend::Output;
 use std::borrow::Cow;
 
+/// What who meets a refusal can do.
+const REFUSED: &str = "docs/compatibility.md tells what is not implemented, and what to write instead. \
+    With --log-refused FILE the server collects all such statements of an application.";
+
 /// Appends an error or notice. `text`: the statement string the error's location counts in.
 pub fn write(out: &mut Output, error: &PgError, kind: u8, text: Option<&str>) {
     let f = error.fields();
@@ -19,7 +23,10 @@ pub fn write(out: &mut Output, error: &PgError, kind: u8, text: Option<&str>) {
         }
     };
     optional(b'D', &f.detail);
-    optional(b'H', &f.hint);
+    match &f.hint {
+        None if error.is_refusal() => optional(b'H', &Some(REFUSED.to_string())),
+        hint => optional(b'H', hint),
+    }
     optional(b'q', &f.internal_query);
     optional(b'W', &f.context);
     optional(b's', &f.schema);

@@ -8,6 +8,7 @@
 //! * [`hba`]: who may come in, from where, and how they prove who they are; [`entrance`]: how many there may be who have not yet
 //! * [`failed_logins`]: what the log says of clients that are not let in
 //! * [`connection`]: the message loop; [`own_thread`]: where it runs while its client keeps it busy
+//! * [`http`]: what browsers and scrapers ask for: [`metrics`], and [`status`], a page; [`plain_login`]: passwords that come as texts
 //! * [`sink`]: rows → DataRow messages in the output buffer
 
 mod archiving;
@@ -21,16 +22,19 @@ pub mod entrance;
 mod errors;
 mod failed_logins;
 pub mod hba;
+mod http;
 pub mod listen;
 mod metrics;
 pub mod os_user;
 mod own_thread;
+pub mod plain_login;
 mod reload;
 mod serve;
 pub mod shared;
 mod sink;
 pub mod socket;
 mod startup;
+mod status;
 pub mod stream;
 pub mod tls;
 

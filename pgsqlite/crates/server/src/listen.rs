@@ -5,11 +5,13 @@ use crate::databases::Registry;
 use crate::entrance::Visitor;
 use crate::failed_logins::FailedLogins;
 use crate::hba::{Maps, Rules};
+use crate::http::{self, Site};
 use crate::metrics;
 use crate::reload;
 use crate::serve;
 pub use crate::shared::{pause_after, Place, Shared};
 use crate::socket::Socket;
+use crate::status::Status;
 use crate::stream::Stream;
 use crate::tls::Tls;
 use parking_lot::{Mutex, RwLock};
@@ -32,6 +34,7 @@ pub struct Server {
     tcp: Vec<TcpListener>,
     unix: Option<UnixSocket>,
     metrics: Option<TcpListener>,
+    status: Vec<TcpListener>,
     hangups: Signal,
 }
 
@@ -53,18 +56,18 @@ impl Drop for UnixSocket {
     }
 }
 
-fn address_error(what: String, e: std::io::Error) -> PgError {
+/// `flag`: what chooses another address.
+pub(crate) fn address_error(what: String, e: std::io::Error, flag: &str) -> PgError {
     if e.kind() == std::io::ErrorKind::AddrInUse {
-        return in_use(&what);
+        return in_use(&what, flag);
     }
     PgError::new(SqlState::IO_ERROR, format!("cannot listen on {what}: {e}"))
 }
 
 /// Another server listens there. Who starts pgsqlite reads it.
-fn in_use(what: &str) -> PgError {
-    PgError::new(SqlState::OBJECT_IN_USE, format!("{what} is in use already: is another server running there?")).hint(
-        "Choose another port (--port N) or another folder for the socket (--socket-dir DIR), or stop the other server.",
-    )
+fn in_use(what: &str, flag: &str) -> PgError {
+    PgError::new(SqlState::OBJECT_IN_USE, format!("{what} is in use already: is another server running there?"))
+        .hint(format!("Choose another one ({flag}), or stop the other server."))
 }
 
 impl Server {
@@ -91,6 +94,14 @@ impl Server {
         let metrics = match &config.metrics_addr {
             Some(address) => Some(metrics::listen(address).await?),
             None => None,
+        };
+        let status = match &config.status_addr {
+            Some(address) => {
+                let failed = |e| address_error(format!("{address} for the status page"), e, "--status-addr HOST:PORT");
+                let addresses = tokio::net::lookup_host(address).await.map_err(failed)?;
+                bind_all(&config, addresses, failed).await?
+            }
+            None => vec![],
         };
         // (before the first client: the signal's default would end the server)
         let hangups = signal(SignalKind::hangup()).map_err(|e| PgError::internal(format!("signal handlers: {e}")))?;
@@ -124,6 +135,7 @@ impl Server {
             tcp,
             unix,
             metrics,
+            status,
             hangups,
         })
     }
@@ -170,7 +182,12 @@ impl Server {
             }));
         }
         if let Some(listener) = self.metrics {
-            accepting.push(tokio::spawn(metrics::serve(listener, self.shared.clone())));
+            accepting.push(tokio::spawn(http::serve(listener, self.shared.clone(), Arc::new(Site::Metrics))));
+        }
+        let address = self.shared.config.status_addr.clone().unwrap_or_default();
+        let page = Arc::new(Site::Status(Status::new(&address)));
+        for listener in self.status {
+            accepting.push(tokio::spawn(http::serve(listener, self.shared.clone(), page.clone())));
         }
         accepting.push(tokio::spawn(reload::when_asked(self.shared.clone(), self.hangups)));
         stop.await;
@@ -194,10 +211,20 @@ impl Server {
 /// Listens on `port` of all addresses of the configured host.
 /// Errors: 55006 and 58030 where a socket cannot be had, 22023 where others could come in and nobody chose an authentication.
 pub async fn bind(config: &Config, port: u16) -> Result<Vec<TcpListener>> {
-    let what = format!("{}:{port}", config.host);
-    let failed = |e| address_error(what.clone(), e);
+    let flag = if config.sqli_port == Some(port) { "--sqli-port N" } else { "--port N" };
+    let failed = |e| address_error(format!("{}:{port}", config.host), e, flag);
+    let addresses = tokio::net::lookup_host((config.host.as_str(), port)).await.map_err(failed)?;
+    bind_all(config, addresses, failed).await
+}
+
+/// Listens on all of the addresses.
+async fn bind_all(
+    config: &Config,
+    addresses: impl Iterator<Item = SocketAddr>,
+    failed: impl Fn(std::io::Error) -> PgError,
+) -> Result<Vec<TcpListener>> {
     let mut sockets = Vec::new();
-    for address in tokio::net::lookup_host((config.host.as_str(), port)).await.map_err(failed)? {
+    for address in addresses {
         if config.auth.is_none() && config.hba.is_none() && !is_loopback(address.ip()) {
             return Err(PgError::new(
                 SqlState::INVALID_PARAMETER_VALUE,
@@ -291,6 +318,9 @@ impl Config {
     }
 }
 
+/// What chooses another Unix socket.
+const SOCKET: &str = "--port N, or --socket-dir DIR for another folder";
+
 /// A socket file that no server holds is replaced.
 fn unix_socket(path: PathBuf) -> Result<UnixSocket> {
     let what = format!("the socket {}", path.display());
@@ -303,24 +333,24 @@ fn unix_socket(path: PathBuf) -> Result<UnixSocket> {
             .truncate(false)
             .write(true)
             .open(&lock_path)
-            .map_err(|e| address_error(what.clone(), e))?;
+            .map_err(|e| address_error(what.clone(), e, SOCKET))?;
         if lock.try_lock().is_err() {
-            return Err(in_use(&what));
+            return Err(in_use(&what, SOCKET));
         }
         // who held it may have removed it between our opening and locking: then we hold nothing
-        let ours = lock.metadata().map_err(|e| address_error(what.clone(), e))?;
+        let ours = lock.metadata().map_err(|e| address_error(what.clone(), e, SOCKET))?;
         if std::fs::metadata(&lock_path).is_ok_and(|m| (m.dev(), m.ino()) == (ours.dev(), ours.ino())) {
             break lock;
         }
     };
     if std::os::unix::net::UnixStream::connect(&path).is_ok() {
-        return Err(in_use(&what));
+        return Err(in_use(&what, SOCKET));
     }
     match std::fs::remove_file(&path) {
         Ok(()) => {}
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-        Err(e) => return Err(address_error(what, e)),
+        Err(e) => return Err(address_error(what, e, SOCKET)),
     }
-    let listener = UnixListener::bind(&path).map_err(|e| address_error(what, e))?;
+    let listener = UnixListener::bind(&path).map_err(|e| address_error(what, e, SOCKET))?;
     Ok(UnixSocket { listener, path, lock_path, _lock: lock })
 }

@@ -1,96 +1,32 @@
-//! `--metrics-addr`: the server's statistics in Prometheus' text format, over HTTP at `/metrics`.
-//!
-//! The few lines of HTTP that a scraper needs are written here: a GET without a body, an answer, the end of the connection.
+//! `--metrics-addr`: the server's statistics in Prometheus' text format, at `/metrics`.
 
-use crate::entrance::Entrance;
-use crate::shared::{pause_after, Shared};
+use crate::http::{Answer, PLAIN};
+use crate::listen::address_error;
+use crate::shared::Shared;
+use hyper::StatusCode;
 use pgsqlite_natives::statistics::activity::State;
 use pgsqlite_natives::statistics::DatabaseCounters;
-use pgsqlite_types::{PgError, Result, SqlState};
+use pgsqlite_types::Result;
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
-use std::sync::Arc;
-use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
-/// The longest request that is read.
-const LONGEST: usize = 8192;
-/// A scraper that does not ask or take its answer by then is given up.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Requests that are served at once: one more sends away the slowest.
-const MOST: usize = 16;
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Listens. Errors: 55006 and 58030 as for the server's other sockets.
 pub async fn listen(address: &str) -> Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(|e| {
-        let state =
-            if e.kind() == std::io::ErrorKind::AddrInUse { SqlState::OBJECT_IN_USE } else { SqlState::IO_ERROR };
-        PgError::new(state, format!("cannot listen on {address} for metrics: {e}"))
-    })
+    let failed = |e| address_error(format!("{address} for metrics"), e, "--metrics-addr HOST:PORT");
+    TcpListener::bind(address).await.map_err(failed)
 }
 
-/// Serves until the task is aborted.
-pub async fn serve(listener: TcpListener, shared: Arc<Shared>) {
-    let entrance = Arc::<Entrance>::default();
-    loop {
-        match listener.accept().await {
-            Ok((stream, address)) => {
-                let shared = shared.clone();
-                let visitor = entrance.enter(Some(address), None, MOST);
-                tokio::spawn(async move {
-                    tokio::select! {
-                        () = visitor.sent_away() => tracing::debug!("metrics: a client made room for another"),
-                        answered = tokio::time::timeout(PATIENCE, answer(stream, &shared)) => match answered {
-                            Ok(Ok(())) => {}
-                            Ok(Err(e)) => tracing::debug!("metrics: {e}"),
-                            Err(_) => tracing::debug!("metrics: a client was given up"),
-                        }
-                    }
-                });
-            }
-            Err(e) => pause_after(e).await,
-        }
+/// What there is at a path.
+pub fn answer(shared: &Shared, path: &str) -> Answer {
+    match path {
+        "/metrics" => Answer::new(METRICS, text(shared)),
+        "/" => Answer::new(PLAIN, "pgsqlite: see /metrics\n"),
+        _ => Answer::told(StatusCode::NOT_FOUND, "only /metrics is here"),
     }
 }
-
-async fn answer(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
-    let mut request = Vec::new();
-    let whole = loop {
-        if request.windows(4).any(|w| w == b"\r\n\r\n") {
-            break true;
-        }
-        if request.len() > LONGEST {
-            break false;
-        }
-        if stream.read_buf(&mut request).await? == 0 {
-            return Ok(());
-        }
-    };
-    let line = request.split(|b| *b == b'\r').next().unwrap_or_default();
-    let mut words = line.split(|b| *b == b' ');
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let path = path.split(|b| *b == b'?').next().unwrap_or_default();
-    let (status, kind, body) = match (whole, method, path) {
-        (false, ..) => ("431 Request Header Fields Too Large", PLAIN, "too long\n".to_string()),
-        (_, b"GET" | b"HEAD", b"/metrics") => ("200 OK", METRICS, text(shared)),
-        (_, b"GET" | b"HEAD", b"/") => ("200 OK", PLAIN, "pgsqlite: see /metrics\n".to_string()),
-        (_, b"GET" | b"HEAD", _) => ("404 Not Found", PLAIN, "only /metrics is here\n".to_string()),
-        _ => ("405 Method Not Allowed", PLAIN, "only GET\n".to_string()),
-    };
-    let mut out = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    if method != b"HEAD" {
-        out.push_str(&body);
-    }
-    stream.write_all(out.as_bytes()).await?;
-    stream.shutdown().await
-}
-
-const PLAIN: &str = "text/plain; charset=utf-8";
-const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A label's value as the format wants it.
 fn escaped(value: &str) -> String {

@@ -20,6 +20,11 @@ use tokio::io::AsyncWriteExt;
 const SCRAM: &str = "SCRAM-SHA-256";
 const SCRAM_PLUS: &str = "SCRAM-SHA-256-PLUS";
 
+/// What to do about a password that is wrong. It is told for every role, also for one that does not exist.
+const FORGOTTEN: &str =
+    "Passwords are set by a superuser with ALTER ROLE … PASSWORD, or, while the server is stopped, \
+    with `pgsqlite user passwd NAME --database FILE` (`user add` makes a user).";
+
 /// A client that is let in.
 pub struct Started {
     pub session: Session,
@@ -234,7 +239,7 @@ fn clone_of(parameters: &[(String, String)]) -> Option<String> {
 }
 
 /// Whether a user of the operating system, or the owner of a certificate, may be a role: by a rule's map, or because the names are the same.
-fn may_be(shared: &Shared, map: Option<&str>, name: &str, role: &str) -> bool {
+pub(crate) fn may_be(shared: &Shared, map: Option<&str>, name: &str, role: &str) -> bool {
     let lets = match (map.filter(|map| !map.is_empty()), shared.maps()) {
         (None, _) => Ok(name == role),
         (Some(map), Some(maps)) => maps.lets(map, name, role),
@@ -345,7 +350,11 @@ async fn authenticate(
     engine: Option<Arc<Engine>>,
     user: &str,
 ) -> Result<(), End> {
-    let denied = || fatal(SqlState::INVALID_PASSWORD, format!("password authentication failed for user \"{user}\""));
+    let denied = || {
+        let error =
+            PgError::new(SqlState::INVALID_PASSWORD, format!("password authentication failed for user \"{user}\""));
+        End::Fatal(error.fatal().hint(FORGOTTEN))
+    };
     let malformed = |f: scram::Failure| match f {
         scram::Failure::Malformed(m) => fatal(SqlState::PROTOCOL_VIOLATION, m),
         scram::Failure::Denied => denied(),

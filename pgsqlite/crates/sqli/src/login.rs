@@ -5,11 +5,9 @@ use crate::values::codeset::CodeSet;
 use crate::values::dates::DateForm;
 use crate::values::money::MoneyForm;
 use crate::wire::login::{accept, decode, reject, Login};
-use pgsqlite_engine::engine::Engine;
 use pgsqlite_server::config::Databases;
-use pgsqlite_server::hba::{Attempt, ClientCertificate, Method};
 use pgsqlite_server::listen::{Place, Shared};
-use pgsqlite_wire::scram::Verifier;
+use pgsqlite_server::plain_login::{proves, Claim};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -77,7 +75,8 @@ async fn admit(
     // where there is one database, for which there are no rules of its own, the password is checked at once; else when one is opened
     if !matches!(shared.config.databases, Databases::Directory(_)) && shared.config.hba.is_none() {
         let engine = shared.databases.get("").map_err(|_| (NO_CONNECTION, "no database"))?;
-        let claim = Claim { user: &login.user, database: "", encrypted: client.stream.is_encrypted(), address };
+        let encrypted = client.stream.is_encrypted();
+        let claim = Claim { user: &login.user, database: "", encrypted, certificate: None, address };
         if !proves(shared, &claim, Some(&engine), &login.password).await {
             return Err((BAD_PASSWORD, "incorrect user or password"));
         }
@@ -89,40 +88,4 @@ async fn admit(
     };
     let (user, encrypted, pid) = (login.user, client.stream.is_encrypted(), shared.new_pid());
     Ok(Identity { user, password, codeset, dates, money, delimident, encrypted, address, pid, place })
-}
-
-/// Whom a client says it is, and what it wants to open.
-pub struct Claim<'a> {
-    pub user: &'a str,
-    pub database: &'a str,
-    pub encrypted: bool,
-    pub address: SocketAddr,
-}
-
-/// Whether the server's rules let the client in with this password. `engine`: the database; None: there is none, and no password is right.
-pub async fn proves(shared: &Shared, claim: &Claim<'_>, engine: Option<&Arc<Engine>>, password: &str) -> bool {
-    let Claim { user, database, encrypted, address } = *claim;
-    let attempt = Attempt { address: Some(address.ip()), encrypted, database, user };
-    let rules = shared.rules();
-    match rules.rule(&attempt, &mut |role| engine.is_some_and(|e| e.is_member(user, role))).await {
-        // (clients of this protocol have no certificates)
-        Ok(rule) if rule.client_certificate != ClientCertificate::NotAsked => false,
-        Ok(rule) => match rule.method {
-            Method::Trust => true,
-            Method::Scram => check_password(shared, engine, user, password),
-            // (no client of this protocol comes over the Unix socket)
-            Method::Peer | Method::Certificate | Method::Reject => false,
-        },
-        Err(_) => false,
-    }
-}
-
-/// Whether the password is the role's. It takes as long for a role that does not exist.
-fn check_password(shared: &Shared, engine: Option<&Arc<Engine>>, user: &str, password: &str) -> bool {
-    let known = engine.and_then(|e| e.password_verifier(user).ok()).flatten().and_then(|v| Verifier::parse(&v));
-    let exists = known.is_some();
-    let verifier = known.unwrap_or_else(|| Verifier::new("", &shared.mock_secret, pgsqlite_wire::scram::ITERATIONS));
-    let given = Verifier::new(password, &verifier.salt, verifier.iterations);
-    let differences = given.stored_key.iter().zip(&verifier.stored_key).fold(0, |all, (a, b)| all | (a ^ b));
-    exists && differences == 0 && given.stored_key.len() == verifier.stored_key.len()
 }

@@ -10,6 +10,7 @@ use crate::files::{Fate, FileId, Room};
 use crate::vfs::Progress;
 use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result, SqlState};
+use std::cell::UnsafeCell;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -151,7 +152,6 @@ impl Wal {
     /// Makes room for coming commits, if there may be none. Only to be called while this process holds SQLite's write lock:
     /// nobody else may append meanwhile. That it fails (a full disk) does no harm.
     pub fn lengthen(&self) -> io::Result<()> {
-        static ZEROS: [u8; STRETCH] = [0; STRETCH];
         let mut file = self.file()?;
         // not fstat(): a file whose time of modification has been asked for gets a new one with each write, which costs more
         // than the write
@@ -161,9 +161,23 @@ impl Wal {
             return Ok(());
         }
         self.length.store(length, Ordering::Relaxed);
-        file.write_all_at(&ZEROS, length)?;
+        file.write_all_at(Zeros::bytes(), length)?;
         self.length.store(length + STRETCH as u64, Ordering::Relaxed);
         Ok(())
+    }
+}
+
+/// Zeros that take no room in the program's file, as those of a constant would.
+struct Zeros(UnsafeCell<[u8; STRETCH]>);
+
+// SAFETY: nobody writes to them.
+unsafe impl Sync for Zeros {}
+
+impl Zeros {
+    fn bytes() -> &'static [u8] {
+        static ZEROS: Zeros = Zeros(UnsafeCell::new([0; STRETCH]));
+        // SAFETY: nobody writes to them.
+        unsafe { &*ZEROS.0.get() }
     }
 }
 

@@ -139,6 +139,11 @@ impl Session {
         }
     }
 
+    /// The session is the program's own: it has no process number, and nothing that it does is counted.
+    pub(super) fn is_of_program(&self) -> bool {
+        self.options.backend_pid == 0
+    }
+
     /// A portal was executed, perhaps in part: `took` is what this time took.
     pub(super) fn observe_execution(
         &mut self,
@@ -154,6 +159,9 @@ impl Session {
             Err(_) => None,
         };
         let took = std::mem::take(&mut portal.spent);
+        if self.is_of_program() {
+            return;
+        }
         let statistics = self.engine.config.statistics.clone();
         add(&self.engine.counters.statements, 1);
         statistics.durations.record(took);
@@ -297,7 +305,6 @@ pub(super) fn enter(engine: &Arc<Engine>, options: &SessionOptions, number: u64)
     let now = pgsqlite_metadata::clock::now();
     let user = (options.user.as_str(), user_oid);
     let activity = Arc::new(Activity::new(number, options.backend_pid, database, user, options.client_addr, now));
-    // sessions without a process number are the program's own
     if options.backend_pid != 0 {
         engine.config.statistics.enter(&activity);
         add(&engine.counters.sessions, 1);

@@ -881,7 +881,7 @@ impl Session {
     }
 
     pub(super) fn finish(&mut self, rolled_back: bool) {
-        if self.transaction.started.is_some() {
+        if self.transaction.started.is_some() && !self.is_of_program() {
             let counters = &self.engine.counters;
             pgsqlite_natives::statistics::add(if rolled_back { &counters.rollbacks } else { &counters.commits }, 1);
         }

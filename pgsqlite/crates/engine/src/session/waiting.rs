@@ -460,7 +460,7 @@ impl Engine {
         graph
     }
 
-    pub(super) fn activity_of(&self, session: u64) -> Option<Arc<Activity>> {
+    pub(crate) fn activity_of(&self, session: u64) -> Option<Arc<Activity>> {
         self.config.statistics.sessions().into_iter().find(|a| a.number == session)
     }
 

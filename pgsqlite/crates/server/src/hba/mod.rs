@@ -120,6 +120,11 @@ impl Attempt<'_> {
         let encryption = if self.encrypted { "SSL encryption" } else { "no encryption" };
         format!("host \"{host}\", user \"{}\", database \"{}\", {encryption}", self.user, self.database)
     }
+
+    /// 28000 for a client that the rules do not let in, with the reason.
+    pub fn refused(&self, why: &str) -> PgError {
+        PgError::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, format!("{why}: {}", self.told())).fatal()
+    }
 }
 
 /// All rules, in their order.

@@ -6,9 +6,9 @@ use super::transaction::Discard;
 use super::{large_objects_mark, Conversation, Step, Wrong};
 use crate::dialect::ast::Action;
 use crate::errors::Failure;
-use crate::login::{proves, Claim};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{Session, SessionOptions};
+use pgsqlite_server::plain_login::{proves, Claim};
 use std::sync::Arc;
 
 /// What a session that is not to wait for locks waits nevertheless for statements that are at work: the file has one writer at a time, while
@@ -107,7 +107,7 @@ impl Conversation<'_> {
         let user = self.identity.user.clone();
         if let Some(password) = &self.identity.password {
             let (encrypted, address) = (self.identity.encrypted, self.identity.address);
-            let claim = Claim { user: &user, database: name, encrypted, address };
+            let claim = Claim { user: &user, database: name, encrypted, certificate: None, address };
             // what databases there are learns only who is let in
             if !proves(self.shared, &claim, engine.as_ref().ok(), password).await {
                 self.not_let_in(&user, name, "the password is wrong, the role has none, or no rule lets it in");

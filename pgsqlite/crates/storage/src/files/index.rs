@@ -17,6 +17,10 @@ use std::sync::atomic::{fence, AtomicU64, Ordering};
 const WORDS: usize = 12;
 /// One copy.
 const COPY: usize = WORDS / 2;
+/// Behind them: how many frames of the log are in the database, in the lower half of the word.
+const WRITTEN_BACK: usize = WORDS;
+/// What is mapped.
+const MAPPED: usize = WORDS + 1;
 /// SQLite makes the index as long as this at least, before it uses it.
 const SHORTEST: u64 = 32 << 10;
 /// The bytes of the log's header, and of a frame's.
@@ -113,14 +117,14 @@ impl Index {
         }
         // SAFETY: a new mapping of an open file, which is longer than this; nothing is written to it.
         let mapped = unsafe {
-            libc::mmap(std::ptr::null_mut(), WORDS * 8, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
+            libc::mmap(std::ptr::null_mut(), MAPPED * 8, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
         };
         let words = NonNull::new(mapped).filter(|m| m.as_ptr() != libc::MAP_FAILED).ok_or_else(Error::last_os_error)?;
         Ok(Index { words: words.cast(), _file: file, id: FileId::of(&metadata) })
     }
 
     fn word(&self, i: usize) -> u64 {
-        debug_assert!(i < WORDS);
+        debug_assert!(i < MAPPED);
         // SAFETY: within the mapping. Other processes write to it, as SQLite means it to be.
         unsafe { self.words.add(i).as_ref() }.load(Ordering::Relaxed)
     }
@@ -131,6 +135,12 @@ impl Index {
         let mark = self.word(COPY - 1);
         fence(Ordering::Acquire);
         mark
+    }
+
+    /// How many frames of the log have been written back into the database.
+    pub fn written_back(&self) -> u32 {
+        let [a, b, c, d, ..] = self.word(WRITTEN_BACK).to_ne_bytes();
+        u32::from_ne_bytes([a, b, c, d])
     }
 
     /// None: somebody writes it just now, again and again.
@@ -167,7 +177,7 @@ impl Index {
 impl Drop for Index {
     fn drop(&mut self) {
         // SAFETY: mapped by open(), unmapped once.
-        unsafe { libc::munmap(self.words.as_ptr().cast(), WORDS * 8) };
+        unsafe { libc::munmap(self.words.as_ptr().cast(), MAPPED * 8) };
     }
 }
 
@@ -192,6 +202,9 @@ mod tests {
         let after = index.header().unwrap();
         assert_eq!((after.commits, after.log_length()), (before.commits + 3, length()));
         assert_ne!(after.mark, before.mark);
+        assert_eq!(index.written_back(), 0);
+        db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
+        assert_eq!(index.written_back(), after.frames);
         db.query_row("SELECT count(*) FROM t", [], |r| r.get::<_, i64>(0)).unwrap();
         db.execute_batch("BEGIN; INSERT INTO t VALUES (1); ROLLBACK").unwrap();
         assert_eq!(index.header(), Some(after));

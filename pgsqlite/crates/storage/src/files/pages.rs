@@ -16,6 +16,11 @@ impl Room {
         Some((header.salt, header.frames, header.frame_bytes()))
     }
 
+    /// How many frames of the log have been written back into the main file. None: the log's index cannot be looked at.
+    pub fn frames_written_back(&self) -> Option<u32> {
+        self.index.get().map(|index| index.written_back())
+    }
+
     /// Reads from the main file, as it is without its log.
     pub(crate) fn read_main(&self, at: u64, to: &mut [u8]) -> std::io::Result<()> {
         self.file.lock().read_exact_at(to, at)

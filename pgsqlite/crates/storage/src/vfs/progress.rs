@@ -42,6 +42,8 @@ pub struct Progress {
     appended: AtomicU64,
     /// the connections of this process
     readers: Mutex<Vec<Weak<Reader>>>,
+    /// how often the log has begun anew
+    beginnings: AtomicU64,
 }
 
 /// What one connection reads of the log, for others to look at.
@@ -100,6 +102,9 @@ impl Progress {
     fn cut(&self, at: i64, end: i64) {
         let mut cuts = self.cuts.lock();
         *cuts += 1;
+        if at == 0 {
+            self.beginnings.fetch_add(1, Ordering::Relaxed);
+        }
         if at < self.on_disk.load(Ordering::Relaxed) {
             self.on_disk.store(at, Ordering::Release);
         }
@@ -169,6 +174,11 @@ impl Progress {
     /// Whether a sync has failed.
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
+    }
+
+    /// How often the log has begun anew since the database was opened: all of it was in the file then.
+    pub fn beginnings(&self) -> u64 {
+        self.beginnings.load(Ordering::Relaxed)
     }
 
     /// How long the log is, in bytes, since it began anew.
