@@ -254,6 +254,7 @@ impl Session {
                 self.run_long(&format!("ANALYZE {database}.{}", quoted(&table.sqlite_name)))?;
             }
             if v.rels.is_empty() && owns_database && locked.is_empty() {
+                let _shown = self.show_progress(Command::Analyze, 0);
                 self.run_long("ANALYZE main")?;
             }
             counters.analyzed(meant, pgsqlite_metadata::clock::now());
