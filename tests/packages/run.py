@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the packages around a built program, and uses each in a new environment that has no compiler.
 
-python3 tests/packages/run.py [python] [node] [go] [java] [image] [--out DIR]
+python3 tests/packages/run.py [python] [node] [go] [java] [workflow] [image] [--out DIR]
 
 The program is $PGSQLITE_BIN, else the release build. Its debug information is left out of the packages.
 """
@@ -104,6 +104,12 @@ def java(work: pathlib.Path, out: pathlib.Path, program: pathlib.Path) -> None:
         shutil.copy(archive, out)
 
 
+def workflow(work: pathlib.Path, out: pathlib.Path, program: pathlib.Path) -> None:
+    """GitHub's workflow, by its linter, which is a module of Go."""
+    linter = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+    run(["go", "run", linter, *(str(f) for f in sorted((ROOT / ".github/workflows").iterdir()))], work, **os.environ)
+
+
 def image(work: pathlib.Path, out: pathlib.Path, program: pathlib.Path) -> None:
     """The Dockerfile, by a linter from the registry. It is built where there is a builder (.github/workflows/ci.yml)."""
     venv = work / "linter"
@@ -112,12 +118,12 @@ def image(work: pathlib.Path, out: pathlib.Path, program: pathlib.Path) -> None:
     run([str(venv / "bin/hadolint"), str(ROOT / "Dockerfile")], work, **os.environ)
 
 
-PARTS = {"python": python, "node": node, "go": go, "java": java, "image": image}
+PARTS = {"python": python, "node": node, "go": go, "java": java, "workflow": workflow, "image": image}
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("parts", nargs="*", help="python, node, go, java, image; all unless some are named")
+    arguments.add_argument("parts", nargs="*", help="python, node, go, java, workflow, image; all unless some are named")
     arguments.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "dist", help="where the packages go")
     given = arguments.parse_args()
     parts = given.parts or list(PARTS)
@@ -131,7 +137,7 @@ def main() -> int:
         else:
             shutil.copy(built, program)
         for part in parts:
-            needs = {"node": "npm", "go": "go", "java": "mvn"}.get(part)
+            needs = {"node": "npm", "go": "go", "java": "mvn", "workflow": "go"}.get(part)
             if needs and not shutil.which(needs):
                 print(f"{part}: left out, for want of {needs}")
                 continue
