@@ -23,7 +23,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-status test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist test-reproducible test-examples test-crates licences
+.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-status test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist test-reproducible test-examples test-few-examples test-crates licences
 
 help:
 	@sed -n 's/^# //p' Makefile | head -11
@@ -77,7 +77,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did. A part that takes longer than PART_LIMIT seconds has failed. What each
 # took is listed at the end, and is in build/parts.txt from the moment that it ends.
 PARTS := test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-bombs test-dump test-differential \
-  test-crash test-faults test-litestream test-clients test-status test-docs test-reports test-scoreboard test-isolation test-bench subprojects
+  test-crash test-faults test-litestream test-clients test-status test-docs test-reports test-scoreboard test-isolation test-bench test-few-examples subprojects
 PART_LIMIT ?= 1500
 test:
 	@failed=0; passed=0
@@ -276,6 +276,10 @@ test-dist: debug
 # The projects in examples/, as their READMEs say. What they install is kept in build/examples.
 test-examples: debug
 	@python3 examples/run.py $(ARGS)
+
+# Those that install and run in a minute or two, all together; the others download and compile more.
+test-few-examples: debug
+	@python3 examples/run.py django fastapi-sqlalchemy go-pgx rails
 
 # Every crate packed as `cargo publish` does, in the order of their dependencies, and built from the packages alone.
 CRATES := --workspace --exclude pgsqlite-bench-load --exclude pgsqlite-bench-micro --locked

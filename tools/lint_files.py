@@ -4,6 +4,8 @@
 When a process closes any descriptor of a database's file, SQLite's locks on it are gone, and with them commits that were acknowledged
 (`pgsqlite/crates/storage/src/files/mod.rs` says how). So whatever opens or changes a file stands in the storage layer, or in the list
 below with the reason why it can be no database's. Tests are left out. Exit status 1: something is new, or gone.
+
+It also checks that names are quoted in one place, and that each crate is built from its own files.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ TOUCHES = re.compile(
     """,
     re.VERBOSE,
 )
+
+# A file that becomes a part of the program.
+INCLUDES = re.compile(r'\binclude(?:_str|_bytes)?!\(\s*"([^"]+)"')
 
 # The storage layer: it may open files of databases.
 STORAGE = (
@@ -101,8 +106,24 @@ def quotes_by_hand() -> int:
     return len(places)
 
 
+def files_of_other_crates() -> int:
+    """Prints where a crate is built from files that are not its own, or from another crate by its folder alone: neither can be published. Returns how many places there are."""
+    places = []
+    for path in [*ROOT.glob("src/**/*.rs"), *ROOT.glob("crates/*/src/**/*.rs")]:
+        crate = next(folder for folder in path.parents if (folder / "Cargo.toml").exists())
+        for included in INCLUDES.findall(path.read_text()):
+            if not (path.parent / included).resolve().is_relative_to(crate):
+                places.append(f"pgsqlite/{path.relative_to(ROOT).as_posix()}: {included} is not a file of this crate")
+    for manifest in [ROOT / "Cargo.toml", *ROOT.glob("crates/*/Cargo.toml")]:
+        for line in manifest.read_text().splitlines():
+            if "path = " in line and "version = " not in line:
+                places.append(f"pgsqlite/{manifest.relative_to(ROOT).as_posix()}: write `CRATE.workspace = true` for {line}")
+    print("\n".join(places), end="\n" if places else "")
+    return len(places)
+
+
 def main() -> int:
-    wrong = quotes_by_hand()
+    wrong = quotes_by_hand() + files_of_other_crates()
     seen = set()
     for path in sources():
         name = path.relative_to(ROOT).as_posix()
