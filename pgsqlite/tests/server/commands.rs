@@ -216,7 +216,7 @@ fn progress_is_shown_on_a_terminal_and_nowhere_else() {
     )
     .unwrap();
     for (arguments, shown) in [
-        (vec!["check", &file], "checking ["),
+        (vec!["check", &file], "checking "),
         (vec!["upgrade", &file], "upgrading "),
         (vec!["import", "--database", &new, &dump], "importing ["),
     ] {

@@ -3,15 +3,13 @@
 //! [`facts`] and [`check`] read in a transaction of their own, so a server may have the file open. [`upgrade`] needs it for itself.
 
 use crate::connection::Connection;
-use libsqlite3_sys as ffi;
 use pgsqlite_metadata::store::{self, sqlite_error};
 use pgsqlite_sql::catalog::{Catalog, RelationKind};
 use pgsqlite_storage::error::open_error;
 use pgsqlite_storage::files::{check_name, Room};
-use pgsqlite_storage::vfs::open::leave_litestreams;
+use pgsqlite_storage::vfs::open::{counted, leave_litestreams};
 use pgsqlite_types::{oid, PgError, Result, SqlState};
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::{c_int, c_void};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -159,62 +157,51 @@ fn is_view(kind: &RelationKind) -> bool {
     matches!(kind, RelationKind::View { .. } | RelationKind::ForeignView)
 }
 
-/// How far a look at a file is.
+/// How far a look at a file is, in steps of SQLite's machine.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// pages that were read, some of them several times
-    pub done: AtomicU64,
-    /// pages of the file; 0: it is not known yet
+    pub done: Arc<AtomicU64>,
+    /// about so many there are; 0: it is not known yet
     pub total: AtomicU64,
 }
 
-/// Has what a connection reads counted, until it is dropped.
-struct Counted<'w> {
-    db: *mut ffi::sqlite3,
-    watch: &'w Watch,
-}
-
-impl<'w> Counted<'w> {
-    /// The connection outlives what is returned.
-    fn begin(connection: &Connection, watch: &'w Watch) -> Result<Box<Counted<'w>>> {
-        /// Steps of SQLite's machine, or pages that are looked at, between two counts.
-        const STEPS: c_int = 1000;
-        let pages = number(connection, "SELECT page_count FROM pragma_page_count")?;
-        watch.total.store(pages.max(0) as u64, Ordering::Relaxed);
-        let counted = Box::new(Counted { db: connection.handle(), watch });
-        // SAFETY: a live connection; SQLite calls the function while it is used, with a pointer that stays where it is until it is
-        // given up when `counted` is dropped.
-        unsafe {
-            ffi::sqlite3_progress_handler(counted.db, STEPS, Some(count), (&raw const *counted).cast_mut().cast())
-        };
-        Ok(counted)
+/// About how many steps SQLite needs to check all tables: some for each row, and some for each entry of an index. (How many rows a table has
+/// is told by the largest of their numbers.)
+fn steps_of_check(connection: &Connection, catalog: &Catalog) -> Result<u64> {
+    const ROW: u64 = 5;
+    const ENTRY: u64 = 4;
+    let mut steps = 0;
+    for sqlite_name in stored_tables(catalog).keys() {
+        let quoted = pgsqlite_sql::names::quoted(sqlite_name);
+        let largest = connection
+            .rusqlite()
+            .query_row(&format!("SELECT max(rowid) FROM main.{quoted}"), [], |row| row.get::<_, Option<i64>>(0));
+        // (a table without numbers of rows counts as empty)
+        let rows = largest.ok().flatten().unwrap_or(0).max(0) as u64;
+        let indexes = connection
+            .rusqlite()
+            .query_row(
+                "SELECT count(*) FROM main.sqlite_schema WHERE type = 'index' AND tbl_name = ?1",
+                [sqlite_name],
+                |row| row.get::<_, i64>(0),
+            )
+            .map_err(sqlite_error)?;
+        steps += rows.saturating_mul(ROW + ENTRY * indexes as u64);
     }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        // SAFETY: the connection is still open.
-        unsafe { ffi::sqlite3_progress_handler(self.db, 0, None, std::ptr::null_mut()) };
-    }
-}
-
-unsafe extern "C" fn count(counted: *mut c_void) -> c_int {
-    // SAFETY: what `Counted::begin` gave; it is there as long as SQLite calls this.
-    let counted = unsafe { &*counted.cast::<Counted>() };
-    let (mut read, mut highest) = (0, 0);
-    // SAFETY: on the thread that uses the connection.
-    unsafe { ffi::sqlite3_db_status(counted.db, ffi::SQLITE_DBSTATUS_CACHE_MISS, &mut read, &mut highest, 0) };
-    counted.watch.done.store(u64::try_from(read).unwrap_or(0), Ordering::Relaxed);
-    0
+    Ok(steps)
 }
 
 /// Looks whether a file is sound: its pages, that each index has just the rows of its table, in the order of our collations, that the
 /// foreign keys that SQLite knows hold, and that what pgsqlite has stored of its objects can be read. Errors: as of [`facts`].
 /// `watch` shows how far it is.
 pub fn check(path: &Path, watch: &Watch) -> Result<Findings> {
+    counted(&watch.done, || check_counted(path, watch))
+}
+
+fn check_counted(path: &Path, watch: &Watch) -> Result<Findings> {
     reading(path, |connection, catalog| {
         let db = connection.rusqlite();
-        let _counted = Counted::begin(connection, watch)?;
+        watch.total.store(steps_of_check(connection, catalog)?, Ordering::Relaxed);
         let mut found = Findings { tables: stored_tables(catalog).len(), ..Findings::default() };
         found.indexes = number(connection, "SELECT count(*) FROM main.sqlite_schema WHERE type = 'index'")? as usize;
         let mut statement = db.prepare("PRAGMA main.integrity_check(100)").map_err(sqlite_error)?;
@@ -296,7 +283,7 @@ mod tests {
         assert_eq!(sizes, [(facts.page_size, facts.page_size), (facts.page_size, 0)]);
         let watch = Watch::default();
         assert!(check(&path, &watch).unwrap().problems.is_empty());
-        assert!(watch.total.load(Ordering::Relaxed) >= 4);
+        assert!(watch.total.load(Ordering::Relaxed) > 0);
         other.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM p").unwrap();
         let problems = check(&path, &Watch::default()).unwrap().problems;
         assert_eq!(problems, ["2 rows of \"c\" refer to rows of \"p\" that do not exist"]);

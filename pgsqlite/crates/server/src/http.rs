@@ -2,15 +2,13 @@
 //!
 //! A connection serves one request. It is given up after [`PATIENCE`], and when more than [`MOST`] others are served.
 
+use crate::answer::{Answer, Visitor};
 use crate::entrance::Entrance;
 use crate::shared::{pause_after, Shared};
 use crate::status::Status;
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{HeaderName, HeaderValue, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -28,57 +26,10 @@ const LONGEST: usize = 8192;
 /// A TLS handshake begins with this byte; no request does.
 const HANDSHAKE: u8 = 0x16;
 
-pub const PLAIN: &str = "text/plain; charset=utf-8";
-
 /// What there is at an address.
 pub enum Site {
     Metrics,
     Status(Status),
-}
-
-/// Who asks.
-pub struct Visitor {
-    pub address: SocketAddr,
-    pub encrypted: bool,
-    /// of the client, in DER; None: it has none
-    pub certificate: Option<Vec<u8>>,
-}
-
-/// An answer to a GET.
-pub struct Answer {
-    pub status: StatusCode,
-    pub kind: &'static str,
-    pub body: Bytes,
-    pub headers: Vec<(HeaderName, HeaderValue)>,
-}
-
-impl Answer {
-    pub fn new(kind: &'static str, body: impl Into<Bytes>) -> Answer {
-        Answer { status: StatusCode::OK, kind, body: body.into(), headers: vec![] }
-    }
-
-    /// A line of text that says why the answer is another one.
-    pub fn told(status: StatusCode, text: impl std::fmt::Display) -> Answer {
-        Answer { status, ..Answer::new(PLAIN, format!("{text}\n")) }
-    }
-
-    /// The client is asked for a user and a password.
-    pub fn ask_for_password(text: impl std::fmt::Display) -> Answer {
-        let mut answer = Answer::told(StatusCode::UNAUTHORIZED, text);
-        let basic = HeaderValue::from_static("Basic realm=\"pgsqlite\", charset=\"UTF-8\"");
-        answer.headers.push((WWW_AUTHENTICATE, basic));
-        answer
-    }
-
-    fn response(self) -> Response<Full<Bytes>> {
-        let mut response = Response::new(Full::new(self.body));
-        *response.status_mut() = self.status;
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.kind));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        headers.extend(self.headers);
-        response
-    }
 }
 
 impl Site {

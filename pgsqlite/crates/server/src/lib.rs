@@ -2,15 +2,17 @@
 //!
 //! * [`config`]: what the server is told; [`databases`]: which file a database name means
 //! * [`archiving`]: copies of each database's changes, written while it is served
-//! * [`listen`]: sockets, accepting, shutdown
+//! * [`listen`]: sockets, accepting, shutdown; [`addresses`]: what is said where that fails
 //! * [`client`]: one client's socket and buffers; [`tls`]; [`startup`]: from a socket to a session
 //! * [`socket`]: how its bytes are waited for, [`busy_poll`]: awake at first; [`stream`]: the socket, or TLS over it
 //! * [`hba`]: who may come in, from where, and how they prove who they are; [`entrance`]: how many there may be who have not yet
 //! * [`failed_logins`]: what the log says of clients that are not let in
 //! * [`connection`]: the message loop; [`own_thread`]: where it runs while its client keeps it busy
-//! * [`http`]: what browsers and scrapers ask for: [`metrics`], and [`status`], a page; [`plain_login`]: passwords that come as texts
+//! * [`http`]: [`answer`]s to what browsers and scrapers ask for: [`metrics`], and [`status`], a page; [`plain_login`]: passwords that come as texts
 //! * [`sink`]: rows → DataRow messages in the output buffer
 
+mod addresses;
+mod answer;
 mod archiving;
 mod busy_poll;
 mod certificate;

@@ -1,5 +1,6 @@
 //! Sockets: listening, accepting, shutting down.
 
+use crate::addresses::{address_error, in_use};
 use crate::config::Config;
 use crate::databases::Registry;
 use crate::entrance::Visitor;
@@ -54,20 +55,6 @@ impl Drop for UnixSocket {
             }
         }
     }
-}
-
-/// `flag`: what chooses another address.
-pub(crate) fn address_error(what: String, e: std::io::Error, flag: &str) -> PgError {
-    if e.kind() == std::io::ErrorKind::AddrInUse {
-        return in_use(&what, flag);
-    }
-    PgError::new(SqlState::IO_ERROR, format!("cannot listen on {what}: {e}"))
-}
-
-/// Another server listens there. Who starts pgsqlite reads it.
-fn in_use(what: &str, flag: &str) -> PgError {
-    PgError::new(SqlState::OBJECT_IN_USE, format!("{what} is in use already: is another server running there?"))
-        .hint(format!("Choose another one ({flag}), or stop the other server."))
 }
 
 impl Server {

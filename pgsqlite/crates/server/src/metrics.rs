@@ -1,7 +1,7 @@
 //! `--metrics-addr`: the server's statistics in Prometheus' text format, at `/metrics`.
 
-use crate::http::{Answer, PLAIN};
-use crate::listen::address_error;
+use crate::addresses::address_error;
+use crate::answer::{Answer, PLAIN};
 use crate::shared::Shared;
 use hyper::StatusCode;
 use pgsqlite_natives::statistics::activity::State;

@@ -1,8 +1,8 @@
 //! Who asks for the page, and whether SQL would let them in.
 
 use super::{host_of, Status};
+use crate::answer::{Answer, Visitor};
 use crate::config::Databases;
-use crate::http::{Answer, Visitor};
 use crate::plain_login::{demanded, is_right, Claim, Proof};
 use crate::shared::Shared;
 use base64::engine::general_purpose::STANDARD;

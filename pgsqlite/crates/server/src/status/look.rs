@@ -1,7 +1,7 @@
 //! What the page shows. Most of it are rows of the views that SQL has, read in a session of who asks: nobody sees more here than there.
 
 use super::let_in::Entry;
-use crate::http::Answer;
+use crate::answer::Answer;
 use crate::shared::Shared;
 use hyper::StatusCode;
 use pgsqlite_engine::session::{Flow, OutputColumn, Row, RowSink, Session, SessionOptions};

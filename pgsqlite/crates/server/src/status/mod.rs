@@ -7,7 +7,7 @@
 mod let_in;
 mod look;
 
-use crate::http::{Answer, Visitor};
+use crate::answer::{Answer, Visitor};
 use crate::shared::Shared;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Request, StatusCode};
