@@ -218,6 +218,8 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	PGSQLITE_REREAD=true python3 tests/sql/run.py --check
 	PGSQLITE_HASH_GROUPS=always python3 tests/sql/run.py --check
 	PGSQLITE_JOIN_ORDER=always python3 tests/sql/run.py --check
+	PGSQLITE_HASH_JOINS=always python3 tests/sql/run.py --check tests/sql/hash_joins.slt tests/sql/join_order.slt tests/sql/select_joins.slt
+	PGSQLITE_HASH_JOINS=always $(PYTHON) tests/reports/run.py
 	python3 tests/session/rows.py --seed 100000 --transactions 100000
 	tools/oracle.sh python3 tests/isolation/run.py --check
 	python3 tests/session/informix.py --seed 100000 --seconds 300

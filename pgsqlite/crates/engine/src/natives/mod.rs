@@ -11,7 +11,9 @@ mod tests;
 
 use crate::routine;
 use pgsqlite_natives::udf::shim::{self, NewState, Scalar, Traits};
-use pgsqlite_natives::udf::{self, aggregates, collation, decimals, groups, pattern, support, SessionCell};
+use pgsqlite_natives::udf::{
+    self, aggregates, collation, decimals, groups, hashed_rows, pattern, support, SessionCell,
+};
 use pgsqlite_objects::pg_catalog;
 use pgsqlite_sql::builtins::catalog::proc_by_oid;
 use pgsqlite_sql::builtins::imp::{imp, named, native_name, Imp};
@@ -125,7 +127,7 @@ pub fn register_all(conn: &rusqlite::Connection, state: Arc<SessionCell>) -> Res
         })
     };
     groups::NATIVE.get_or_init(|| find);
-    for (name, new) in groups::AGGREGATES {
+    for (name, new) in groups::AGGREGATES.iter().chain(hashed_rows::AGGREGATES) {
         shim::aggregate(db, &state, name, Traits { arity: -1, strict: false, deterministic: true }, *new, false)?;
     }
     let single = Traits { arity: 1, strict: false, deterministic: true };

@@ -104,6 +104,15 @@ fn of_node(node: &mut Node, catalog: &Catalog) -> Estimate {
                 },
                 width: outer.width + inner.width,
             }),
+            ("Hash Join", Some(outer)) => inputs[1..].iter().fold(outer, |outer, inner| {
+                let found = outer.rows.max(inner.rows);
+                Estimate {
+                    startup: outer.startup + inner.total,
+                    total: outer.total + inner.total + outer.rows * OPERATOR + found * TUPLE,
+                    rows: found,
+                    width: outer.width + inner.width,
+                }
+            }),
             ("Append" | "Merge Append" | "BitmapOr", Some(first)) => inputs[1..]
                 .iter()
                 .fold(first, |all, one| Estimate { total: all.total + one.total, rows: all.rows + one.rows, ..all }),

@@ -135,7 +135,7 @@ impl Node {
 
     /// It is a loop or several within each other.
     pub(super) fn is_loop(&self) -> bool {
-        self.kind.ends_with("Scan") || matches!(self.kind.as_str(), "Nested Loop" | "BitmapOr" | "Result")
+        self.kind.ends_with("Scan") || matches!(self.kind.as_str(), "Nested Loop" | "Hash Join" | "BitmapOr" | "Result")
     }
 
     /// Tells the loops of this node, from the outer to the inner. `out`: the rows that the innermost one gives.
@@ -152,6 +152,8 @@ impl Node {
         self.actual = out.zip(loops).map(|(rows, loops)| Actual { rows, loops, removed: 0 });
         for child in &mut self.children {
             match child.relationship {
+                // (read once, into a table; then looked up)
+                "Inner" if child.kind == "Hash" => child.actual = child.children.first().and_then(|c| c.actual),
                 "Inner" => child.scan(level, out),
                 "Outer" => child.count(before, level.counts.loops),
                 _ => {}

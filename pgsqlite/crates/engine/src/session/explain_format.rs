@@ -52,6 +52,10 @@ fn title(node: &Node) -> String {
             Some(join @ ("Left" | "Semi")) => format!("Nested Loop {join} Join"),
             _ => "Nested Loop".to_string(),
         },
+        "Hash Join" => match node.property("Join Type") {
+            Some(join @ "Left") => format!("Hash {join} Join"),
+            _ => "Hash Join".to_string(),
+        },
         kind => kind.to_string(),
     };
     if let Some(index) = node.property("Index Name") {

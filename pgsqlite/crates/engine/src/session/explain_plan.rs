@@ -400,6 +400,10 @@ impl Reader<'_> {
                         _ => node = scan,
                     }
                 }
+                if let Some(hash) = current.as_mut().and_then(hash_without_rows) {
+                    hash.adopt(node, "Outer");
+                    continue;
+                }
                 if let Some(groups) = current.as_mut().filter(|c| c.is_hashed() && c.children.is_empty()) {
                     groups.adopt(node, "Outer");
                     continue;
@@ -555,6 +559,9 @@ impl Reader<'_> {
         } else if table.is_none() && how.starts_with("VIRTUAL TABLE") && how.ends_with(support::GROUPS) {
             // (its argument is the sub-query of the rows)
             return Node::new("Aggregate").variant("Strategy", HASHED).variant("Partial Mode", "Simple");
+        } else if table.is_none() && how.starts_with("VIRTUAL TABLE") && how.contains(support::HASHED) {
+            // (as above)
+            return Node::new("Hash");
         } else if how.starts_with("VIRTUAL TABLE") && table.is_none() {
             Node::new("Function Scan")
         } else if source != name {
@@ -628,8 +635,18 @@ fn sorted(what: &str, input: Node) -> Node {
     }
 }
 
+/// The table of hashes, innermost of the joins so far, whose rows come from the sub-query that is told next.
+fn hash_without_rows(node: &mut Node) -> Option<&mut Node> {
+    if node.kind == "Hash" {
+        return Some(node).filter(|node| node.children.is_empty());
+    }
+    let inner = node.children.iter_mut().rev().find(|c| c.relationship == "Inner");
+    inner.filter(|inner| inner.kind == "Hash").and_then(hash_without_rows)
+}
+
 fn joined(outer: Node, inner: Node, join: &str) -> Node {
-    let mut node = Node::over("Nested Loop", outer).text("Join Type", join);
+    let kind = if inner.kind == "Hash" { "Hash Join" } else { "Nested Loop" };
+    let mut node = Node::over(kind, outer).text("Join Type", join);
     node.adopt(inner, "Inner");
     node
 }

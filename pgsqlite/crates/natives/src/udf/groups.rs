@@ -12,12 +12,13 @@
 //! The table may take `work_mem` × `hash_mem_multiplier`. When it is full, rows of groups that it has are still taken in. The others go
 //! to temporary files, by a part of their key's hash; each file is grouped by itself, after the groups that are in memory were read.
 
+use super::hash_keys::{append_key, room, How};
 use super::session_cell::SessionCell;
 use super::shim::{Call, Decimal, NewState, State};
 use foldhash::fast::RandomState;
 use pgsqlite_memory::TemporaryFile;
 use pgsqlite_sql::lower::support;
-use pgsqlite_types::numeric::{self, Numeric};
+use pgsqlite_types::numeric;
 use pgsqlite_types::{work, Datum, DatumRef, PgError, Result, SqlState};
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -32,14 +33,6 @@ pub(crate) type Native = (NewState, bool);
 
 /// Finds a native aggregate by its name in SQLite. (The natives are registered by who knows all of them.)
 pub static NATIVE: OnceLock<fn(&str) -> Option<Native>> = OnceLock::new();
-
-/// How keys and other values compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
-    Bytes,
-    Padded,
-    Numeric,
-}
 
 enum Output {
     Key(usize),
@@ -81,12 +74,7 @@ impl Plan {
             // (argument 0 is the plan)
             let place = |digits: &str| digits.parse::<usize>().map(|p| p + 1).map_err(|_| malformed(word));
             let compared = |rest: &str| -> Result<(How, usize)> {
-                let how = match rest.as_bytes().first() {
-                    Some(b'b') => How::Bytes,
-                    Some(b'r') => How::Padded,
-                    Some(b'd') => How::Numeric,
-                    _ => return Err(malformed(word)),
-                };
+                let how = How::of_letter(rest.as_bytes().first()).ok_or_else(|| malformed(word))?;
                 Ok((how, place(&rest[1..])?))
             };
             let rest = word.get(1..).ok_or_else(|| malformed(word))?;
@@ -110,78 +98,8 @@ impl Plan {
                 _ => return Err(malformed(word)),
             });
         }
-        let state = session.state();
-        let setting = |name: &str, default: f64| {
-            let value = state.variables.as_ref().and_then(|v| v.raw(name));
-            value.and_then(|v| v.parse::<f64>().ok()).unwrap_or(default)
-        };
-        let room = setting("work_mem", 4096.0) * 1024.0 * setting("hash_mem_multiplier", 2.0);
-        Ok(Plan { keys, outputs, room: room as usize, hashes: RandomState::default() })
+        Ok(Plan { keys, outputs, room: room(session), hashes: RandomState::default() })
     }
-}
-
-/// Appends what tells a key's value apart: equal values have equal bytes, and no value's bytes are the beginning of another's.
-fn append_key(how: How, value: DatumRef, out: &mut Vec<u8>) {
-    let bytes = |kind: u8, bytes: &[u8], out: &mut Vec<u8>| {
-        out.push(kind);
-        out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-        out.extend_from_slice(bytes);
-    };
-    match value {
-        DatumRef::Null => out.push(0),
-        DatumRef::Int(i) if how == How::Numeric => append_numeric(&i.to_string(), out),
-        DatumRef::Int(i) => {
-            out.push(1);
-            out.extend_from_slice(&i.to_le_bytes());
-        }
-        // an integer and a real number of the same value are equal
-        DatumRef::Real(r) if r as i64 as f64 == r && r.abs() < 9e15 => append_key(how, DatumRef::Int(r as i64), out),
-        DatumRef::Real(r) => {
-            out.push(2);
-            out.extend_from_slice(&r.to_bits().to_le_bytes());
-        }
-        DatumRef::Text(t) => match how {
-            How::Bytes => bytes(3, t.as_bytes(), out),
-            How::Padded => bytes(3, t.trim_end_matches(' ').as_bytes(), out),
-            How::Numeric => append_numeric(t, out),
-        },
-        DatumRef::Blob(b) => bytes(4, b, out),
-    }
-}
-
-/// Appends a numeric without zeros that change nothing.
-fn append_numeric(text: &str, out: &mut Vec<u8>) {
-    let canonical = |text: &str, out: &mut Vec<u8>| {
-        let (sign, digits) = match text.strip_prefix('-') {
-            Some(digits) => (true, digits),
-            None => (false, text),
-        };
-        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        let plain = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
-        if whole.is_empty() || !plain(whole) || !plain(fraction) {
-            return false;
-        }
-        let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
-        let zero = whole.is_empty() && fraction.is_empty();
-        out.push(if sign && !zero { 6 } else { 5 });
-        out.extend_from_slice(whole.as_bytes());
-        out.push(b'.');
-        out.extend_from_slice(fraction.as_bytes());
-        out.push(0);
-        true
-    };
-    if canonical(text, out) {
-        return;
-    }
-    let printed = Numeric::parse(text).map(|n| n.to_string());
-    if printed.as_ref().is_ok_and(|text| canonical(text, out)) {
-        return;
-    }
-    // NaN, an infinity, or no numeric
-    let text = printed.as_deref().unwrap_or(text);
-    out.push(7);
-    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
-    out.extend_from_slice(text.as_bytes());
 }
 
 /// The order of two values that are not NULL, as SQLite has it with the collation.
@@ -236,21 +154,26 @@ struct Spilled {
     rows: u64,
 }
 
-fn failed(e: std::io::Error) -> PgError {
+pub(super) fn failed(e: std::io::Error) -> PgError {
     match e.raw_os_error() {
         Some(libc::ENOSPC) => PgError::new(SqlState::DISK_FULL, format!("could not write to a temporary file: {e}")),
         _ => PgError::new(SqlState::IO_ERROR, format!("could not access a temporary file: {e}")),
     }
 }
 
+/// A temporary file without a name: nothing is left of it when the process ends.
+pub(super) fn nameless(kind: &str) -> Result<File> {
+    static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("{kind}-{}-{number}", std::process::id()));
+    let file = File::options().read(true).write(true).create_new(true).open(&path).map_err(failed)?;
+    std::fs::remove_file(&path).map_err(failed)?;
+    Ok(file)
+}
+
 impl Spilled {
     fn new() -> Result<Spilled> {
-        static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("pgsqlite-groups-{}-{number}", std::process::id()));
-        let file = File::options().read(true).write(true).create_new(true).open(&path).map_err(failed)?;
-        // it has no name from here on: nothing is left of it when the process ends
-        std::fs::remove_file(&path).map_err(failed)?;
+        let file = nameless("pgsqlite-groups")?;
         Ok(Spilled { file: BufWriter::with_capacity(16 << 10, file), counted: TemporaryFile::new(), bytes: 0, rows: 0 })
     }
 

@@ -18,6 +18,8 @@ pub(crate) mod formatting;
 pub(crate) mod frames;
 pub(crate) mod geometry;
 pub mod groups;
+mod hash_keys;
+pub mod hashed_rows;
 pub(crate) mod hashes;
 pub(crate) mod hstore;
 pub(crate) mod intarray;

@@ -341,6 +341,8 @@ pub struct SessionCell {
     pub rows: super::rows::StatementRows,
     /// The groups that it has made by hashing and is about to read.
     pub groups: super::groups::Made,
+    /// The rows of joins that it has hashed and is about to read.
+    pub hashed_rows: super::hashed_rows::Made,
     /// The functions of the user.
     pub routines: Box<dyn Routines>,
     /// The pages that the connection has read.
@@ -365,6 +367,7 @@ impl SessionCell {
             patterns: Default::default(),
             rows: Default::default(),
             groups: Default::default(),
+            hashed_rows: Default::default(),
             routines,
             pages: Default::default(),
         }

@@ -5,6 +5,7 @@
 //! that the table builds at the first look-up, so that the joins of introspection queries stay linear.
 
 mod groups;
+mod hashed_rows;
 mod series;
 
 use crate::pg_catalog::{self, Table};
@@ -37,6 +38,7 @@ pub fn register(conn: &Connection, cell: &Arc<SessionCell>) -> Result<()> {
         conn.create_module(name.as_str(), &MODULE, Some(source)).map_err(|e| unregistered(&name, &e))?;
     }
     groups::register(conn, cell)?;
+    hashed_rows::register(conn, cell)?;
     series::register(conn, cell)
 }
 

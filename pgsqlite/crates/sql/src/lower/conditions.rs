@@ -314,8 +314,8 @@ impl Lowerer<'_> {
         shares.into_iter().map(|(attnum, _)| attnum).collect()
     }
 
-    /// What follows from the ORs of a condition for one table alone.
-    pub(super) fn implied(&mut self, filter: &Expr, query: &Query) -> Result<Vec<String>> {
+    /// What follows from the ORs of a condition for one table alone, with that table.
+    pub(super) fn implied(&mut self, filter: &Expr, query: &Query) -> Result<Vec<(usize, String)>> {
         let mut out = Vec::new();
         for condition in conjuncts(filter) {
             let ExprKind::Or(arms) = &condition.kind else { continue };
@@ -334,7 +334,7 @@ impl Lowerer<'_> {
                 let Some(parts) = arms.iter().map(of_entry).collect::<Option<Vec<Expr>>>() else { continue };
                 let implied = joined(parts, condition.location, ExprKind::Or);
                 let text = self.asked(&implied)?;
-                out.push(hinted(&implied, text, query));
+                out.push((entry, hinted(&implied, text, query)));
             }
         }
         Ok(out)

@@ -237,7 +237,12 @@ impl Lowerer<'_> {
                 format!("{}({}, {})", support::CURRENT_OF, super::quote_text(cursor), self.expr(table)?)
             }
             ExprKind::Grouping(_) => return Err(PgError::not_supported("GROUPING").at(expr.location)),
-            ExprKind::SubLink { kind, query } => self.sub_link(kind, query, expr)?,
+            ExprKind::SubLink { kind, query } => {
+                self.begun_anew += 1;
+                let text = self.sub_link(kind, query, expr);
+                self.begun_anew -= 1;
+                text?
+            }
             ExprKind::Array(elements) => {
                 let nested = elements.first().is_some_and(|e| self.env.catalog.element_type(e.ty).is_some());
                 let nested = if nested { "1" } else { "0" };

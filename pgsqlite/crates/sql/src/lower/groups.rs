@@ -15,7 +15,7 @@ use crate::catalog::NO_COLLATION;
 use crate::typed::{Aggregate, Expr, ExprKind, Query, QueryBody, RteKind, Var};
 use crate::volatility;
 use crate::walk;
-use pgsqlite_types::{oid, Result};
+use pgsqlite_types::{oid, Oid, Result};
 
 /// More groups than this are sorted: the rows of one are then beside each other, and none waits in memory.
 const MOST_GROUPS: f64 = 100_000.0;
@@ -24,7 +24,7 @@ const MOST_GROUPS: f64 = 100_000.0;
 pub const MOST_COLUMNS: usize = 60;
 
 /// How a comparison treats values: a letter of a plan. None: by rules that only SQLite's collation knows.
-fn comparison(collation: Option<&str>) -> Option<char> {
+pub(super) fn comparison(collation: Option<&str>) -> Option<char> {
     Some(match collation {
         None | Some("BINARY") => 'b',
         Some("RTRIM") => 'r',
@@ -188,9 +188,14 @@ impl Lowerer<'_> {
         Ok(true)
     }
 
-    /// The affinity that a stored column of the type has, as a letter of the columns of `support::GROUPS`.
+    /// The affinity that a stored column of an expression's type has, as a letter of the columns of `support::GROUPS`.
     fn affinity_of(&self, e: &Expr) -> char {
-        match self.env.catalog.base_type(e.ty) {
+        self.affinity_of_type(e.ty)
+    }
+
+    /// The same of a type.
+    pub(super) fn affinity_of_type(&self, ty: Oid) -> char {
+        match self.env.catalog.base_type(ty) {
             oid::BOOL | oid::INT2 | oid::INT4 | oid::INT8 | oid::OID | oid::MONEY => 'i',
             oid::FLOAT4 | oid::FLOAT8 | oid::BYTEA => 'p',
             _ => 'x',

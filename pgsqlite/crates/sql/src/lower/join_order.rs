@@ -8,6 +8,7 @@
 //! Costs are in rows that are read one after the other.
 
 use super::conditions::{conjuncts, only_entry, ranged, share, LARGE};
+use super::hash_join::{self, hash_costs, is_own, HashKey};
 use super::query::refers_outwards;
 use super::Lowerer;
 use crate::builtins::catalog as builtin;
@@ -29,17 +30,25 @@ const UNCOUNTED: f64 = 1000.0;
 /// The order that was chosen.
 pub(super) struct JoinOrder {
     /// the entries of the range table
-    pub entries: Vec<usize>,
+    pub entries: Vec<Placed>,
     /// WHERE and the conditions of all JOINs
     pub filter: Option<Expr>,
     /// the first table is read as a whole
     pub scans_first: bool,
 }
 
+/// A table's place in the order.
+pub(super) struct Placed {
+    pub entry: usize,
+    /// empty: its rows are looked up; else it is hashed by them
+    pub keys: Vec<HashKey>,
+}
+
 /// Whether all joins are ordered, for tests of what that gives.
 fn always() -> bool {
     static ALWAYS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ALWAYS.get_or_init(|| std::env::var("PGSQLITE_JOIN_ORDER").is_ok_and(|value| value == "always"))
+        || hash_join::always()
 }
 
 /// The entries and conditions of an item of FROM that has inner joins alone.
@@ -59,7 +68,7 @@ fn flattened(item: &FromItem, entries: &mut Vec<usize>, conditions: &mut Vec<Exp
 }
 
 /// The column that an expression is, behind JOIN's merged columns and casts that change no value.
-fn column<'q>(mut e: &'q Expr, query: &'q Query) -> Option<&'q Var> {
+pub(super) fn column<'q>(mut e: &'q Expr, query: &'q Query) -> Option<&'q Var> {
     loop {
         match &e.kind {
             ExprKind::Cast { arg, method: CastMethod::Relabel, .. } => e = arg,
@@ -88,6 +97,8 @@ struct Table<'q> {
     asked: f64,
     /// the least part of its rows that an index finds by bounds
     bounded: f64,
+    /// the query needs no more of it than columns
+    can_hash: bool,
 }
 
 impl Table<'_> {
@@ -211,6 +222,8 @@ struct Step {
     each_in_order: f64,
     /// for each row, if the table is read as a whole
     most: f64,
+    /// costs if the table is hashed: once, and for each row of before
+    hashed: Option<(f64, f64)>,
     /// rows for each of before
     factor: f64,
 }
@@ -219,9 +232,21 @@ struct Join<'q> {
     tables: Vec<Table<'q>>,
     between: Vec<Between>,
     equal: Vec<Equal>,
+    /// columns as in `equal` whose equal values have the same hash; in place of attnums there are the places of columns
+    alike: Vec<Equal>,
 }
 
 impl Join<'_> {
+    /// The columns of a table by which it can be hashed, each with one of a table in `given`.
+    fn hash_keys(&self, table: usize, given: u32) -> Vec<(i16, (usize, i16))> {
+        let key = |equal: &Equal| {
+            let own = equal.iter().find(|(t, _)| *t == table)?;
+            let other = equal.iter().find(|(t, _)| given >> t & 1 == 1)?;
+            Some((own.1, *other))
+        };
+        self.alike.iter().filter_map(key).take(super::support::MOST_HASH_KEYS).collect()
+    }
+
     /// The columns of a table that equal one of the tables in `given`, and for each of those tables the columns there.
     fn bound(&self, table: usize, given: u32) -> (Vec<i16>, Vec<Vec<i16>>) {
         let mut bound = Vec::new();
@@ -281,7 +306,11 @@ impl Join<'_> {
         // without an index of the table, SQLite makes one for the statement
         let made = (!bound.is_empty()).then(|| of.seek() + matched * of.rows * NEAR);
         let found = of.looked_up(&known, false);
+        let can_hash = of.can_hash && !self.hash_keys(table, given).is_empty();
+        let kept = of.rows * of.share;
+        let hashed = can_hash.then(|| hash_costs(of.read().0, kept, kept * matched)).flatten();
         Step {
+            hashed,
             once: if found.is_none() && made.is_some() { of.rows * of.rows.max(2.0).log2() } else { 0.0 },
             each: found.or(made).unwrap_or(of.rows),
             each_in_order: of.looked_up(&known, true).or(made).unwrap_or(of.rows),
@@ -291,11 +320,12 @@ impl Join<'_> {
     }
 
     /// The cheapest order.
-    fn best(&self) -> Vec<usize> {
+    fn best(&self) -> Vec<(usize, bool)> {
         struct Way {
             cost: f64,
             rows: f64,
-            order: Vec<usize>,
+            /// the tables, and whether each is hashed
+            order: Vec<(usize, bool)>,
         }
         let count = self.tables.len();
         let all = (1usize << count) - 1;
@@ -303,7 +333,8 @@ impl Join<'_> {
         let mut ways: Vec<Option<Way>> = (0..(all + 1) * count).map(|_| None).collect();
         for (i, table) in self.tables.iter().enumerate() {
             let rows = (table.rows * table.share).max(1.0);
-            ways[(1 << i) * count + i] = Some(Way { cost: table.read().0 + rows * table.asked, rows, order: vec![i] });
+            ways[(1 << i) * count + i] =
+                Some(Way { cost: table.read().0 + rows * table.asked, rows, order: vec![(i, false)] });
         }
         for given in 1..all {
             let more: Vec<usize> = (0..count).filter(|table| given >> table & 1 == 0).collect();
@@ -314,10 +345,12 @@ impl Join<'_> {
                     let each = if self.comes_in_order(first, table) { step.each_in_order } else { step.each };
                     let rows = (way.rows * step.factor).max(1.0);
                     let joined = (step.once + way.rows * each).min(way.rows * step.most);
-                    let cost = way.cost + joined + rows * self.tables[table].asked;
+                    let hashed = step.hashed.map(|(once, each)| once + way.rows * each);
+                    let hashed = hashed.filter(|cost| *cost < joined || hash_join::always());
+                    let cost = way.cost + hashed.unwrap_or(joined) + rows * self.tables[table].asked;
                     let place = &mut ways[(given | 1 << table) * count + first];
                     if place.as_ref().is_none_or(|other| cost + rows < other.cost + other.rows) {
-                        let order = way.order.iter().copied().chain([table]).collect();
+                        let order = way.order.iter().copied().chain([(table, hashed.is_some())]).collect();
                         *place = Some(Way { cost, rows, order });
                     }
                 }
@@ -372,6 +405,64 @@ fn implied_share(condition: &Expr, entry: usize, query: &Query) -> Option<f64> {
 const BETWEEN: f64 = 0.02;
 
 impl Lowerer<'_> {
+    /// An entry as a table of a join. None: it is no table by itself, or ANALYZE has not counted its rows.
+    fn table_of<'q>(&'q self, number: usize, query: &'q Query) -> Option<Table<'q>> {
+        let entry = &query.range_table[number];
+        let RteKind::Relation(relation) = &entry.kind else { return None };
+        let is_table = matches!(relation.kind, RelationKind::Table | RelationKind::MaterializedView { .. });
+        if !is_table || entry.sample.is_some() || self.stands_for_several(entry, relation) {
+            return None;
+        }
+        let rows = match relation.tuples {
+            Some(rows) if rows > 0 => rows as f64,
+            _ if always() => UNCOUNTED,
+            _ => return None,
+        };
+        let indexes = self.env.catalog.indexes_of(relation.oid).map(|(_, index)| index);
+        let indexes = indexes.filter(|index| index.predicate.is_none() && !index.inverted).collect();
+        let used = super::conditions::columns_used(number, query);
+        let can_hash =
+            !hash_join::never() && self.begun_anew == 0 && self.columns_kept(number, relation, &[], query).is_some();
+        let (share, asked, bounded) = (1.0, 0.0, 1.0);
+        Some(Table { relation, rows, share, fixed: vec![], indexes, used, asked, bounded, can_hash })
+    }
+
+    /// Whether the far side of a LEFT JOIN is hashed sooner than its rows are looked up.
+    pub(super) fn hashes_sooner(
+        &self,
+        entry: usize,
+        given: &[usize],
+        keys: &[HashKey],
+        own: &[Expr],
+        (select, query): (&Select, &Query),
+    ) -> bool {
+        let Some(table) = self.table_of(entry, query).filter(|table| table.can_hash) else { return false };
+        if hash_join::always() {
+            return true;
+        }
+        let share_of = |conditions: &[Expr], entry: usize| {
+            let own = conditions.iter().filter(|c| is_own(c, entry, query));
+            own.map(|c| guessed(c, query)).product::<f64>()
+        };
+        let filter: Vec<Expr> = select.filter.iter().flat_map(conjuncts).flat_map(conjuncts).cloned().collect();
+        let mut before: f64 = 0.0;
+        for given in given {
+            match &query.range_table[*given].kind {
+                RteKind::Relation(relation) => match relation.tuples {
+                    Some(rows) => before = before.max(rows as f64 * share_of(&filter, *given)),
+                    None => return false,
+                },
+                _ => return false,
+            }
+        }
+        let attnum = |v: &Var| query.range_table[v.rte].columns.get(v.column).map_or(0, |c| c.attnum);
+        let bound: Vec<i16> = keys.iter().map(|key| attnum(&key.own)).collect();
+        let (matched, kept) = (table.part(&bound), table.rows * share_of(own, entry));
+        let Some((once, each)) = hash_costs(table.rows, kept, kept * matched) else { return false };
+        let looked_up = before * table.looked_up(&bound, false).unwrap_or(table.rows);
+        table.rows >= LARGE as f64 && once + before * each < looked_up
+    }
+
     /// The order to join the tables of a query in. None: SQLite is to choose it.
     pub(super) fn join_order(&self, select: &Select, query: &Query) -> Option<JoinOrder> {
         // a few rows may be found sooner in the order of an index
@@ -393,26 +484,12 @@ impl Lowerer<'_> {
         let place = |rte: usize| entries.iter().position(|entry| *entry == rte);
         let mut tables = Vec::new();
         for number in &entries {
-            let entry = &query.range_table[*number];
-            let RteKind::Relation(relation) = &entry.kind else { return None };
-            let is_table = matches!(relation.kind, RelationKind::Table | RelationKind::MaterializedView { .. });
-            if !is_table || entry.sample.is_some() || self.stands_for_several(entry, relation) {
-                return None;
-            }
-            let rows = match relation.tuples {
-                Some(rows) if rows > 0 => rows as f64,
-                _ if always() => UNCOUNTED,
-                _ => return None,
-            };
-            let indexes = self.env.catalog.indexes_of(relation.oid).map(|(_, index)| index);
-            let indexes = indexes.filter(|index| index.predicate.is_none() && !index.inverted).collect();
-            let used = super::conditions::columns_used(*number, query);
-            tables.push(Table { relation, rows, share: 1.0, fixed: vec![], indexes, used, asked: 0.0, bounded: 1.0 });
+            tables.push(self.table_of(*number, query)?);
         }
         if !always() && tables.iter().all(|table| table.rows < LARGE as f64) {
             return None;
         }
-        let (mut between, mut equal) = (Vec::new(), Vec::<Equal>::new());
+        let (mut between, mut equal, mut alike) = (Vec::new(), Vec::<Equal>::new(), Vec::<Equal>::new());
         // per table and column: the parts that its lower and its upper bounds let through
         let mut ranges: Vec<(usize, i16, [Option<f64>; 2], bool)> = Vec::new();
         for condition in conditions.iter().flat_map(conjuncts) {
@@ -446,6 +523,9 @@ impl Lowerer<'_> {
                     if let (Some(a), Some(b)) = (left, right) {
                         let pair = [(place(a.rte)?, attnum(a)), (place(b.rte)?, attnum(b))];
                         if pair[0].0 != pair[1].0 {
+                            if self.hash_alike(*op, &args[0], &args[1]) {
+                                add_equal(&mut alike, [(pair[0].0, a.column as i16), (pair[1].0, b.column as i16)]);
+                            }
                             add_equal(&mut equal, pair);
                             continue;
                         }
@@ -504,14 +584,24 @@ impl Lowerer<'_> {
                 table.bounded = table.bounded.min(part);
             }
         }
-        let join = Join { tables, between, equal };
+        let join = Join { tables, between, equal, alike };
         let order = join.best();
-        let scans_first = order.first().is_some_and(|first| join.tables[*first].read().1);
+        let scans_first = order.first().is_some_and(|(first, _)| join.tables[*first].read().1);
+        let mut placed = Vec::new();
+        let mut given = 0u32;
+        for (table, hashed) in order {
+            let var =
+                |(table, column): (usize, i16)| Var { levels_up: 0, rte: entries[table], column: column as usize };
+            let keys = if hashed { join.hash_keys(table, given) } else { vec![] };
+            let keys = keys.into_iter().map(|(own, other)| HashKey { own: var((table, own)), other: var(other) });
+            placed.push(Placed { entry: entries[table], keys: keys.collect() });
+            given |= 1 << table;
+        }
         let filter = match conditions.len() {
             0 => None,
             _ => Some(super::conditions::joined(conditions.clone(), 0, ExprKind::And)),
         };
-        Some(JoinOrder { entries: order.into_iter().map(|i| entries[i]).collect(), filter, scans_first })
+        Some(JoinOrder { entries: placed, filter, scans_first })
     }
 }
 

@@ -28,6 +28,7 @@ pub mod exclusion;
 mod expr;
 mod frames;
 mod groups;
+mod hash_join;
 mod inherit;
 mod instead;
 pub mod inverted;
@@ -217,6 +218,14 @@ pub mod support {
     pub const GROUP: &str = "pg_group";
     /// table-valued: (number) → the groups of that table
     pub const GROUPS: &str = "pg_groups";
+    /// aggregate: (plan, value …) → the number of a table of rows: see `lower::hash_join`
+    pub const HASH: &str = "pg_hash";
+    /// table-valued: (number, key …) → the rows of that table with these keys
+    pub const HASHED: &str = "pg_hashed";
+    /// Keys of a join by hashing.
+    pub const MOST_HASH_KEYS: usize = 4;
+    /// Columns of a row that is joined by hashing.
+    pub const MOST_HASHED: usize = 30;
     /// () → 0A000: a statement that fires triggers is run by something that does not know of them
     pub const FIRES_TRIGGERS: &str = "pg_fires_triggers";
     /// (jsonb, new value, path element …) → the changed jsonb
@@ -281,6 +290,8 @@ struct Lowerer<'a> {
     collated_columns: std::cell::OnceCell<bool>,
     /// what is lowered is the second term of WITH RECURSIVE
     in_recursive_term: bool,
+    /// it is within so many sub-queries that SQLite may begin anew for each row: of expressions, and of LATERAL
+    begun_anew: usize,
     /// functions of the user that are called
     routines: Vec<Oid>,
     /// it calls a function that may wait for something, or take its time
@@ -316,6 +327,7 @@ impl<'a> Lowerer<'a> {
             uses_catalog: false,
             collated_columns: std::cell::OnceCell::new(),
             in_recursive_term: false,
+            begun_anew: 0,
             routines: vec![],
             may_wait: false,
             passes_over: Default::default(),

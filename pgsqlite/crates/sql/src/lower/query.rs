@@ -1,6 +1,8 @@
 //! Queries: SELECT, VALUES, set operations, FROM.
 
+use super::conditions::{conjuncts, joined};
 use super::expr::{direction, not_a_position};
+use super::join_order::{JoinOrder, Placed};
 use super::stages::{plain_limit, Stage};
 use super::{support, table_name, Lowerer, Scope};
 use crate::catalog::RelationKind;
@@ -259,15 +261,20 @@ impl Lowerer<'_> {
         // (a few rows whose numbers are known are where SQLite begins)
         let order = if candidates.is_empty() { self.join_order(select, query) } else { None };
         let mut items = Vec::new();
+        // what the ORs imply for each table alone
+        let mut implied = Vec::new();
         let (filter, first) = match order {
             Some(order) => {
-                let tables: Vec<&str> = order.entries.iter().map(|entry| from[*entry].as_str()).collect();
+                let (tables, filter) = self.ordered_items(&order, from, query, &mut implied)?;
                 items.push(tables.join(" CROSS JOIN "));
-                (order.filter, order.entries.first().copied().filter(|_| order.scans_first))
+                (filter, order.entries.first().map(|placed| placed.entry).filter(|_| order.scans_first))
             }
             None => {
+                if let Some(filter) = &factored {
+                    implied = self.implied(filter, query)?;
+                }
                 for item in &select.from {
-                    items.push(self.from_item(item, from)?);
+                    items.push(self.from_item(item, from, Some((select, query)))?);
                 }
                 match select.from[..] {
                     [FromItem::Entry(entry)] if select.grouped => (factored, Some(entry)),
@@ -278,7 +285,7 @@ impl Lowerer<'_> {
         let filter = match &filter {
             Some(filter) => {
                 let mut conditions = candidates;
-                conditions.extend(self.implied(filter, query)?);
+                conditions.extend(implied.into_iter().map(|(_, text)| text));
                 conditions.push(self.filter(filter, query, first)?);
                 format!(" WHERE {}", conditions.join(" AND "))
             }
@@ -331,6 +338,46 @@ impl Lowerer<'_> {
             return Ok(self.locked_rows(query, &text, width, limit));
         }
         Ok(text + limit)
+    }
+
+    /// The items of FROM in the order that was chosen for them, and the conditions that are left for WHERE. What `implied` gives for a
+    /// table that is hashed is asked while it is read.
+    fn ordered_items(
+        &mut self,
+        order: &JoinOrder,
+        from: &[String],
+        query: &Query,
+        implied: &mut Vec<(usize, String)>,
+    ) -> Result<(Vec<String>, Option<Expr>)> {
+        if let Some(filter) = &order.filter {
+            *implied = self.implied(filter, query)?;
+        }
+        let all = order.filter.iter().flat_map(conjuncts).flat_map(conjuncts);
+        let mut conditions: Vec<Expr> = all.cloned().collect();
+        let mut items = Vec::new();
+        for Placed { entry, keys } in &order.entries {
+            if keys.is_empty() {
+                items.push(from[*entry].clone());
+                continue;
+            }
+            let (own, rest): (Vec<Expr>, Vec<Expr>) =
+                conditions.iter().cloned().partition(|c| super::hash_join::is_own(c, *entry, query));
+            let of_entry = implied.iter().filter(|(e, _)| e == entry);
+            let mut filter: Vec<String> = of_entry.map(|(_, text)| text.clone()).collect();
+            if !own.is_empty() {
+                filter.push(self.filter(&joined(own.clone(), 0, ExprKind::And), query, Some(*entry))?);
+            }
+            match self.hashed_item(*entry, &from[*entry], keys, (&own, &filter), query)? {
+                Some(item) => {
+                    items.push(item);
+                    conditions = rest;
+                    implied.retain(|(e, _)| e != entry);
+                }
+                None => items.push(from[*entry].clone()),
+            }
+        }
+        let left = (!conditions.is_empty()).then(|| joined(conditions, 0, ExprKind::And));
+        Ok((items, left))
     }
 
     fn call_over(&mut self, call: &Aggregate, index: usize, select: &Select, whole: &Expr) -> Result<String> {
@@ -431,15 +478,21 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn join_item(&mut self, item: &FromItem, from: &[String]) -> Result<String> {
-        self.from_item(item, from)
+        self.from_item(item, from, None)
     }
 
-    fn from_item(&mut self, item: &FromItem, from: &[String]) -> Result<String> {
+    /// An item of FROM. `of`: the SELECT and its query, where joins may be hashed.
+    fn from_item(&mut self, item: &FromItem, from: &[String], of: Option<(&Select, &Query)>) -> Result<String> {
         match item {
             FromItem::Entry(i) => Ok(from[*i].clone()),
             FromItem::Join { kind, left, right, on, .. } => {
-                let l = self.from_item(left, from)?;
-                let r = self.from_item(right, from)?;
+                let l = self.from_item(left, from, of)?;
+                if let (JoinKind::Left, Some(on), Some(of)) = (kind, on, of) {
+                    if let Some((r, on)) = self.hashed_far_side((left, right), on, from, of)? {
+                        return Ok(format!("{l} LEFT JOIN {r} ON {}", self.asked(&on)?));
+                    }
+                }
+                let r = self.from_item(right, from, of)?;
                 let r = if matches!(**right, FromItem::Join { .. }) { format!("({r})") } else { r };
                 let word = match kind {
                     JoinKind::Inner => "JOIN",
@@ -559,7 +612,10 @@ impl Lowerer<'_> {
             }
             RteKind::Subquery { query, lateral: true } => {
                 let alias = self.unique("t");
-                let text = self.query(query)?;
+                self.begun_anew += 1;
+                let text = self.query(query);
+                self.begun_anew -= 1;
+                let text = text?;
                 let types: Vec<Oid> = query.columns.iter().map(|c| c.ty).collect();
                 let row: Vec<String> =
                     types.iter().enumerate().map(|(i, ty)| self.json_element(&format!("c{}", i + 1), *ty)).collect();
