@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """PostgreSQL's isolation specifications, permutation by permutation, on PostgreSQL and on pgsqlite: the transcripts are compared.
 
-    tools/oracle.sh python3 tests/isolation/run.py [--check] [--whole] [--details FILE] [--workers N] [SPEC…]
+    tools/oracle.sh python3 tests/isolation/run.py [--check] [--save] [--whole] [--details FILE] [--workers N] [SPEC…]
 
 `score.json` says of each specification how many of its permutations give PostgreSQL's transcript, and why the others do not. `--check` fails
-where one has got worse; `--whole`: those that are marked as `quick`, for which all of them do. Which session of a deadlock fails depends on
+where one has got worse; `--save` writes the counts, and drops the reason of what has none any more; `--whole`: those that are marked as `quick`, for which all of them do. Which session of a deadlock fails depends on
 when each began to wait: a specification that has got worse is tried again before it counts. `tests/scoreboard/corpus.sh` brings the specifications.
 """
 
@@ -102,9 +102,22 @@ def compare(name: str) -> tuple[str, list[list[str]], list[list[str]]]:
     return name, of_postgresql(name), of_pgsqlite(name)
 
 
+def save(results: dict[str, list[int]]) -> None:
+    """The counts of `results` into the score; what else it says of a specification stays."""
+    specifications = json.loads(SCORE.read_text())["specifications"]
+    for name, (same, every) in results.items():
+        entry = {**specifications.get(name, {}), "same": same, "of": every}
+        if same == every:
+            entry.pop("reason", None)
+        specifications[name] = entry
+    lines = [f"  {json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}" for name, entry in sorted(specifications.items())]
+    SCORE.write_text('{\n "specifications": {\n' + ",\n".join(lines) + "\n }\n}\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--save", action="store_true")
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--details", type=pathlib.Path)
     parser.add_argument("--workers", type=int, default=2)
@@ -134,6 +147,8 @@ def main() -> None:
                     if w != g:
                         print(f"=== {name} {number}", *[f"  P {line}" for line in w], *[f"  S {line}" for line in g], sep="\n", file=details)
     print(f"tests/isolation: {totals['same']} of {totals['all']} permutations as PostgreSQL, {totals['hanging']} hang")
+    if options.save:
+        save(results)
     if options.check:
         worse = {n: r for n, r in results.items() if r[0] < known.get(n, {"same": r[1]})["same"]}
         for name, (same, every) in worse.items():

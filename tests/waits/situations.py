@@ -673,6 +673,32 @@ def what_was_dropped_meanwhile_is_passed_over(room: Room) -> None:
 
 
 @situation()
+def a_partition_is_detached_when_its_references_are_known(room: Room) -> None:
+    a, b, look = numbered(room, 3)
+    for how in ("", " CONCURRENTLY"):
+        lines(a, "CREATE TABLE p (a int PRIMARY KEY) PARTITION BY LIST (a); CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1); "
+                 "CREATE TABLE p2 PARTITION OF p FOR VALUES IN (2); INSERT INTO p VALUES (1), (2); CREATE TABLE f (a int REFERENCES p)")
+        lines(a, "BEGIN; INSERT INTO f VALUES (1)")
+        waiting = Later(b, "ALTER TABLE p DETACH PARTITION p1" + how)
+        room.until_blocked(look, b)
+        lines(a, "COMMIT")
+        expect(waiting.result()[0][:5], "23503", "DETACH" + how)
+        expect(lines(look, "SELECT count(*) FROM p")[0], "2", "the partition is there")
+        lines(a, "DELETE FROM f")
+        lines(a, "BEGIN; SELECT * FROM p")
+        waiting = Later(b, "ALTER TABLE p DETACH PARTITION p1" + how)
+        room.until_blocked(look, b)
+        if how:
+            # others use the table meanwhile, without the partition
+            expect(lines(look, "SELECT * FROM p"), ["2", "SELECT 1"], "another reader")
+            expect(lines(look, "INSERT INTO f VALUES (1)")[0][:5], "23503", "a reference to a row that goes")
+            expect(lines(a, "SELECT * FROM p"), ["2", "SELECT 1"], "the reader")
+        lines(a, "COMMIT")
+        expect(waiting.result(), ["ALTER TABLE"], "DETACH" + how)
+        lines(a, "DROP TABLE f, p, p1")
+
+
+@situation()
 def a_block_that_changes_temporary_tables_is_in_nobodys_way(room: Room) -> None:
     a, b = numbered(room, 2)
     lines(a, "CREATE TABLE t (v int)")

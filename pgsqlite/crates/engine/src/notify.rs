@@ -132,6 +132,10 @@ impl Pending {
     pub fn clear(&mut self) {
         *self = Pending::default();
     }
+    /// Of each message the bytes of its channel and payload.
+    pub fn lengths(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.messages.iter().map(|(channel, payload)| (channel.len(), payload.len()))
+    }
     pub fn mark(&self) -> Mark {
         Mark { wishes: self.wishes.len(), messages: self.messages.len() }
     }
@@ -244,6 +248,13 @@ impl Channels {
             }
         }
         pending.clear();
+    }
+
+    /// How full the fullest of the queues is: 0 to 1.
+    pub fn usage(&self) -> f64 {
+        let listeners = self.listeners.lock();
+        let bytes = listeners.values().flat_map(HashMap::values).map(|mailbox| mailbox.waiting.lock().bytes).max();
+        bytes.unwrap_or(0) as f64 / QUEUE as f64
     }
 
     /// The session is gone.

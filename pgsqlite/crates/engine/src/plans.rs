@@ -56,6 +56,8 @@ pub struct Prepared {
     pub indexes: OnceLock<Box<[Oid]>>,
     /// a query that was begun among other tasks took longer than that allows ([`crate::session`], `brief.rs`)
     pub lasts: AtomicBool,
+    /// the query of one row that tells whether the statement reads it, once a serializable transaction has asked; None: that cannot be told
+    pub row_query: OnceLock<Option<Arc<str>>>,
     /// its entry in pg_stat_statements
     pub entry: pgsqlite_natives::statistics::statements::Slot,
 }

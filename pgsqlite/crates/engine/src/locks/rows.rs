@@ -219,13 +219,20 @@ impl RowLocks {
     pub fn taken_since(&self, session: u64, mark: u64) -> Vec<(Row, RowMode)> {
         let state = self.0.state.lock();
         let Some(holder) = state.holders.get(&session) else { return vec![] };
-        let mode_of = |row: &Row| {
-            let held = state.rows.get(row).into_iter().flatten();
-            held.filter(|h| h.session == session && h.number > mark).map(|h| h.mode).max()
-        };
+        let own = |row: &Row| state.rows.get(row).into_iter().flatten().filter(|h| h.session == session);
         let mut seen = HashSet::new();
-        let rows = holder.rows.iter().filter(|row| seen.insert(*row));
-        rows.filter_map(|row| Some((row.clone(), mode_of(row)?))).collect()
+        let mut taken = Vec::new();
+        // from the last one back to those that were there before (rows that are held by a change have no numbers)
+        for row in holder.rows.iter().rev() {
+            match own(row).filter(|h| h.number > mark).map(|h| h.mode).max() {
+                Some(mode) if seen.insert(row) => taken.push((row.clone(), mode)),
+                Some(_) => {}
+                None if own(row).any(|h| h.number > 0) => break,
+                None => {}
+            }
+        }
+        taken.reverse();
+        taken
     }
 
     /// A transaction is put aside: it holds this, and what it has locked by itself. (What it held when it was put aside before is in it.)

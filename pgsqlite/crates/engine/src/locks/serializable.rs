@@ -6,47 +6,138 @@
 //! Level"; the rule: Cahill, Röhm, Fekete, "Serializable Isolation for Snapshot Databases", 2008; which transaction fails, and when: Ports,
 //! Grittner, "Serializable Snapshot Isolation in PostgreSQL", 2012).
 //!
-//! What was read and written is known by tables. PostgreSQL watches rows and pages where an index finds them, so that fewer
-//! transactions fail there.
+//! What was written is known by rows, as far as they are recorded, and otherwise by tables. What was read is known by the condition on the
+//! rows of a table where that can be told of one row alone, and otherwise by tables. Whether a row meets a condition is asked outside of the
+//! lock, by who comes second: both have told what they do before they look at the other's. (PostgreSQL watches rows, and the pages of an index.)
 
 use parking_lot::Mutex;
-use pgsqlite_types::{PgError, Result, SqlState};
-use std::collections::{BTreeMap, HashSet};
+use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// So many transactions that have committed are remembered for those that run. Then the oldest of these fails.
 const REMEMBERED: usize = 4096;
 
-/// Tables, by their names in SQLite.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Tables {
-    /// any table may be among them
-    pub all: bool,
-    pub names: HashSet<Box<str>>,
+/// So many conditions on the rows of a table are remembered of a transaction. Then all rows of the table count as read.
+const CONDITIONS: usize = 256;
+/// So many rows that it has written to a table. Then all rows of the table count as written.
+const ROWS: usize = 10_000;
+
+/// Which rows of a table: those that meet a condition on each alone.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Condition {
+    /// The query of one row, which gives something if that row meets the condition. Its parameters: `parameters`, then the row's values.
+    pub sql: Arc<str>,
+    pub parameters: Vec<Datum>,
+    /// the settings under which it means that
+    pub settings: String,
 }
 
-impl Tables {
-    pub fn all() -> Tables {
-        Tables { all: true, names: HashSet::new() }
+/// The values of a row, in SQLite's order of the columns.
+pub(crate) type Row = Box<[Datum]>;
+
+/// Rows of a table.
+#[derive(Debug, Clone)]
+pub(crate) enum Rows<T> {
+    All,
+    /// those of each of these
+    Of(Vec<T>),
+}
+
+/// Tables, by their names in SQLite, and which rows of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Tables<T> {
+    /// any row of any table may be among them
+    pub all: bool,
+    pub tables: HashMap<Box<str>, Rows<T>>,
+}
+
+/// What a transaction has read.
+pub(crate) type Read = Tables<Arc<Condition>>;
+/// What a transaction has written: rows as they were and as they are.
+pub(crate) type Written = Tables<Arc<[Row]>>;
+
+impl<T> Default for Tables<T> {
+    fn default() -> Self {
+        Tables { all: false, tables: HashMap::new() }
+    }
+}
+
+impl<T: Clone> Tables<T> {
+    pub fn all() -> Self {
+        Tables { all: true, tables: HashMap::new() }
+    }
+
+    /// All rows of some tables.
+    pub fn whole(names: impl IntoIterator<Item = Box<str>>) -> Self {
+        Tables { all: false, tables: names.into_iter().map(|name| (name, Rows::All)).collect() }
     }
 
     fn is_empty(&self) -> bool {
-        !self.all && self.names.is_empty()
+        !self.all && self.tables.is_empty()
     }
 
-    fn meets(&self, other: &Tables) -> bool {
-        match (self.all, other.all) {
-            (true, _) => !other.is_empty(),
-            (_, true) => !self.is_empty(),
-            _ => self.names.iter().any(|n| other.names.contains(n)),
+    /// `is_enough`: so much of a table is known that all of it counts; `has`: nothing is new.
+    fn add(&mut self, more: &Tables<T>, is_enough: impl Fn(&[T]) -> bool, has: impl Fn(&[T], &T) -> bool) {
+        self.all |= more.all;
+        for (name, rows) in &more.tables {
+            let known = self.tables.entry(name.clone()).or_insert_with(|| Rows::Of(vec![]));
+            let (Rows::Of(known_rows), Rows::Of(rows)) = (&mut *known, rows) else {
+                *known = Rows::All;
+                continue;
+            };
+            for part in rows {
+                if !has(known_rows, part) {
+                    known_rows.push(part.clone());
+                }
+            }
+            if is_enough(known_rows) {
+                *known = Rows::All;
+            }
         }
     }
+}
 
-    fn add(&mut self, more: &Tables) {
-        self.all |= more.all;
-        self.names.extend(more.names.iter().cloned());
+impl Read {
+    fn note(&mut self, more: &Read) {
+        self.add(more, |conditions| conditions.len() > CONDITIONS, |known, new| known.contains(new));
     }
 }
+
+impl Written {
+    fn note(&mut self, more: &Written) {
+        self.add(more, |chunks| chunks.iter().map(|c| c.len()).sum::<usize>() > ROWS, |_, _| false);
+    }
+}
+
+/// Conditions, and the rows that may meet them.
+type Open = Vec<(Arc<Condition>, Arc<[Row]>)>;
+
+/// Whether what was written is among what was read. None: if some of these rows meet their conditions.
+fn meet(read: &Read, written: &Written) -> std::result::Result<bool, Open> {
+    match (read.all, written.all) {
+        (true, _) => return Ok(!written.is_empty()),
+        (_, true) => return Ok(!read.is_empty()),
+        _ => {}
+    }
+    let mut open = Open::new();
+    for (name, written) in &written.tables {
+        match (read.tables.get(name), written) {
+            (None, _) => {}
+            (Some(Rows::Of(conditions)), Rows::Of(chunks)) => {
+                open.extend(conditions.iter().flat_map(|c| chunks.iter().map(|rows| (c.clone(), rows.clone()))));
+            }
+            (Some(_), _) => return Ok(true),
+        }
+    }
+    match open.is_empty() {
+        true => Ok(false),
+        false => Err(open),
+    }
+}
+
+/// Whether some of these rows meet the condition. True also where that cannot be told.
+pub(crate) type Asks<'a> = &'a mut dyn FnMut(&Condition, &[Row]) -> bool;
 
 /// A moment among beginnings and ends.
 type Moment = u64;
@@ -56,8 +147,8 @@ struct Transaction {
     /// before its snapshot was taken
     began: Moment,
     read_only: bool,
-    reads: Tables,
-    writes: Tables,
+    reads: Read,
+    writes: Written,
     /// transactions that have read what this one has overwritten: they come before it
     readers: HashSet<u64>,
     /// transactions that have overwritten what this one has read: they come after it
@@ -160,11 +251,22 @@ impl State {
         Ok(())
     }
 
-    /// The transactions beside one, of those that have run at the same time, which meet a condition.
-    fn others_at_the_same_time(&self, own: u64, meets: impl Fn(&Transaction) -> bool) -> Vec<u64> {
-        let Some(began) = self.transactions.get(&own).map(|t| t.began) else { return vec![] };
-        let others = self.transactions.iter().filter(|(number, t)| **number != own && t.ran_after(began) && meets(t));
-        others.map(|(number, _)| *number).collect()
+    /// The transactions beside one, of those that have run at the same time, with which something may meet: surely, or if rows meet conditions.
+    fn others_at_the_same_time(
+        &self,
+        own: u64,
+        meets: impl Fn(&Transaction) -> std::result::Result<bool, Open>,
+    ) -> (Vec<u64>, Vec<(u64, Open)>) {
+        let (mut sure, mut open) = (vec![], vec![]);
+        let Some(began) = self.transactions.get(&own).map(|t| t.began) else { return (sure, open) };
+        for (&number, _) in self.transactions.iter().filter(|(number, t)| **number != own && t.ran_after(began)) {
+            match self.transactions.get(&number).map(&meets) {
+                Some(Ok(true)) => sure.push(number),
+                Some(Err(of_this)) => open.push((number, of_this)),
+                _ => {}
+            }
+        }
+        (sure, open)
     }
 
     fn check(&self, number: u64, during: &str) -> Result<()> {
@@ -258,6 +360,16 @@ impl Serializable {
 }
 
 impl Watched {
+    /// It has not taken its snapshot yet.
+    pub fn begin_anew(&self) {
+        let mut state = self.of.0.lock();
+        let now = state.now;
+        let own = state.transactions.get_mut(&self.number);
+        if let Some(own) = own.filter(|own| own.reads.is_empty() && own.writes.is_empty()) {
+            own.began = now;
+        }
+    }
+
     /// The transaction is READ ONLY, or not.
     pub fn set_read_only(&self, read_only: bool) {
         if let Some(own) = self.of.0.lock().transactions.get_mut(&self.number) {
@@ -265,24 +377,48 @@ impl Watched {
         }
     }
 
-    /// It is about to read these tables. Errors: 40001.
-    pub fn reads(&self, tables: &Tables) -> Result<()> {
+    /// It is about to read this. Errors: 40001.
+    pub fn reads(&self, read: &Read, asks: Asks) -> Result<()> {
         let mut state = self.of.0.lock();
         state.check(self.number, "conflict out checking")?;
         let Some(own) = state.transactions.get_mut(&self.number) else { return Ok(()) };
-        own.reads.add(tables);
-        let writers = state.others_at_the_same_time(self.number, |t| t.writes.meets(tables));
+        own.reads.note(read);
+        let (sure, open) = state.others_at_the_same_time(self.number, |t| meet(read, &t.writes));
+        drop(state);
+        let writers = Self::those_that_meet(sure, open, asks);
+        let mut state = self.of.0.lock();
         writers.into_iter().try_for_each(|writer| state.conflict(self.number, writer, self.number))
     }
 
-    /// It has written these tables, which others do not see yet. Errors: 40001.
-    pub fn writes(&self, tables: &Tables) -> Result<()> {
+    /// It has written this, which others do not see yet. Errors: 40001.
+    pub fn writes(&self, written: &Written, asks: Asks) -> Result<()> {
         let mut state = self.of.0.lock();
         state.check(self.number, "conflict in checking")?;
         let Some(own) = state.transactions.get_mut(&self.number) else { return Ok(()) };
-        own.writes.add(tables);
-        let readers = state.others_at_the_same_time(self.number, |t| t.reads.meets(tables));
+        own.writes.note(written);
+        let (sure, open) = state.others_at_the_same_time(self.number, |t| meet(&t.reads, written));
+        drop(state);
+        let readers = Self::those_that_meet(sure, open, asks);
+        let mut state = self.of.0.lock();
         readers.into_iter().try_for_each(|reader| state.conflict(reader, self.number, self.number))
+    }
+
+    /// It may have read and written anything. Errors: 40001.
+    pub fn touches_anything(&self) -> Result<()> {
+        // (no row is asked for where everything is meant)
+        self.reads(&Tables::all(), &mut |_, _| true)?;
+        self.writes(&Tables::all(), &mut |_, _| true)
+    }
+
+    /// In the order in which they began.
+    fn those_that_meet(mut sure: Vec<u64>, open: Vec<(u64, Open)>, asks: Asks) -> Vec<u64> {
+        for (number, pairs) in open {
+            if pairs.iter().any(|(condition, rows)| asks(condition, rows)) {
+                sure.push(number);
+            }
+        }
+        sure.sort_unstable();
+        sure
     }
 
     /// It is about to commit. Errors: 40001.
@@ -315,8 +451,22 @@ impl Drop for Watched {
 mod tests {
     use super::*;
 
-    fn of(names: &[&str]) -> Tables {
-        Tables { all: false, names: names.iter().map(|n| (*n).into()).collect() }
+    fn of<T: Clone>(names: &[&str]) -> Tables<T> {
+        Tables::whole(names.iter().map(|n| (*n).into()))
+    }
+
+    fn nobody_asks(_: &Condition, _: &[Row]) -> bool {
+        panic!("a table is read or written as a whole")
+    }
+
+    impl Watched {
+        fn reads_all_of(&self, names: &[&str]) -> Result<()> {
+            self.reads(&of(names), &mut nobody_asks)
+        }
+
+        fn writes_all_of(&self, names: &[&str]) -> Result<()> {
+            self.writes(&of(names), &mut nobody_asks)
+        }
     }
 
     fn commit(t: Watched) -> Result<()> {
@@ -328,18 +478,18 @@ mod tests {
     fn of_a_skew_of_writes_one_fails() {
         let all = Serializable::default();
         let (a, b) = (all.begin(false), all.begin(false));
-        a.reads(&of(&["x"])).unwrap();
-        b.reads(&of(&["y"])).unwrap();
-        a.writes(&of(&["y"])).unwrap();
-        b.writes(&of(&["x"])).unwrap();
+        a.reads_all_of(&["x"]).unwrap();
+        b.reads_all_of(&["y"]).unwrap();
+        a.writes_all_of(&["y"]).unwrap();
+        b.writes_all_of(&["x"]).unwrap();
         commit(a).unwrap();
-        let failed = b.writes(&of(&["z"])).unwrap_err();
+        let failed = b.writes_all_of(&["z"]).unwrap_err();
         assert_eq!(failed.code(), SqlState::SERIALIZATION_FAILURE);
         assert!(commit(b).is_err());
         // again: it sees what the first has done
         let b = all.begin(false);
-        b.reads(&of(&["y"])).unwrap();
-        b.writes(&of(&["x"])).unwrap();
+        b.reads_all_of(&["y"]).unwrap();
+        b.writes_all_of(&["x"]).unwrap();
         commit(b).unwrap();
         assert!(all.0.lock().transactions.is_empty(), "nobody runs: nothing is remembered");
     }
@@ -348,10 +498,10 @@ mod tests {
     fn one_dependency_is_no_harm() {
         let all = Serializable::default();
         let (a, b) = (all.begin(false), all.begin(false));
-        a.reads(&of(&["x"])).unwrap();
-        b.writes(&of(&["x"])).unwrap();
+        a.reads_all_of(&["x"]).unwrap();
+        b.writes_all_of(&["x"]).unwrap();
         commit(b).unwrap();
-        a.writes(&of(&["y"])).unwrap();
+        a.writes_all_of(&["y"]).unwrap();
         commit(a).unwrap();
     }
 
@@ -360,27 +510,74 @@ mod tests {
     fn a_reader_between_two_writers_fails() {
         let all = Serializable::default();
         let deposit = all.begin(false);
-        deposit.reads(&of(&["control", "receipt"])).unwrap();
+        deposit.reads_all_of(&["control", "receipt"]).unwrap();
         let close = all.begin(false);
-        close.reads(&of(&["control"])).unwrap();
-        close.writes(&of(&["control"])).unwrap();
+        close.reads_all_of(&["control"]).unwrap();
+        close.writes_all_of(&["control"]).unwrap();
         commit(close).unwrap();
         let report = all.begin(true);
-        report.reads(&of(&["control", "receipt"])).unwrap();
+        report.reads_all_of(&["control", "receipt"]).unwrap();
         commit(report).unwrap();
-        let failed = deposit.writes(&of(&["receipt"])).unwrap_err();
+        let failed = deposit.writes_all_of(&["receipt"]).unwrap_err();
         assert_eq!(failed.code(), SqlState::SERIALIZATION_FAILURE);
+    }
+
+    #[test]
+    fn who_takes_its_snapshot_later_runs_later() {
+        let all = Serializable::default();
+        let (a, b) = (all.begin(false), all.begin(false));
+        a.reads_all_of(&["x"]).unwrap();
+        a.writes_all_of(&["y"]).unwrap();
+        commit(a).unwrap();
+        b.begin_anew();
+        b.reads_all_of(&["y"]).unwrap();
+        b.writes_all_of(&["x"]).unwrap();
+        commit(b).unwrap();
+    }
+
+    /// Both read and write rows of one table, but neither reads what the other writes.
+    #[test]
+    fn rows_that_were_not_read_are_no_harm() {
+        let condition = |value: i64| {
+            let condition = Condition { sql: "".into(), parameters: vec![Datum::Int(value)], settings: String::new() };
+            let rows = Rows::Of(vec![Arc::new(condition)]);
+            Read { all: false, tables: [("t".into(), rows)].into() }
+        };
+        let row = |value: i64| {
+            let row: Row = [Datum::Int(value)].into();
+            Written { all: false, tables: [("t".into(), Rows::Of(vec![[row].into()]))].into() }
+        };
+        let ask = |condition: &Condition, rows: &[Row]| rows.iter().any(|row| row[..] == condition.parameters[..]);
+        let all = Serializable::default();
+        for (a_writes, b_writes, fails) in [(3, 4, false), (2, 4, false), (3, 1, false), (2, 1, true)] {
+            let (a, b) = (all.begin(false), all.begin(false));
+            a.reads(&condition(1), &mut { ask }).unwrap();
+            a.writes(&row(a_writes), &mut { ask }).unwrap();
+            b.reads(&condition(2), &mut { ask }).unwrap();
+            b.writes(&row(b_writes), &mut { ask }).unwrap();
+            commit(a).unwrap();
+            assert_eq!(commit(b).is_err(), fails, "{a_writes} {b_writes}");
+        }
+        assert!(all.0.lock().transactions.is_empty());
+        // more than is remembered is everything
+        let (a, b) = (all.begin(false), all.begin(false));
+        (0..=CONDITIONS as i64).for_each(|value| a.reads(&condition(value), &mut { ask }).unwrap());
+        b.writes(&row(-1), &mut nobody_asks).unwrap();
+        a.writes_all_of(&["u"]).unwrap();
+        b.reads_all_of(&["u"]).unwrap();
+        commit(a).unwrap();
+        assert!(commit(b).is_err());
     }
 
     #[test]
     fn what_was_rolled_back_counts_for_nothing() {
         let all = Serializable::default();
         let (a, b) = (all.begin(false), all.begin(false));
-        a.reads(&of(&["x"])).unwrap();
-        b.reads(&Tables::all()).unwrap();
-        a.writes(&of(&["y"])).unwrap();
+        a.reads_all_of(&["x"]).unwrap();
+        b.reads(&Tables::all(), &mut nobody_asks).unwrap();
+        a.writes_all_of(&["y"]).unwrap();
         drop(a);
-        b.writes(&of(&["x"])).unwrap();
+        b.writes_all_of(&["x"]).unwrap();
         commit(b).unwrap();
     }
 
@@ -390,10 +587,10 @@ mod tests {
         let old = all.begin(false);
         for _ in 0..=REMEMBERED {
             let t = all.begin(false);
-            t.writes(&of(&["x"])).unwrap();
+            t.writes_all_of(&["x"]).unwrap();
             commit(t).unwrap();
         }
-        assert!(old.reads(&of(&["y"])).is_err());
+        assert!(old.reads_all_of(&["y"]).is_err());
         drop(old);
         assert!(all.0.lock().transactions.is_empty());
     }

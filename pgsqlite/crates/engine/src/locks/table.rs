@@ -339,6 +339,22 @@ impl LockTable {
         found
     }
 
+    /// Whether a session waits for a lock that somebody keeps from it who waits for what the session itself holds of the same target:
+    /// neither can go on.
+    pub fn is_hopeless(&self, session: u64) -> bool {
+        let state = self.0.state.lock();
+        state.entries.values().any(|entry| {
+            let Some(own) = entry.queue.iter().find(|w| w.request.session == session) else { return false };
+            let holds_against =
+                |holder: u64, mode: Mode| entry.held.iter().any(|h| h.session == holder && h.mode.conflicts(mode));
+            entry.queue.iter().any(|other| {
+                other.request.session != session
+                    && holds_against(session, other.request.mode)
+                    && holds_against(other.request.session, own.request.mode)
+            })
+        })
+    }
+
     /// What a session holds and waits for.
     pub fn of(&self, session: u64) -> Vec<Shown> {
         let state = self.0.state.lock();

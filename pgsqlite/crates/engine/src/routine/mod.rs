@@ -17,6 +17,7 @@ pub(crate) mod after;
 pub(crate) mod aggregate;
 pub(crate) mod builtin_triggers;
 pub(crate) mod convert;
+mod counted;
 pub(crate) mod cursors;
 mod exclusion;
 mod foreign_key;
@@ -75,6 +76,8 @@ pub struct Runtime {
     pub may_end_transaction: Cell<bool>,
     /// who ends the transaction for a body that may do so
     ender: RefCell<Option<Ender>>,
+    /// what the calls have taken that were counted
+    counted_time: Cell<std::time::Duration>,
     /// blocks with EXCEPTION that run
     subtransactions: Cell<usize>,
     /// loops over the rows of data modifications that run
@@ -547,6 +550,7 @@ pub(crate) fn call(host: Host, function: Oid, types: &[Oid], ret: Oid, args: Vec
     let plain = f.procedure && f.settings.is_empty() && !f.security_definer;
     let could_end = runtime.may_end_transaction.replace(plain && runtime.may_end_transaction.get());
     let steady = runtime.steady.replace(runtime.steady.get() || f.volatility != b'v');
+    let counted = counted::Counted::begin(host, f);
     let result = stacker::maybe_grow(STACK, STACK * 32, || {
         with_settings(host, f, || {
             let runnable = compiled(host, f, types, ret)?;
@@ -556,6 +560,9 @@ pub(crate) fn call(host: Host, function: Oid, types: &[Oid], ret: Oid, args: Vec
             }
         })
     });
+    if let (Some(counted), Ok(_)) = (counted, &result) {
+        counted.end(host);
+    }
     runtime.steady.set(steady);
     runtime.depth.set(depth);
     runtime.may_end_transaction.set(could_end);

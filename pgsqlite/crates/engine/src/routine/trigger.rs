@@ -993,6 +993,7 @@ impl<'h> Firing<'h> {
         runtime.trigger_depth.set(triggers + 1);
         let steady = runtime.steady.replace(false);
         let could_end = runtime.may_end_transaction.replace(false);
+        let counted = super::counted::Counted::begin(host, &routine.function);
         let result = stacker::maybe_grow(STACK, STACK * 32, || {
             super::with_settings(host, &routine.function, || {
                 match compiled(host, &routine.function, &[], oid::TRIGGER)? {
@@ -1001,6 +1002,9 @@ impl<'h> Firing<'h> {
                 }
             })
         });
+        if let (Some(counted), Ok(_)) = (counted, &result) {
+            counted.end(host);
+        }
         runtime.steady.set(steady);
         runtime.may_end_transaction.set(could_end);
         runtime.trigger_depth.set(triggers);

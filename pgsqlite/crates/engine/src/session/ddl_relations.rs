@@ -99,7 +99,12 @@ impl Found<'_> {
                 _ => None,
             })
             .collect();
-        self.named(s.relation.as_ref(), inherits && !commands.iter().any(|c| of_partitions(c)));
+        if !super::detaching::lets_use_table(s) {
+            self.named(s.relation.as_ref(), inherits && !commands.iter().any(|c| of_partitions(c)));
+        }
+        let detaching =
+            |c: &&ast::AlterTableCmd| matches!(c.subtype(), T::AtDetachPartition | T::AtDetachPartitionFinalize);
+        let detaches = commands.iter().any(detaching);
         for command in commands {
             pgsqlite_types::work::visit();
             match command.def.as_ref().and_then(|def| def.node.as_ref()) {
@@ -112,6 +117,10 @@ impl Found<'_> {
                 Some(NodeEnum::RangeVar(parent)) => self.named(Some(parent), false),
                 _ => self.parents(command.def.as_deref().into_iter()),
             }
+        }
+        // (who has inserted references to rows of a partition is waited for: they are to be found)
+        if detaches && !super::detaching::is_concurrent(s) {
+            self.with_referencing(false);
         }
     }
 
@@ -131,7 +140,15 @@ impl Found<'_> {
                     }
                 }
                 (_, Some(NodeEnum::List(list))) => {
-                    self.named(range_var(list).as_ref(), true);
+                    let name = range_var(list);
+                    self.named(name.as_ref(), true);
+                    // (nobody reads or fills a table while one of its partitions goes)
+                    if let Some(table) = name.and_then(|name| self.session.named_relation(&name).ok()) {
+                        if table.is_partition() {
+                            self.relations.extend(table.inheritance.parents.first());
+                        }
+                        self.relations.extend(self.catalog.detaching(table.oid).map(|part| part.oid));
+                    }
                 }
                 _ => {}
             }

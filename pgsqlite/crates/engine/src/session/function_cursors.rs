@@ -53,6 +53,7 @@ impl Session {
             columns: Some(columns),
             entry: Slot::default(),
             indexes: Default::default(),
+            row_query: Default::default(),
             lasts: Default::default(),
         };
         let mut portal = Portal::of_rows(Arc::new(prepared), formats, open.rows, open.at as u64);

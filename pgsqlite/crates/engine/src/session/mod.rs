@@ -36,6 +36,7 @@ pub(crate) mod current_of;
 mod cursor;
 mod ddl_relations;
 mod deferred_keys;
+mod detaching;
 mod explain;
 mod explain_costs;
 mod explain_counts;

@@ -30,6 +30,10 @@ impl SessionVariables {
     pub(crate) fn limits(&self) -> super::waiting::Limits {
         super::waiting::Limits::of(&self.inner.lock().0)
     }
+    /// What is often asked for.
+    pub(crate) fn often<R>(&self, ask: impl FnOnce(&pgsqlite_natives::settings::Often) -> R) -> R {
+        ask(&self.inner.lock().0.often)
+    }
     pub fn take_changes(&self) -> Vec<Change> {
         std::mem::take(&mut self.inner.lock().1)
     }

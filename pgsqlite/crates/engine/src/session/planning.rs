@@ -127,6 +127,7 @@ impl Session {
                 shows_session: false,
                 entry: Default::default(),
                 indexes: Default::default(),
+                row_query: Default::default(),
                 lasts: Default::default(),
                 role: view.role,
             });
@@ -151,6 +152,7 @@ impl Session {
             body: Body::Plan(plan),
             entry: Default::default(),
             indexes: Default::default(),
+            row_query: Default::default(),
             lasts: Default::default(),
             columns,
             epoch,

@@ -31,6 +31,10 @@ pub(super) struct Portal {
     pub position: u64,
     /// rows given before the sink asked to pause
     paused: u64,
+    /// of a query that locks rows on a snapshot: up to which lock it is known that the rows are what the snapshot shows
+    checked: Option<u64>,
+    /// … and the next one is not: the rows before it are given, then the error
+    changed: bool,
     /// its several steps run inside SQLite's savepoint `pg_statement`
     savepoint: bool,
     /// columns behind those that the client sees
@@ -83,6 +87,8 @@ impl Portal {
             spool: Spool::new(Keep::Nothing),
             position: 0,
             paused: 0,
+            checked: None,
+            changed: false,
             savepoint: false,
             failed: false,
             hidden: 0,
@@ -308,6 +314,8 @@ impl Session {
                 }
                 let fresh = portal.is_new();
                 let locked_before = if query.locks_rows { self.engine.rows.mark() } else { 0 };
+                portal.changed = false;
+                portal.checked = (query.locks_rows && self.transaction.repeatable).then_some(locked_before);
                 let told = sink.mark();
                 let mark = self.may_wait_apart(portal, query).then_some(told).flatten();
                 if mark.is_some() {
@@ -531,7 +539,7 @@ impl Session {
             }
             // (who waits in these goes on with another state of the catalog)
             self.heed_locks(&plan.query).await?;
-            self.note_plan_reads(&plan.query)?;
+            self.note_plan_reads(prepared, &plan.query, &portal.parameters)?;
             if self.changes_temporary_alone(&plan.query) && self.begin_temporary()? {
                 // others may write meanwhile
             } else if !partial && self.begin_beside_silence(&plan.query).await? {
@@ -648,6 +656,14 @@ impl Session {
             match step {
                 Ok(Step::Row) => {
                     let row = copied(statement);
+                    // a row that was locked and has changed since the snapshot is an error where it would be given
+                    if let Some(mark) = portal.checked {
+                        if let Err(e) = self.check_locked_since(mark) {
+                            portal.changed = true;
+                            break State::Broken(e);
+                        }
+                        portal.checked = Some(self.engine.rows.mark());
+                    }
                     portal.spool.push(row);
                 }
                 Ok(Step::Done) => break State::Exhausted,
@@ -791,7 +807,9 @@ impl Session {
             if self.heeding.is_some() || plan.locks_rows {
                 // no row is told before all rows are known to be free, and no more are locked than now
                 self.read_ahead(portal);
-                portal.take_error()?;
+                if !portal.changed {
+                    portal.take_error()?;
+                }
                 self.check_touched()?;
             }
         }

@@ -6,7 +6,6 @@ use crate::changes::table::Table;
 use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::locks::rows::{Row, RowMode};
-use crate::locks::serializable::Tables;
 use crate::locks::{Mode, Request, Target};
 use crate::prepared::{Claim, Transaction};
 use crate::transactions::Number;
@@ -54,7 +53,7 @@ impl Engine {
             // what it has read is not known any more
             let watched = record.locks.serializable.then(|| self.serializable.begin(false));
             if let Some(watched) = &watched {
-                watched.reads(&Tables::all()).and_then(|()| watched.writes(&Tables::all()))?;
+                watched.touches_anything()?;
                 watched.prepare()?;
             }
             let transaction = Transaction {

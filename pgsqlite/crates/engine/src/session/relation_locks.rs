@@ -252,6 +252,7 @@ impl Session {
             self.begin_write(&command, false).await?;
             return self.note_anything(true);
         };
+        self.check_may_truncate(&raw.node)?;
         let touched = self.locked_by_ddl(&raw.node);
         for relation in &touched {
             self.import_holders(*relation);
@@ -276,6 +277,22 @@ impl Session {
             };
             let named: Vec<Oid> = catalog.relations.values().filter(|r| names(r)).map(|r| r.oid).collect();
             self.server.lock_relations(named, mode as i32);
+        }
+        Ok(())
+    }
+
+    /// Who may not empty a table does not wait for it, and keeps nobody waiting. Errors: 42501.
+    fn check_may_truncate(&self, node: &NodeEnum) -> Result<()> {
+        let NodeEnum::TruncateStmt(statement) = node else { return Ok(()) };
+        let (catalog, user) = (self.catalog(), self.view().user);
+        for named in &statement.relations {
+            let Some(NodeEnum::RangeVar(name)) = &named.node else { continue };
+            let Ok(table) = self.named_relation(name) else { continue };
+            let granted = pgsqlite_sql::acl::relation_privileges(&catalog, user, &table);
+            if (table.is_stored() || table.is_partitioned()) && granted & pgsqlite_sql::acl::privilege::TRUNCATE == 0 {
+                let message = format!("permission denied for table {}", table.name);
+                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+            }
         }
         Ok(())
     }
@@ -411,6 +428,7 @@ fn names_word(text: &str, word: &str) -> bool {
 fn mode_of_ddl(node: &NodeEnum) -> Option<Mode> {
     Some(match node {
         NodeEnum::AlterTableStmt(s) if s.cmds.iter().all(lets_read) => Mode::ShareRowExclusive,
+        NodeEnum::AlterTableStmt(s) if super::detaching::is_concurrent(s) => Mode::ShareUpdateExclusive,
         NodeEnum::AlterTableStmt(_)
         | NodeEnum::DropStmt(_)
         | NodeEnum::RenameStmt(_)

@@ -11,7 +11,11 @@ use crate::transactions::{self, Number};
 use parking_lot::Mutex;
 use pgsqlite_metadata::store::transactions::{recorded, Recorded};
 use pgsqlite_natives::large_object::Descriptors;
+use pgsqlite_natives::settings::TracksFunctions;
 use pgsqlite_natives::statistics::activity::{Activity, Wait};
+use pgsqlite_natives::statistics::fetched::Fetched;
+use pgsqlite_natives::statistics::functions::{FunctionCounts, OfFunctions};
+use pgsqlite_natives::statistics::slru::{Slru, NAMES};
 use pgsqlite_natives::udf::session_cell::{
     AdvisoryKey, AdvisoryLock, Fate, LockHolder, LockMark, PreparedTransaction, ServerFunctions,
 };
@@ -21,6 +25,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
+
+const SLRUS: usize = NAMES.len();
 
 /// A session as the others of this process reach it.
 struct Known {
@@ -100,6 +106,8 @@ pub struct SessionServer {
     transaction_number: Mutex<OwnNumber>,
     /// the running statement is one of a transaction block
     in_block: AtomicBool,
+    /// the transaction keeps its snapshot
+    repeatable: AtomicBool,
     /// ROLLBACK TO has taken back what the transaction had written: it keeps its number
     has_undone: AtomicBool,
     /// the relations that the transaction has locked, with the number of the mode (1 is ACCESS SHARE, 8 ACCESS EXCLUSIVE)
@@ -110,6 +118,10 @@ pub struct SessionServer {
     unnamed: AtomicU64,
     /// the large objects that the transaction holds open
     pub large_objects: Mutex<Descriptors>,
+    /// what the transaction has counted of functions
+    calls: Mutex<OfFunctions>,
+    /// what it has read of the statistics
+    fetched: Mutex<Fetched>,
     /// LISTEN and NOTIFY of the running transaction
     pub pending: Mutex<Pending>,
     pub mailbox: Arc<Mailbox>,
@@ -122,6 +134,14 @@ impl SessionServer {
 
     pub(super) fn set_in_block(&self, on: bool) {
         self.in_block.store(on, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_repeatable(&self, on: bool) {
+        self.repeatable.store(on, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_repeatable(&self) -> bool {
+        self.repeatable.load(Ordering::Relaxed)
     }
 
     pub(super) fn gives_up_on_silence(&self) -> bool {
@@ -151,11 +171,14 @@ impl SessionServer {
             gives_up_on_silence: AtomicBool::new(false),
             transaction_number: Mutex::default(),
             in_block: AtomicBool::new(false),
+            repeatable: AtomicBool::new(false),
             has_undone: AtomicBool::new(false),
             relations: Mutex::default(),
             reads: Mutex::default(),
             unnamed: AtomicU64::new(0),
             large_objects: Mutex::default(),
+            calls: Mutex::default(),
+            fetched: Mutex::default(),
             pending: Mutex::default(),
             mailbox: Arc::new(Mailbox::new(cancel.clone())),
         });
@@ -296,6 +319,13 @@ impl SessionServer {
         }
     }
 
+    /// Runs with what the transaction has locked and read; it does not end meanwhile.
+    pub(super) fn while_it_lasts<R>(&self, run: impl FnOnce(&[(Oid, i32)], &super::readers::Readers) -> R) -> R {
+        let noted = self.relations.lock();
+        let reads = self.reads.lock();
+        run(&noted, &reads)
+    }
+
     pub(super) fn limits_of_natives(&self) -> Limits {
         self.variables.limits()
     }
@@ -318,6 +348,7 @@ impl SessionServer {
     pub fn committed(&self) {
         let mut pending = self.pending.lock();
         if let Some(engine) = self.engine.upgrade().filter(|_| !pending.is_empty()) {
+            engine.config.statistics.slrus.notified(pending.lengths());
             engine.channels.commit(self.number, self.pid, &self.mailbox, &mut pending);
         }
     }
@@ -332,6 +363,12 @@ impl SessionServer {
             self.reads.lock().clear();
         }
         self.large_objects.lock().close_all();
+        self.fetched.lock().clear();
+        let calls = std::mem::take(&mut *self.calls.lock());
+        if let Some(engine) = (!calls.is_empty()).then(|| self.engine.upgrade()).flatten() {
+            let catalog = engine.catalog();
+            engine.counters.functions.add(calls, |function| catalog.routines.contains_key(&function));
+        }
         if self.locked.swap(false, Ordering::Relaxed) {
             if let Some(engine) = self.engine.upgrade() {
                 engine.rows.release(self.number);
@@ -552,6 +589,41 @@ impl ServerFunctions for SessionServer {
     }
     fn statistics(&self) -> Option<Arc<pgsqlite_natives::statistics::Statistics>> {
         Some(self.engine.upgrade()?.config.statistics.clone())
+    }
+    fn notification_usage(&self) -> Result<f64> {
+        Ok(self.engine()?.channels.usage())
+    }
+    fn tracks_functions(&self) -> TracksFunctions {
+        self.variables.often(|often| often.tracks_functions)
+    }
+    fn own_function_counts(&self, function: Oid) -> Option<FunctionCounts> {
+        self.calls.lock().get(&function).copied()
+    }
+    fn function_begins(&self, function: Oid) -> Duration {
+        // (one that fails has an entry without a call, as in PostgreSQL)
+        self.calls.lock().entry(function).or_default().total
+    }
+    fn function_called(&self, function: Oid, total: Duration, own: Duration) {
+        let mut calls = self.calls.lock();
+        let counts = calls.entry(function).or_default();
+        counts.calls += 1;
+        counts.total = total;
+        counts.own += own;
+    }
+    fn function_counts(&self, function: Oid) -> Option<FunctionCounts> {
+        let engine = self.engine.upgrade()?;
+        let consistency = self.variables.often(|often| often.fetch_consistency);
+        let exists = engine.catalog().routines.contains_key(&function);
+        let (statistics, counters) = (&engine.config.statistics, &engine.counters);
+        self.fetched.lock().function(function, consistency, statistics, counters, exists)
+    }
+    fn slrus(&self) -> Option<[Slru; SLRUS]> {
+        let engine = self.engine.upgrade()?;
+        let consistency = self.variables.often(|often| often.fetch_consistency);
+        Some(self.fetched.lock().slrus(consistency, &engine.config.statistics, &engine.counters))
+    }
+    fn clear_statistics_read(&self) {
+        self.fetched.lock().clear();
     }
     fn log_place(&self, function: &str) -> Result<u64> {
         let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("a session without an engine"))?;

@@ -20,6 +20,8 @@ pub(super) struct BesideSilence {
     silence: Silence,
     /// the silence lasted when all rows were locked
     lasted: bool,
+    /// … or it was found not to
+    over: bool,
 }
 
 impl Session {
@@ -84,7 +86,7 @@ impl Session {
         let connection = self.connection()?;
         connection.command("BEGIN")?;
         self.transaction.sqlite = true;
-        self.transaction.beside_silence = Some(BesideSilence { silence, lasted: false });
+        self.transaction.beside_silence = Some(BesideSilence { silence, lasted: false, over: false });
         self.connection()?.take_snapshot()?;
         Ok(true)
     }
@@ -108,6 +110,7 @@ impl Session {
         let now = self.engine.writer.silence();
         match &mut self.transaction.beside_silence {
             Some(beside) if now != Some(beside.silence) => {
+                beside.over = true;
                 Err(PgError::internal("a statement that has locked rows beside a silent writer is begun anew"))
             }
             Some(beside) => {
@@ -122,7 +125,8 @@ impl Session {
     /// are given back, and it has to be executed anew.
     pub(super) fn end_beside_silence(&mut self, mark: u64) -> Result<bool> {
         let Some(beside) = &self.transaction.beside_silence else { return Ok(false) };
-        if beside.lasted || self.engine.writer.silence() == Some(beside.silence) {
+        // (what was found to be over may look as before again)
+        if beside.lasted || !beside.over && self.engine.writer.silence() == Some(beside.silence) {
             return Ok(false);
         }
         self.server.met();

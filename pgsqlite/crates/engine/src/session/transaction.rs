@@ -174,6 +174,7 @@ impl Session {
         self.transaction.block.start();
         self.watch_serializable();
         self.server.set_in_block(self.transaction.block.is_block());
+        self.server.set_repeatable(self.transaction.repeatable);
         if self.connection.is_none() {
             let connection = match self.engine.connection_to_spare()? {
                 Some(connection) => connection,

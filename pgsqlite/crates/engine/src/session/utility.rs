@@ -154,6 +154,9 @@ impl Session {
             NodeEnum::CheckPointStmt(_) => self.checkpoint()?,
             NodeEnum::VacuumStmt(v) => self.vacuum_statement(v, raw).await?,
             NodeEnum::ReindexStmt(r) => self.reindex(r, raw).await?,
+            NodeEnum::AlterTableStmt(s) if super::detaching::is_concurrent(s) => {
+                self.detach_concurrently(s, raw).await?
+            }
             node if ddl::handles(node) => self.run_ddl(raw, &prepared.parameters, &portal.parameters).await?,
             other => return Err(PgError::not_supported(pgsqlite_sql::command::name(other))),
         };

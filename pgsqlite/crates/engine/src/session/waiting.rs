@@ -154,7 +154,9 @@ impl SessionServer {
         let give_up = limits.lock_timeout.filter(|_| is_lock).map(|limit| began + limit);
         let evicts = engine.config.idle_writer_timeout.filter(|_| what == Wait::Writer);
         let mut logs = is_lock.then_some(began + LOGGED);
-        let mut checks = (what != Wait::Sleep).then_some(began + limits.deadlock_timeout);
+        let hopeless = matches!(what, Wait::Relation | Wait::Advisory) && engine.locks.is_hopeless(self.number());
+        let patience = if hopeless { Duration::ZERO } else { limits.deadlock_timeout };
+        let mut checks = (what != Wait::Sleep).then_some(began + patience);
         let hurries = engine.config.writer_timeout.filter(|_| what == Wait::Writer);
         let mut looks = evicts.or(hurries).map(|_| began + SHORT);
         let watch = self.client_watch();

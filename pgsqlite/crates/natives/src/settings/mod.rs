@@ -205,10 +205,23 @@ pub struct Often {
     pub tracks_activities: bool,
     /// rows that statements return and change are counted
     pub tracks_counts: bool,
+    /// which calls of functions are counted
+    pub tracks_functions: TracksFunctions,
+    /// how a transaction reads statistics again
+    pub fetch_consistency: crate::statistics::fetched::Consistency,
     /// the class of statements up to which the log is told of them before they run; None: it is not
     pub log_statement: Option<Class>,
     /// the log is told how long each statement took
     pub log_duration: bool,
+}
+
+/// `track_functions`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TracksFunctions {
+    None,
+    /// those in PL/pgSQL
+    Procedural,
+    All,
 }
 
 impl Often {
@@ -226,6 +239,8 @@ impl Often {
         exits_on_error: false,
         tracks_activities: true,
         tracks_counts: true,
+        tracks_functions: TracksFunctions::None,
+        fetch_consistency: crate::statistics::fetched::Consistency::Cache,
         log_statement: None,
         log_duration: false,
     };
@@ -249,6 +264,18 @@ impl Often {
             }
             "track_counts" => {
                 self.tracks_counts = value == "on";
+                return;
+            }
+            "track_functions" => {
+                self.tracks_functions = match value {
+                    "all" => TracksFunctions::All,
+                    "pl" => TracksFunctions::Procedural,
+                    _ => TracksFunctions::None,
+                };
+                return;
+            }
+            "stats_fetch_consistency" => {
+                self.fetch_consistency = crate::statistics::fetched::Consistency::of_setting(value);
                 return;
             }
             "log_statement" => {

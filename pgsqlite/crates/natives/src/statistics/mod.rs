@@ -6,8 +6,11 @@
 //! (`pg_catalog/statistics.rs`) and by the server's metrics. Nothing of it is kept over a restart.
 
 pub mod activity;
+pub mod fetched;
+pub mod functions;
 pub mod progress;
 pub mod refused;
+pub mod slru;
 pub mod statements;
 
 use activity::Activity;
@@ -30,6 +33,7 @@ pub struct Statistics {
     pub durations: Durations,
     /// what has become of the files of archives
     pub archiving: Archiving,
+    pub slrus: slru::Slrus,
 }
 
 impl std::fmt::Debug for Statistics {
@@ -74,6 +78,7 @@ pub struct DatabaseCounters {
     pub archive_lsn: AtomicU64,
     /// microseconds since 2000-01-01 UTC; 0: never
     pub reset: AtomicI64,
+    pub functions: functions::Functions,
     /// by the OID of the table
     maintenance: Mutex<BTreeMap<Oid, Maintenance>>,
     /// the connections that are not in use, which know pages that are not counted above yet
@@ -267,6 +272,7 @@ impl Statistics {
         let counters = self.database(name);
         counters.gather_pages();
         counters.maintenance.lock().clear();
+        counters.functions.reset_all();
         counters.all().into_iter().for_each(|c| c.store(0, Ordering::Relaxed));
         counters.reset.store(now, Ordering::Relaxed);
     }

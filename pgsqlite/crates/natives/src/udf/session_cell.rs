@@ -105,6 +105,22 @@ pub trait ServerFunctions {
     fn sleep(&self, duration: Duration) -> Result<()>;
     /// What the server counts; None: there is no server any more.
     fn statistics(&self) -> Option<Arc<crate::statistics::Statistics>>;
+    /// `pg_notification_queue_usage`: how full the fullest queue of messages is, from 0 to 1.
+    fn notification_usage(&self) -> Result<f64>;
+    /// Which calls of functions are counted now.
+    fn tracks_functions(&self) -> crate::settings::TracksFunctions;
+    /// What the running transaction has counted of a function; None: nothing.
+    fn own_function_counts(&self, function: Oid) -> Option<crate::statistics::functions::FunctionCounts>;
+    /// A function is about to be called, which is counted: its time in the transaction before.
+    fn function_begins(&self, function: Oid) -> Duration;
+    /// A function was called: `total` is what the transaction has counted of it now, `own` its own time in this call.
+    fn function_called(&self, function: Oid, total: Duration, own: Duration);
+    /// What transactions that have ended have counted of a function, as the running one sees it; None: nothing.
+    fn function_counts(&self, function: Oid) -> Option<crate::statistics::functions::FunctionCounts>;
+    /// The same of what pg_stat_slru shows.
+    fn slrus(&self) -> Option<[crate::statistics::slru::Slru; crate::statistics::slru::NAMES.len()]>;
+    /// `pg_stat_clear_snapshot()`
+    fn clear_statistics_read(&self);
     /// `pg_current_wal_lsn`, for a function of this name. Errors: 0A000, 55000.
     fn log_place(&self, function: &str) -> Result<u64>;
     /// Microseconds since 2000-01-01 UTC.

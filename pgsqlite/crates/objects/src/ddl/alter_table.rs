@@ -1331,6 +1331,7 @@ fn action_name(kind: ast::AlterTableType) -> &'static str {
         T::AtDropIdentity => "ALTER COLUMN ... DROP IDENTITY",
         T::AtAttachPartition => "ATTACH PARTITION",
         T::AtDetachPartition => "DETACH PARTITION",
+        T::AtDetachPartitionFinalize => "DETACH PARTITION ... FINALIZE",
         _ => "of this kind",
     }
 }

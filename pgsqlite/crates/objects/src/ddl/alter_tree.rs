@@ -22,7 +22,12 @@ impl Ddl<'_> {
             T::AtAddInherit => return self.add_parent(table, command),
             T::AtDropInherit => return self.remove_parent(table, command),
             T::AtAttachPartition => return self.attach_partition(table, command),
-            T::AtDetachPartition => return self.detach_partition(table, command),
+            T::AtDetachPartition | T::AtDetachPartitionFinalize => return self.detach_partition(table, command),
+            _ if relation.inheritance.detaching => {
+                let message = format!("cannot alter partition \"{}\" with an incomplete detach", relation.name);
+                return Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                    .hint(super::partition::FINALIZE_HINT));
+            }
             _ => {}
         }
         self.check_of_child(&relation, command)?;

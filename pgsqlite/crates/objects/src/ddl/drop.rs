@@ -239,6 +239,7 @@ impl Ddl<'_> {
                         .is_some_and(|r| r.kind != RelationKind::Table || r.is_partition());
                     out.push((Object::Relation(*child), part));
                 }
+                out.extend(self.catalog.detaching(oid).map(|part| (Object::Relation(part.oid), true)));
                 match &relation.kind {
                     RelationKind::Sequence(_) => {
                         for table in self.catalog.relations.values().filter(|r| r.kind == RelationKind::Table) {

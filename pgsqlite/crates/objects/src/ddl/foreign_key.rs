@@ -239,17 +239,11 @@ impl Ddl<'_> {
         keys.into_iter().try_for_each(|(constraint, table)| self.reference_partitions(table, constraint))
     }
 
-    /// A partition leaves its table: 23503 if a foreign key to that needs it. Their parts for it go.
-    pub(super) fn unreference_partition(&mut self, partition: &Relation) -> Result<()> {
-        let parts: Vec<(Relation, Constraint)> = self
-            .catalog
-            .referencing(partition.oid)
-            .filter(|(t, c)| t.is_part_of_key(c))
-            .map(|(t, c)| ((**t).clone(), c.clone()))
-            .collect();
-        for (table, part) in &parts {
+    /// Errors: 23503 if rows of a partition are referenced by a foreign key to its table.
+    pub(super) fn check_unreferenced(&self, partition: &Relation) -> Result<()> {
+        for (table, part) in self.parts_of_keys(partition) {
             work::visit();
-            if let Some(key) = self.first_reference(table, part)? {
+            if let Some(key) = self.first_reference(&table, &part)? {
                 return Err(PgError::new(
                     SqlState::FOREIGN_KEY_VIOLATION,
                     format!(
@@ -263,6 +257,18 @@ impl Ddl<'_> {
                 .constraint(part.name.clone()));
             }
         }
+        Ok(())
+    }
+
+    fn parts_of_keys(&self, partition: &Relation) -> Vec<(Relation, Constraint)> {
+        let parts = self.catalog.referencing(partition.oid).filter(|(t, c)| t.is_part_of_key(c));
+        parts.map(|(t, c)| ((**t).clone(), c.clone())).collect()
+    }
+
+    /// A partition leaves its table: 23503 if a foreign key to that needs it. Their parts for it go.
+    pub(super) fn unreference_partition(&mut self, partition: &Relation) -> Result<()> {
+        self.check_unreferenced(partition)?;
+        let parts = self.parts_of_keys(partition);
         for (table, part) in parts {
             work::visit();
             self.forget_parts_of_key(table.oid, part.oid)?;

@@ -21,6 +21,10 @@ fn wrong_kind(message: impl Into<String>) -> PgError {
     PgError::new(SqlState::WRONG_OBJECT_TYPE, message)
 }
 
+/// What to do about a DETACH … CONCURRENTLY that has not ended.
+pub(super) const FINALIZE_HINT: &str =
+    "Use ALTER TABLE ... DETACH PARTITION ... FINALIZE to complete the pending detach operation.";
+
 impl Ddl<'_> {
     /// PARTITION BY of a table whose columns are known.
     pub(super) fn partition_key(&mut self, relation: &Relation, spec: &ast::PartitionSpec) -> Result<PartitionKey> {
@@ -617,11 +621,15 @@ impl Ddl<'_> {
         let parent = self.required(table)?.clone();
         let c = self.partition_command(command)?;
         let name = c.name.as_ref().ok_or_else(|| PgError::internal("a partition without a name"))?;
-        if c.concurrent {
-            return Err(PgError::not_supported("DETACH PARTITION … CONCURRENTLY").at(name.location));
-        }
+        let finalizes = command.subtype() == ast::AlterTableType::AtDetachPartitionFinalize;
         if !parent.is_partitioned() {
             return Err(invalid_object(format!("table \"{}\" is not partitioned", parent.name)));
+        }
+        let state = |message: String| PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        let has_default =
+            self.catalog.partitions(table).iter().any(|p| p.inheritance.bound == Some(PartitionBound::Default));
+        if c.concurrent && has_default {
+            return Err(state("cannot detach partitions concurrently when a default partition exists".into()));
         }
         let child = self.find(name)?;
         if child.inheritance.parents.first() != Some(&parent.oid) {
@@ -630,12 +638,72 @@ impl Ddl<'_> {
                 format!("relation \"{}\" is not a partition of relation \"{}\"", child.name, parent.name),
             ));
         }
+        if finalizes && !child.inheritance.detaching {
+            return Err(state(format!("cannot complete detaching partition \"{}\"", child.name))
+                .detail("There's no pending concurrent detach."));
+        }
+        if c.concurrent {
+            let pending = self.catalog.detaching(table).next().cloned();
+            if let Some(pending) = pending {
+                let schema = self.catalog.schema_name(parent.schema);
+                let message = format!(
+                    "partition \"{}\" already pending detach in partitioned table \"{schema}.{}\"",
+                    pending.name, parent.name
+                );
+                return Err(state(message).hint(FINALIZE_HINT));
+            }
+            self.check_unreferenced(&child)?;
+            let mut new = (**self.required(child.oid)?).clone();
+            new.inheritance.detaching = true;
+            return self.put_relation(new);
+        }
+        if child.inheritance.detaching && !finalizes {
+            return Err(state(format!("cannot detach partition \"{}\"", child.name))
+                .detail("The partition is being detached concurrently or has an unfinished detach.")
+                .hint(FINALIZE_HINT));
+        }
         self.unreference_partition(&child)?;
         let mut new = (**self.required(child.oid)?).clone();
+        let condition = match (finalizes, &new.inheritance.bound) {
+            // (that of a hash partition names its table)
+            (true, Some(bound)) if !matches!(bound, PartitionBound::Hash { .. }) => {
+                partition::constraint(&self.catalog, &new)?
+            }
+            _ => None,
+        };
         disown(&mut new, &parent);
         new.inheritance.bound = None;
+        new.inheritance.detaching = false;
         self.put_relation(new)?;
-        self.take_parts(child.oid)
+        self.take_parts(child.oid)?;
+        match condition {
+            Some(condition) => self.keep_condition(child.oid, &condition),
+            None => Ok(()),
+        }
+    }
+
+    /// What a partition has had to satisfy becomes a CHECK constraint of its own.
+    fn keep_condition(&mut self, table: Oid, condition: &str) -> Result<()> {
+        let statements = pgsqlite_sql::parse::parse(&format!("SELECT {condition}"))?;
+        let expression = match statements.first().map(|s| &s.node) {
+            Some(NodeEnum::SelectStmt(s)) => match s.target_list.first().and_then(|t| t.node.as_ref()) {
+                Some(NodeEnum::ResTarget(target)) => target.val.clone(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let constraint = ast::Constraint {
+            contype: ast::ConstrType::ConstrCheck as i32,
+            raw_expr: Some(expression.ok_or_else(|| PgError::internal("a condition that is none"))?),
+            initially_valid: true,
+            ..Default::default()
+        };
+        let command = ast::AlterTableCmd {
+            subtype: ast::AlterTableType::AtAddConstraint as i32,
+            def: Some(Box::new(ast::Node { node: Some(NodeEnum::Constraint(Box::new(constraint))) })),
+            ..Default::default()
+        };
+        self.alter_tree(table, &command, false)
     }
 }
 

@@ -437,7 +437,7 @@ pub(super) fn inherits(rows: &mut Rows, catalog: &Catalog) {
                 ("inhrelid", int(relation.oid)),
                 ("inhparent", int(*parent)),
                 ("inhseqno", int(number)),
-                ("inhdetachpending", false.into()),
+                ("inhdetachpending", relation.inheritance.detaching.into()),
             ]);
         }
     }

@@ -5,8 +5,10 @@
 use super::cluster::known_databases;
 use super::{int, text, Rows};
 use pgsqlite_natives::statistics::activity::State;
+use pgsqlite_natives::statistics::functions::FunctionCounts;
+use pgsqlite_natives::statistics::slru::NAMES;
 use pgsqlite_natives::statistics::Statistics;
-use pgsqlite_natives::udf::session_cell::SessionState;
+use pgsqlite_natives::udf::session_cell::{ServerFunctions, SessionState};
 use pgsqlite_sql::acl;
 use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::work;
@@ -104,6 +106,51 @@ pub(super) fn archiver(rows: &mut Rows, state: &SessionState) {
         ("last_failed_time", when(&shown.last_failed)),
         ("stats_reset", time(shown.reset)),
     ]);
+}
+
+/// pg_stat_user_functions: the functions of which calls were counted.
+pub(super) fn user_functions(rows: &mut Rows, state: &SessionState) {
+    functions(rows, state, |server, function| server.function_counts(function));
+}
+
+/// pg_stat_xact_user_functions: those that the running transaction has called.
+pub(super) fn user_functions_in_transaction(rows: &mut Rows, state: &SessionState) {
+    functions(rows, state, |server, function| server.own_function_counts(function));
+}
+
+fn functions(
+    rows: &mut Rows,
+    state: &SessionState,
+    counts: impl Fn(&dyn ServerFunctions, Oid) -> Option<FunctionCounts>,
+) {
+    let Some(server) = &state.server else { return };
+    for routine in state.catalog.routines.values() {
+        work::visit();
+        let function = &routine.function;
+        let Some(counts) = counts(&**server, function.oid) else { continue };
+        let ms = |time: std::time::Duration| Datum::Real(time.as_secs_f64() * 1000.0);
+        rows.push(&[
+            ("funcid", int(function.oid)),
+            ("schemaname", text(state.catalog.schema_name(function.schema))),
+            ("funcname", text(&*function.name)),
+            ("calls", int(counts.calls)),
+            ("total_time", ms(counts.total)),
+            ("self_time", ms(counts.own)),
+        ]);
+    }
+}
+
+/// pg_stat_slru: of what PostgreSQL keeps in simple caches there is the queue of notifications alone; nothing of it is read or written.
+pub(super) fn slrus(rows: &mut Rows, state: &SessionState) {
+    let Some(shown) = state.server.as_ref().and_then(|server| server.slrus()) else { return };
+    for (name, cache) in NAMES.iter().zip(shown) {
+        work::visit();
+        let mut row =
+            vec![("name", text(*name)), ("blks_zeroed", int(cache.pages_begun)), ("stats_reset", time(cache.reset))];
+        let others = ["blks_hit", "blks_read", "blks_written", "blks_exists", "flushes", "truncates"];
+        row.extend(others.map(|column| (column, int(0))));
+        rows.push(&row);
+    }
 }
 
 /// GSSAPI is not offered: no session uses it.

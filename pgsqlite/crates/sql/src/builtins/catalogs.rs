@@ -59,6 +59,11 @@ pub const ROWS: &[Row] = &[
         Native,
     ),
     row(
+        "pg_stat_get_function_calls pg_stat_get_function_total_time pg_stat_get_function_self_time \
+         pg_stat_get_xact_function_calls pg_stat_get_xact_function_total_time pg_stat_get_xact_function_self_time",
+        Native,
+    ),
+    row(
         "pg_stat_get_db_numbackends pg_stat_get_db_xact_commit pg_stat_get_db_xact_rollback \
          pg_stat_get_db_tuples_returned pg_stat_get_db_tuples_inserted pg_stat_get_db_tuples_updated \
          pg_stat_get_db_tuples_deleted pg_stat_get_db_stat_reset_time pg_stat_get_db_session_time \

@@ -1,7 +1,7 @@
 //! Functions that ask the server: sessions, locks, sizes, privileges.
 
 use super::imp::{row, Imp, Row};
-use Imp::{Inline, Native, NativeSet, Sql};
+use Imp::{Native, NativeSet, Sql};
 
 pub const ROWS: &[Row] = &[
     row(
@@ -10,8 +10,7 @@ pub const ROWS: &[Row] = &[
         NativeSet { typed: false },
     ),
     row("xid_age", Native),
-    // messages wait in memory, without a limit
-    row("pg_notification_queue_usage", Inline("0.0")),
+    row("pg_notification_queue_usage", Native),
     row(
         "pg_current_xact_id pg_current_xact_id_if_assigned pg_xact_status pg_notify pg_postmaster_start_time \
          pg_reload_conf pg_cancel_backend pg_terminate_backend pg_sleep pg_advisory_lock_int8 pg_advisory_lock_int4 \
@@ -23,7 +22,8 @@ pub const ROWS: &[Row] = &[
          pg_advisory_unlock_int4 pg_advisory_unlock_shared_int8 pg_advisory_unlock_shared_int4 \
          pg_advisory_unlock_all inet_client_addr inet_server_addr inet_client_port inet_server_port \
          pg_current_wal_lsn pg_current_wal_insert_lsn pg_current_wal_flush_lsn pg_stat_reset_shared \
-         pg_stat_reset pg_stat_reset_single_table_counters pg_stat_statements_reset pg_blocking_pids",
+         pg_stat_reset pg_stat_reset_single_function_counters pg_stat_reset_slru \
+         pg_stat_force_next_flush pg_stat_clear_snapshot pg_stat_reset_single_table_counters pg_stat_statements_reset pg_blocking_pids",
         Native,
     ),
     row(

@@ -54,9 +54,16 @@ pub struct Inheritance {
     /// FOR VALUES …: the relation is a partition of its parent
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<PartitionBound>,
+    /// DETACH PARTITION … CONCURRENTLY has begun and not ended: for its parent the partition is none any more
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub detaching: bool,
     /// OF: the composite type that the columns are those of; 0: none
     #[serde(default, skip_serializing_if = "is_none")]
     pub of_type: Oid,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn is_none(oid: &Oid) -> bool {
@@ -153,6 +160,12 @@ impl Catalog {
     /// The tables that inherit from a table directly, or its partitions, by OID.
     pub fn children(&self, table: Oid) -> &[Oid] {
         self.children.get(&table).map_or(&[], |c| &c[..])
+    }
+
+    /// The partitions that are being detached from a table. (They are not among its children.)
+    pub fn detaching(&self, table: Oid) -> impl Iterator<Item = &Arc<Relation>> {
+        let of_table = move |r: &&Arc<Relation>| r.inheritance.detaching && r.inheritance.parents.contains(&table);
+        self.relations.values().filter(of_table)
     }
 
     pub fn has_children(&self, table: Oid) -> bool {

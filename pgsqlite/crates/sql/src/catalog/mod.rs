@@ -1186,7 +1186,7 @@ impl Catalog {
         if relation.deferrable_keys().next().is_some() {
             self.deferrable_tables.insert(relation.oid);
         }
-        for &parent in &relation.inheritance.parents {
+        for &parent in relation.inheritance.parents.iter().filter(|_| !relation.inheritance.detaching) {
             let children = self.children.entry(parent).or_default();
             if let Err(at) = children.binary_search(&relation.oid) {
                 children.insert(at, relation.oid);

@@ -100,9 +100,21 @@ pub struct ChangeLog {
     values: Vec<u8>,
     /// why the changes cannot be put back; None: they can
     pub obstacle: Option<&'static str>,
+    /// so many of the changes were told to who watches what serializable transactions write
+    told: usize,
 }
 
 impl ChangeLog {
+    /// How many of the changes were there when [`ChangeLog::tell`] was called last.
+    pub fn told(&self) -> usize {
+        self.told
+    }
+
+    /// All changes are known to who asks for [`ChangeLog::told`].
+    pub fn tell(&mut self) {
+        self.told = self.changes.len();
+    }
+
     /// Whether nothing was changed.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.obstacle.is_none()
@@ -138,6 +150,7 @@ impl ChangeLog {
         if let Some(first) = self.changes.get(mark.len) {
             self.values.truncate(first.values);
             self.changes.truncate(mark.len);
+            self.told = self.told.min(mark.len);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Natives of `builtins/catalogs.rs`: single values of what the catalogs and the statistics views show.
 
 use crate::pg_catalog::table;
+use pgsqlite_natives::statistics::functions::FunctionCounts;
 use pgsqlite_natives::statistics::Maintenance;
 use pgsqlite_natives::udf::shim::{Call, Scalar};
 use pgsqlite_sql::acl::{self, privilege};
@@ -108,6 +109,22 @@ fn maintenance(c: &Call) -> Result<Maintenance> {
     Ok(statistics.map(|s| s.database(&state.catalog.database).maintenance(table)).unwrap_or_default())
 }
 
+/// What was counted of the function of the first argument, by transactions that have ended or (`own`) by the running one.
+fn of_function(c: &Call, own: bool, show: impl Fn(&FunctionCounts) -> Datum) -> Result<Datum> {
+    let server = c.session.state().server.clone();
+    let function = Oid::try_from(c.int(0)?).unwrap_or_default();
+    let counts = server.and_then(|server| match own {
+        true => server.own_function_counts(function),
+        false => server.function_counts(function),
+    });
+    Ok(counts.as_ref().map_or(Datum::Null, show))
+}
+
+/// Milliseconds.
+fn milliseconds(time: std::time::Duration) -> Datum {
+    Datum::Real(time.as_secs_f64() * 1000.0)
+}
+
 fn moment(micros: Option<i64>) -> Datum {
     micros.map(|m| Timestamp(m).to_storage()).into()
 }
@@ -170,6 +187,12 @@ pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_stat_get_autovacuum_count", not_counted),
     ("pg_stat_get_analyze_count", |c| Ok(Datum::Int(maintenance(c)?.analyze_count))),
     ("pg_stat_get_autoanalyze_count", not_counted),
+    ("pg_stat_get_function_calls", |c| of_function(c, false, |f| Datum::Int(f.calls))),
+    ("pg_stat_get_function_total_time", |c| of_function(c, false, |f| milliseconds(f.total))),
+    ("pg_stat_get_function_self_time", |c| of_function(c, false, |f| milliseconds(f.own))),
+    ("pg_stat_get_xact_function_calls", |c| of_function(c, true, |f| Datum::Int(f.calls))),
+    ("pg_stat_get_xact_function_total_time", |c| of_function(c, true, |f| milliseconds(f.total))),
+    ("pg_stat_get_xact_function_self_time", |c| of_function(c, true, |f| milliseconds(f.own))),
     ("pg_stat_get_db_numbackends", of_database!("numbackends")),
     ("pg_stat_get_db_xact_commit", of_database!("xact_commit")),
     ("pg_stat_get_db_xact_rollback", of_database!("xact_rollback")),

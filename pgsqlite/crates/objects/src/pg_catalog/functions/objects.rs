@@ -323,6 +323,11 @@ fn in_partition_tree(catalog: &Catalog, relation: &Relation) -> bool {
     }
 }
 
+/// The table of a partition (None: it is being detached), or the index that an index belongs to.
+fn parent_of(relation: &Relation) -> Option<Oid> {
+    relation.inheritance.parents.first().copied().filter(|_| !relation.inheritance.detaching)
+}
+
 /// A relation and those above it, up to the root of its tree of partitions.
 fn line_of(catalog: &Catalog, oid: Oid) -> Vec<Oid> {
     let mut line = Vec::new();
@@ -330,7 +335,7 @@ fn line_of(catalog: &Catalog, oid: Oid) -> Vec<Oid> {
     while let Some(relation) = at {
         work::visit();
         line.push(relation.oid);
-        at = relation.inheritance.parents.first().and_then(|p| catalog.relation(*p));
+        at = parent_of(relation).and_then(|p| catalog.relation(p));
     }
     line
 }
@@ -361,7 +366,7 @@ fn partition_tree(c: &Call) -> Result<Datum> {
                 RelationKind::Index(index) => !catalog.relation(index.table).is_some_and(|t| t.is_partitioned()),
                 _ => !relation.is_partitioned(),
             };
-            rows.push(serde_json::json!([oid, relation.inheritance.parents.first(), i32::from(leaf), level]));
+            rows.push(serde_json::json!([oid, parent_of(relation), i32::from(leaf), level]));
         }
     }
     Ok(Datum::Text(serde_json::Value::from(rows).to_string()))

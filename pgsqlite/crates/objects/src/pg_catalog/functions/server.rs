@@ -290,6 +290,28 @@ fn reset_table(c: &Call) -> Result<Datum> {
     statistics(c)?.database(&database).reset_table(c.int(0)? as Oid, pgsqlite_metadata::clock::now());
     void()
 }
+fn reset_function(c: &Call) -> Result<Datum> {
+    check_may_reset(c, "pg_stat_reset_single_function_counters")?;
+    let database = c.session.state().catalog.database.clone();
+    let counters = statistics(c)?.database(&database);
+    counters.functions.reset(Oid::try_from(c.int(0)?).unwrap_or_default());
+    counters.reset.store(pgsqlite_metadata::clock::now(), std::sync::atomic::Ordering::Relaxed);
+    void()
+}
+fn reset_slru(c: &Call) -> Result<Datum> {
+    check_may_reset(c, "pg_stat_reset_slru")?;
+    let name = (!c.datum(0).is_null()).then(|| c.text(0)).transpose()?;
+    statistics(c)?.slrus.reset(name, pgsqlite_metadata::clock::now());
+    void()
+}
+/// What a transaction has counted is told when it ends, in any case.
+fn flush_statistics(_: &Call) -> Result<Datum> {
+    void()
+}
+fn clear_snapshot(c: &Call) -> Result<Datum> {
+    server(c)?.clear_statistics_read();
+    void()
+}
 fn reset_statements(c: &Call) -> Result<Datum> {
     check_may_reset(c, "pg_stat_statements_reset")?;
     if (0..3).any(|i| !matches!(c.int(i), Ok(0))) {
@@ -325,6 +347,11 @@ pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_current_wal_insert_lsn", |c| log_place(c, "pg_current_wal_insert_lsn")),
     ("pg_current_wal_flush_lsn", |c| log_place(c, "pg_current_wal_flush_lsn")),
     ("pg_stat_reset", reset_database),
+    ("pg_notification_queue_usage", |c| Ok(Datum::Real(server(c)?.notification_usage()?))),
+    ("pg_stat_reset_single_function_counters", reset_function),
+    ("pg_stat_reset_slru", reset_slru),
+    ("pg_stat_force_next_flush", flush_statistics),
+    ("pg_stat_clear_snapshot", clear_snapshot),
     ("pg_stat_reset_single_table_counters", reset_table),
     ("pg_stat_statements_reset", reset_statements),
     ("pg_current_xact_id", transaction_id),
