@@ -106,9 +106,12 @@ fn beside<T: Send + 'static>(
 ) -> Result<T> {
     let running = std::thread::Builder::new().stack_size(64 << 20).spawn(run)?;
     let mut progress = Progress::new(what);
-    while !running.is_finished() {
+    loop {
         let (done, total) = far();
         progress.show(done, total, "");
+        if running.is_finished() {
+            break;
+        }
         std::thread::sleep(Duration::from_millis(20));
     }
     drop(progress);
