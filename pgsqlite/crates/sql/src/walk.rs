@@ -195,7 +195,7 @@ fn from_exprs(item: &FromItem, depth: usize, f: &mut dyn FnMut(usize, &Expr)) {
 }
 
 /// `f` on the expression, those below it, and those of its sub-queries (one level deeper).
-pub(crate) fn deep(expr: &Expr, depth: usize, f: &mut dyn FnMut(usize, &Expr)) {
+pub fn deep(expr: &Expr, depth: usize, f: &mut dyn FnMut(usize, &Expr)) {
     f(depth, expr);
     let mut inner: Vec<&Expr> = Vec::new();
     let mut queries: Vec<&Query> = Vec::new();

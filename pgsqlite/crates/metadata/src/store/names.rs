@@ -121,7 +121,8 @@ impl RegNames for CatalogNames<'_> {
     fn reg_name(&self, reg_type: Oid, value: Oid) -> Option<String> {
         let names = Names::new(self.catalog, self.search_path);
         match reg_type {
-            oid::REGCLASS => self.catalog.relation(value).map(|_| names.relation(value)),
+            oid::REGCLASS if self.catalog.relation(value).is_some() => Some(names.relation(value)),
+            oid::REGCLASS => self.catalog.composite_of_class(value).map(|composite| names.type_name(composite.oid, -1)),
             oid::REGTYPE => pgsqlite_types::typmod::type_name(value)
                 .or_else(|| self.catalog.type_entry(value).map(|_| names.type_name(value, -1))),
             oid::REGPROC if self.catalog.function(value).is_some() => {
@@ -196,11 +197,15 @@ impl RegNames for CatalogNames<'_> {
                 Err(no_schema(parts[0]))
             }
             oid::REGCLASS => {
+                let named = |schema: Oid, name: &str| {
+                    let relation = self.catalog.relation_in(schema, name).map(|r| r.oid);
+                    relation.or_else(|| self.catalog.composite_class_in(schema, name))
+                };
                 let found = match parts[..] {
-                    [name] => self.path().iter().find_map(|&s| self.catalog.relation_in(s, name)),
-                    [schema, name] => self.catalog.schema_oid(schema).and_then(|s| self.catalog.relation_in(s, name)),
+                    [name] => self.path().iter().find_map(|&s| named(s, name)),
+                    [schema, name] => self.catalog.schema_oid(schema).and_then(|s| named(s, name)),
                     [database, schema, name] if self.catalog.is_database(database) => {
-                        self.catalog.schema_oid(schema).and_then(|s| self.catalog.relation_in(s, name))
+                        self.catalog.schema_oid(schema).and_then(|s| named(s, name))
                     }
                     [_, _, _] => {
                         return Err(PgError::new(
@@ -215,7 +220,7 @@ impl RegNames for CatalogNames<'_> {
                         ))
                     }
                 };
-                found.map(|r| r.oid).ok_or_else(|| {
+                found.ok_or_else(|| {
                     PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
                 })
             }

@@ -1,5 +1,6 @@
 //! ALTER TABLE: one command after the other, each with its change of the catalog, the stored rows and SQLite's table.
 
+use super::altered::Change;
 use super::create_table::Elements;
 use super::drop::Object;
 use super::sequence::SequenceOptions;
@@ -26,16 +27,8 @@ impl Ddl<'_> {
             _ => return Err(PgError::not_supported("ALTER of this kind of relation")),
         };
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("ALTER TABLE without a name"))?;
-        let Some(relation) = self.find_opt(name)? else {
-            if statement.missing_ok {
-                let message = format!("relation \"{}\" does not exist, skipping", name.relname);
-                self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
-                return Ok(tag.into());
-            }
-            return Err(self.no_relation(name));
-        };
-        self.check_not_system(&relation)?;
-        self.check_owner(&relation)?;
+        let found = self.altered_relation(name, statement.objtype(), Change::Command, statement.missing_ok)?;
+        let Some(relation) = found else { return Ok(tag.into()) };
         let mut changes_row_type = false;
         use ast::AlterTableType as T;
         let mut commands = Vec::with_capacity(statement.cmds.len());

@@ -145,7 +145,7 @@ impl Ddl<'_> {
                 Err(invalid_table(format!("cannot alter inherited column \"{}\"", c.name)))
             }
             (T::AtDropExpression, Some(c)) => {
-                Err(invalid_table(format!("cannot drop generation expression from inherited column \"{}\"", c.name)))
+                Err(invalid_table("cannot drop generation expression from inherited column"))
             }
             (T::AtDropNotNull, Some(c)) if relation.is_partition() => {
                 let parent = relation.inheritance.parents.first().and_then(|p| self.catalog.relation(*p));

@@ -7,9 +7,14 @@ use pgsqlite_types::work;
 use pgsqlite_types::Oid;
 
 impl Ddl<'_> {
-    /// A constraint of this name exists in the schema.
+    /// A constraint of this name exists in the schema, of a relation or of a domain.
     pub(super) fn constraint_name_used(&self, schema: Oid, name: &str) -> bool {
+        let of_domain = |t: &UserType| match &t.kind {
+            UserTypeKind::Domain { checks, .. } => checks.iter().any(|c| c.name == name),
+            _ => false,
+        };
         self.catalog.relations.values().any(|r| r.schema == schema && r.constraints.iter().any(|c| c.name == name))
+            || self.catalog.types.values().any(|t| t.schema == schema && of_domain(t))
     }
 
     /// `name1_name2_label[n]`: the first that no relation (and, for the index of a constraint, no constraint) has.

@@ -128,7 +128,11 @@ fn cast_type(node: &NodeEnum) -> Option<ast::TypeName> {
 impl Ddl<'_> {
     pub(super) fn create_table(&mut self, statement: &ast::CreateStmt) -> Result<String> {
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("CREATE TABLE without a name"))?;
-        let parameters = Parameters::of_table().read(&[], &statement.options, false)?;
+        let known = match statement.partspec {
+            Some(_) => Parameters::of_partitioned_table(),
+            None => Parameters::of_table(),
+        };
+        let parameters = known.read(&[], &statement.options, false)?;
         self.check_table_place(&statement.tablespacename, &statement.access_method)?;
         if statement.partspec.is_some() && statement.tablespacename == "pg_default" {
             let message = "cannot specify default tablespace for partitioned relations";
@@ -958,47 +962,56 @@ impl Ddl<'_> {
     /// DEFAULT, checked against the column's type; the text to store. None: NULL, which is no default.
     pub(super) fn column_default(&self, relation: &Relation, attnum: i16, node: &ast::Node) -> Result<Option<String>> {
         let column = &relation.columns[attnum as usize - 1];
-        let (expr, text) =
-            self.expression(node, None, Some((column.type_oid, column.typmod)), "DEFAULT expression").map_err(|e| {
-                if e.code() == SqlState::UNDEFINED_COLUMN {
-                    let error = PgError::new(
-                        SqlState::FEATURE_NOT_SUPPORTED,
-                        "cannot use column reference in DEFAULT expression",
-                    );
-                    match e.fields().location {
-                        Some(location) => error.at(location as i32),
-                        None => error,
-                    }
-                } else if e.code() == SqlState::DATATYPE_MISMATCH {
-                    self.default_type_mismatch(column, node, e)
-                } else {
-                    e
-                }
-            })?;
+        let (expr, text) = self.default_expression(&column.name, (column.type_oid, column.typmod), node)?;
         let null = matches!(expr.kind, ExprKind::Const(pgsqlite_types::Datum::Null));
         Ok((!null).then_some(text))
     }
 
-    fn default_type_mismatch(&self, column: &Column, node: &ast::Node, error: PgError) -> PgError {
-        match self.expression(node, None, None, "DEFAULT expression") {
-            Ok((expr, _)) => PgError::new(
-                SqlState::DATATYPE_MISMATCH,
-                format!(
-                    "column \"{}\" is of type {} but default expression is of type {}",
-                    column.name,
-                    self.display_type(column.type_oid),
-                    self.display_type(expr.ty)
-                ),
-            )
-            .hint("You will need to rewrite or cast the expression."),
-            Err(_) => error,
-        }
+    /// DEFAULT of a column or a domain of this name and type (with its modifier), and the text to store.
+    pub(super) fn default_expression(
+        &self,
+        name: &str,
+        target: (Oid, i32),
+        node: &ast::Node,
+    ) -> Result<(pgsqlite_sql::typed::Expr, String)> {
+        self.expression(node, None, Some(target), "DEFAULT expression").map_err(|e| {
+            if e.code() == SqlState::UNDEFINED_COLUMN {
+                let error =
+                    PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use column reference in DEFAULT expression");
+                return match e.fields().location {
+                    Some(location) => error.at(location as i32),
+                    None => error,
+                };
+            }
+            if e.code() != SqlState::DATATYPE_MISMATCH {
+                return e;
+            }
+            let Ok((expr, _)) = self.expression(node, None, None, "DEFAULT expression") else { return e };
+            self.default_mismatch(name, target.0, expr.ty)
+        })
+    }
+
+    fn default_mismatch(&self, column: &str, of: Oid, is: Oid) -> PgError {
+        let (of, is) = (self.display_type(of), self.display_type(is));
+        let message = format!("column \"{column}\" is of type {of} but default expression is of type {is}");
+        PgError::new(SqlState::DATATYPE_MISMATCH, message).hint("You will need to rewrite or cast the expression.")
     }
 
     pub(super) fn generation_expression(&self, relation: &Relation, attnum: i16, node: &ast::Node) -> Result<String> {
         let column = &relation.columns[attnum as usize - 1];
         let target = Some((column.type_oid, column.typmod));
-        let (expr, text) = self.expression(node, Some(relation), target, "column generation expression")?;
+        let place = "column generation expression";
+        let (expr, text) = self.expression(node, Some(relation), target, place).map_err(|e| {
+            // what the expression is made of is wrong before its type is
+            let untyped = self.expression(node, Some(relation), None, place);
+            match (e.code() == SqlState::DATATYPE_MISMATCH, untyped) {
+                (true, Ok((expr, _))) => self
+                    .check_no_generated(relation, attnum, &expr)
+                    .err()
+                    .unwrap_or_else(|| self.default_mismatch(&column.name, column.type_oid, expr.ty)),
+                _ => e,
+            }
+        })?;
         self.check_immutable(&expr, (&text, relation), "a generated column", "generation expression is not immutable")?;
         if let Some(location) = pgsqlite_sql::deparse::whole_row(&expr) {
             return Err(PgError::new(
@@ -1008,18 +1021,27 @@ impl Ddl<'_> {
             .detail("This would cause the generated column to depend on its own value.")
             .at(location));
         }
-        for used in pgsqlite_sql::deparse::columns_used(&expr) {
-            work::visit();
-            let used = relation.live_columns().nth(used);
-            if let Some(used) = used.filter(|c| c.generated.is_some() || c.attnum == attnum) {
-                return Err(PgError::new(
-                    SqlState::INVALID_OBJECT_DEFINITION,
-                    format!("cannot use generated column \"{}\" in column generation expression", used.name),
-                )
-                .detail("A generated column cannot reference another generated column."));
-            }
-        }
+        self.check_no_generated(relation, attnum, &expr)?;
         Ok(text)
+    }
+
+    /// 42P17: the expression of the generated column `attnum` uses a generated column, maybe itself.
+    fn check_no_generated(&self, relation: &Relation, attnum: i16, expr: &pgsqlite_sql::typed::Expr) -> Result<()> {
+        let mut refused = None;
+        pgsqlite_sql::walk::deep(expr, 0, &mut |depth, e| {
+            let ExprKind::Var(v) = &e.kind else { return };
+            let used = (v.levels_up == depth).then(|| relation.live_columns().nth(v.column)).flatten();
+            if let Some(used) = used.filter(|c| c.generated.is_some() || c.attnum == attnum) {
+                refused.get_or_insert((used.name.clone(), e.location));
+            }
+        });
+        let Some((name, location)) = refused else { return Ok(()) };
+        Err(PgError::new(
+            SqlState::INVALID_OBJECT_DEFINITION,
+            format!("cannot use generated column \"{name}\" in column generation expression"),
+        )
+        .detail("A generated column cannot reference another generated column.")
+        .at(location))
     }
 
     /// The attnums an expression over `relation` uses, in order.

@@ -44,6 +44,16 @@ impl Ddl<'_> {
         Ok(((*found).clone(), Domain { base, typmod, not_null, default, checks, collation }))
     }
 
+    /// DEFAULT of a domain, as a text to store; None: NULL, which is no default. (Its errors have no position in PostgreSQL.)
+    pub(super) fn new_domain_default(&self, name: &str, base: (Oid, i32), node: &ast::Node) -> Result<Option<String>> {
+        let (expr, text) = self.default_expression(name, base, node).map_err(|mut e| {
+            e.fields_mut().location = None;
+            e
+        })?;
+        let null = matches!(expr.kind, pgsqlite_sql::typed::ExprKind::Const(pgsqlite_types::Datum::Null));
+        Ok((!null).then_some(text))
+    }
+
     pub(super) fn alter_domain(&mut self, statement: &ast::AlterDomainStmt) -> Result<String> {
         let tag = "ALTER DOMAIN".to_string();
         let (user_type, mut domain) = self.find_domain(&strings(&statement.type_name))?;
@@ -59,9 +69,7 @@ impl Ddl<'_> {
             // SET and DROP DEFAULT
             "T" => {
                 domain.default = match node {
-                    Some(node) => {
-                        Some(self.expression(node, None, Some((domain.base, domain.typmod)), "DEFAULT expression")?.1)
-                    }
+                    Some(node) => self.new_domain_default(&user_type.name, (domain.base, domain.typmod), node)?,
                     None => None,
                 };
             }

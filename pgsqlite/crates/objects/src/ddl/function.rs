@@ -35,6 +35,19 @@ struct Options {
     reset_all: bool,
 }
 
+/// A type in a function's head as PostgreSQL's messages show it: with the brackets of an array, without quotes.
+fn shown_type(name: &ast::TypeName) -> String {
+    strings(&name.names).join(".") + if name.array_bounds.is_empty() { "" } else { "[]" }
+}
+
+/// The error of a type that does not exist, with the type as it is shown in a function's head; other errors as they are.
+fn missing(error: PgError, shown: &str) -> PgError {
+    match error.code() == SqlState::UNDEFINED_OBJECT {
+        true => PgError::new(SqlState::UNDEFINED_OBJECT, format!("type {shown} does not exist")),
+        false => error,
+    }
+}
+
 impl Ddl<'_> {
     pub(super) fn put_function(&mut self, function: Function) -> Result<()> {
         // some are the session's own
@@ -235,7 +248,7 @@ impl Ddl<'_> {
         let returns = match (&statement.return_type, from_outputs) {
             (Some(name), wanted) => {
                 returns_set = name.setof;
-                let ty = self.head_type(name)?;
+                let ty = self.head_type(name).map_err(|e| missing(e, &format!("\"{}\"", shown_type(name))))?;
                 if let Some(wanted) = wanted.filter(|w| *w != ty) {
                     return Err(invalid(format!(
                         "function result type must be {} because of OUT parameters",
@@ -372,7 +385,7 @@ impl Ddl<'_> {
             if name.setof {
                 return Err(invalid("functions cannot accept set arguments").at(name.location));
             }
-            let type_oid = self.head_type(name)?;
+            let type_oid = self.head_type(name).map_err(|e| missing(e, &shown_type(name)))?;
             if variadic && mode.is_input() {
                 return Err(invalid("VARIADIC parameter must be the last input parameter"));
             }
@@ -861,18 +874,20 @@ impl Ddl<'_> {
                 && r.function.oid != function.oid
                 && r.function.input_types() == function.input_types()
         });
-        if !taken {
-            return Ok(());
+        match taken {
+            true => Err(self.function_exists(function, schema, name)),
+            false => Ok(()),
         }
+    }
+
+    /// 42723: a function of this name and of the given one's arguments is in the schema.
+    pub(super) fn function_exists(&self, function: &Function, schema: Oid, name: &str) -> PgError {
         let renamed = Function { name: name.to_string(), schema, ..function.clone() };
-        Err(PgError::new(
+        let (signature, schema) = (self.signature_of(&renamed), self.catalog.schema_name(schema));
+        PgError::new(
             SqlState::DUPLICATE_FUNCTION,
-            format!(
-                "function {} already exists in schema \"{}\"",
-                self.signature_of(&renamed),
-                self.catalog.schema_name(schema)
-            ),
-        ))
+            format!("function {signature} already exists in schema \"{schema}\""),
+        )
     }
 }
 

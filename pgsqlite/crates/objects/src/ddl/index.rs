@@ -263,17 +263,6 @@ impl Ddl<'_> {
                 format!("access method \"{method}\" does not support multicolumn indexes"),
             ));
         }
-        if !statement.idxname.is_empty() && self.catalog.relation_in(relation.schema, &statement.idxname).is_some() {
-            if statement.if_not_exists {
-                let message = format!("relation \"{}\" already exists, skipping", statement.idxname);
-                self.notice(SqlState::DUPLICATE_TABLE, message);
-                return tag;
-            }
-            return Err(PgError::new(
-                SqlState::DUPLICATE_TABLE,
-                format!("relation \"{}\" already exists", statement.idxname),
-            ));
-        }
         let mut columns = Vec::new();
         for node in &statement.index_params {
             work::visit();
@@ -305,6 +294,17 @@ impl Ddl<'_> {
                 Some(text)
             }
         };
+        if !statement.idxname.is_empty() && self.catalog.relation_in(relation.schema, &statement.idxname).is_some() {
+            if statement.if_not_exists {
+                let message = format!("relation \"{}\" already exists, skipping", statement.idxname);
+                self.notice(SqlState::DUPLICATE_TABLE, message);
+                return tag;
+            }
+            return Err(PgError::new(
+                SqlState::DUPLICATE_TABLE,
+                format!("relation \"{}\" already exists", statement.idxname),
+            ));
+        }
         let mut index = Index {
             table: relation.oid,
             unique: statement.unique,

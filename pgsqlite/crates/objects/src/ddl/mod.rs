@@ -13,6 +13,7 @@ mod absent;
 mod aggregate;
 mod alter_table;
 mod alter_tree;
+mod altered;
 mod chosen_names;
 mod collation;
 mod column_keeping;

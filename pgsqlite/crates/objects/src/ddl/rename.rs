@@ -2,6 +2,7 @@
 //!
 //! Stored texts name objects, so after a rename every text is analyzed with the old catalog and printed with the new one.
 
+use super::altered::Change;
 use super::schema::{
     CLASS_COLLATION, CLASS_CONSTRAINT, CLASS_DATABASE, CLASS_EXTENSION, CLASS_RELATION, CLASS_ROLE, CLASS_SCHEMA,
     CLASS_TYPE, PLPGSQL,
@@ -196,6 +197,9 @@ impl Ddl<'_> {
             }
             T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine | T::ObjectAggregate => {
                 let mut function = self.function_of(statement.object.as_deref(), kind)?;
+                if function.name == new_name {
+                    return Err(self.function_exists(&function, function.schema, new_name));
+                }
                 self.check_function_free(&function, function.schema, new_name)?;
                 function.name = new_name.to_string();
                 self.put_function(function)?;
@@ -433,19 +437,7 @@ impl Ddl<'_> {
 
     fn rename_target(&mut self, statement: &ast::RenameStmt) -> Result<Option<std::sync::Arc<Relation>>> {
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("RENAME without a relation"))?;
-        match self.find_opt(name)? {
-            Some(relation) => {
-                self.check_not_system(&relation)?;
-                self.check_owner(&relation)?;
-                Ok(Some(relation))
-            }
-            None if statement.missing_ok => {
-                let message = format!("relation \"{}\" does not exist, skipping", name.relname);
-                self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
-                Ok(None)
-            }
-            None => Err(self.no_relation(name)),
-        }
+        self.altered_relation(name, statement.rename_type(), Change::Rename, statement.missing_ok)
     }
 
     fn check_free(&self, schema: Oid, name: &str) -> Result<()> {
@@ -531,16 +523,9 @@ impl Ddl<'_> {
                     T::ObjectMatview => "ALTER MATERIALIZED VIEW",
                     _ => "ALTER SEQUENCE",
                 };
-                let Some(relation) = self.find_opt(name)? else {
-                    if statement.missing_ok {
-                        let message = format!("relation \"{}\" does not exist, skipping", name.relname);
-                        self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
-                        return Ok(tag.into());
-                    }
-                    return Err(self.no_relation(name));
+                let Some(relation) = self.altered_relation(name, kind, Change::SetSchema, statement.missing_ok)? else {
+                    return Ok(tag.into());
                 };
-                self.check_not_system(&relation)?;
-                self.check_owner(&relation)?;
                 self.check_create(schema)?;
                 if relation.schema == schema {
                     return Ok(tag.into());
@@ -836,7 +821,7 @@ impl Ddl<'_> {
                                 format!("column \"{column}\" of relation \"{}\" does not exist", composite.name),
                             )
                         })?;
-                        let class = crate::pg_catalog::composite_class(composite.oid) as Oid;
+                        let class = pgsqlite_sql::catalog::composite::composite_class(composite.oid);
                         self.set_comment(CLASS_RELATION, class, at as i32 + 1, Some(&statement.comment))?;
                         return Ok("COMMENT".into());
                     }

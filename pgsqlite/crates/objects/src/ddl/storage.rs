@@ -73,6 +73,11 @@ impl Parameters {
         Parameters { known: OF_TABLES, of_table: true }
     }
 
+    /// Of a partitioned table, which has no rows of its own: there are none.
+    pub fn of_partitioned_table() -> Parameters {
+        Parameters { known: &[], of_table: true }
+    }
+
     /// Of a column.
     pub fn of_column() -> Parameters {
         Parameters { known: OF_COLUMNS, of_table: false }
@@ -119,7 +124,8 @@ impl Parameters {
                 return Err(invalid(format!("parameter \"{name}\" specified more than once")));
             }
             seen.push((space, name));
-            let found = self.known.iter().find(|(known, _)| *known == name);
+            let known = if toast { OF_TABLES } else { self.known };
+            let found = known.iter().find(|(known, _)| *known == name);
             let Some((_, values)) = found else {
                 if reset {
                     continue;
@@ -185,6 +191,7 @@ impl Ddl<'_> {
     pub(super) fn alter_parameters(&mut self, mut relation: Relation, list: &[ast::Node], reset: bool) -> Result<()> {
         let known = match &relation.kind {
             RelationKind::Index(index) => Parameters::of_index(&index.method),
+            _ if relation.is_partitioned() => Parameters::of_partitioned_table(),
             _ => Parameters::of_table(),
         };
         relation.storage.parameters = known.read(&relation.storage.parameters, list, reset)?;

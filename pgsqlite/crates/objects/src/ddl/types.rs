@@ -397,7 +397,7 @@ impl Ddl<'_> {
                         return Err(PgError::new(SqlState::SYNTAX_ERROR, "multiple default expressions"));
                     }
                     let node = c.raw_expr.as_ref().ok_or_else(|| PgError::internal("DEFAULT without expression"))?;
-                    default = Some(self.expression(node, None, Some((base, typmod)), "DEFAULT expression")?.1);
+                    default = self.new_domain_default(&name, (base, typmod), node)?;
                 }
                 ast::ConstrType::ConstrCheck => {
                     let check = self.domain_check(&name, schema, base, typmod, c, &checks)?;

@@ -24,7 +24,7 @@ mod zones;
 
 pub(crate) use builtin::{language, EXTENSIONS};
 pub(crate) use locks::blocking_pids;
-pub(crate) use relations::{composite_class, composite_type, is_whole_index, ruled, view_rule};
+pub(crate) use relations::{is_whole_index, ruled, view_rule};
 pub(crate) use zones::{abbreviations, zones};
 
 use pgsqlite_natives::host::Host;

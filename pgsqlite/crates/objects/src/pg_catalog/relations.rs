@@ -18,7 +18,7 @@ pub(super) const PROC: Oid = 1255;
 /// Rows of pg_attrdef and pg_rewrite have OIDs in PostgreSQL; here they are the relation's with the column's number above, far
 /// beyond the counter's reach.
 pub(super) fn derived_oid(relation: Oid, attnum: i16) -> i64 {
-    2_000_000_000 + (i64::from(relation) * 1600 + i64::from(attnum)) % 900_000_000
+    i64::from(composite::derived_oid(relation, attnum))
 }
 
 pub(super) fn namespaces(rows: &mut Rows, catalog: &Catalog) {
@@ -209,16 +209,9 @@ pub(super) fn classes(rows: &mut Rows, catalog: &Catalog) {
     composites(rows, catalog);
 }
 
-/// The composite type whose pg_class row has this OID.
-pub(crate) fn composite_type(catalog: &Catalog, class: Oid) -> Option<Oid> {
-    let is =
-        |t: &UserType| matches!(t.kind, UserTypeKind::Composite { .. }) && composite_class(t.oid) == i64::from(class);
-    catalog.types.values().find(|t| is(t)).map(|t| t.oid)
-}
-
 /// The OID of the pg_class row of a stand-alone composite type.
-pub(crate) fn composite_class(user_type: Oid) -> i64 {
-    derived_oid(user_type, 1599)
+pub(super) fn composite_class(user_type: Oid) -> i64 {
+    i64::from(composite::composite_class(user_type))
 }
 
 fn composites(rows: &mut Rows, catalog: &Catalog) {

@@ -166,9 +166,20 @@ pub(super) fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     }
 }
 
-/// Why INSERT, UPDATE and DELETE do not work on a view of this query, as PostgreSQL says it.
+/// Why INSERT, UPDATE and DELETE do not work on a view of this query, as PostgreSQL says it. A view without a column that could be
+/// updated is none of those that are updated by themselves.
 pub fn why_not_updatable(query: &Query) -> Option<&'static str> {
-    simple(query, &|_| None).err()
+    if let Err(obstacle) = simple(query, &|_| None) {
+        return Some(obstacle);
+    }
+    let QueryBody::Select(select) = &query.body else { return None };
+    let columns = &query.range_table[0].columns;
+    let is_column = |e: &Expr| match e.kind {
+        ExprKind::Var(v) => v.levels_up == 0 && v.rte == 0 && columns.get(v.column).is_some_and(|c| c.attnum >= 0),
+        _ => false,
+    };
+    let any = select.targets.iter().any(|t| is_column(&t.expr));
+    (!any).then_some("Views that have no updatable columns are not automatically updatable.")
 }
 
 /// Which of INSERT, UPDATE and DELETE work on a relation, as `pg_relation_is_updatable` tells it.

@@ -4,6 +4,7 @@
 //! as JSON (serde). Built-in objects are not here but in [`crate::builtins`]; [`Catalog`]'s look-ups see both.
 
 pub mod acl_item;
+pub mod composite;
 pub mod inheritance;
 pub mod routine;
 pub mod rule;

@@ -25,7 +25,8 @@ fn relation(c: &Call, part: Part) -> Result<Datum> {
     let state = c.session.state();
     let Some(relation) = state.catalog.relation(oid) else {
         let system = pgsqlite_sql::builtins::catalog::system_relations().iter().any(|r| r.oid == oid);
-        return Ok(system.then_some(0i64).into());
+        let composite = state.catalog.composite_of_class(oid).is_some();
+        return Ok((system || composite).then_some(0i64).into());
     };
     let is_index = matches!(relation.kind, RelationKind::Index(_));
     let bytes = match part {

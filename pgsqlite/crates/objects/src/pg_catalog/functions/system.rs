@@ -230,8 +230,8 @@ fn user_by_oid(c: &Call) -> Result<Datum> {
 fn table_visible(c: &Call) -> Result<Datum> {
     let (state, relation) = (c.session.state(), c.int(0)? as Oid);
     if state.catalog.relation(relation).is_none() {
-        if let Some(composite) = crate::pg_catalog::composite_type(&state.catalog, relation) {
-            return Ok(Names::new(&state.catalog, &state.search_path).type_is_visible(composite).into());
+        if let Some(composite) = state.catalog.composite_of_class(relation) {
+            return Ok(Names::new(&state.catalog, &state.search_path).type_is_visible(composite.oid).into());
         }
         let system = pgsqlite_sql::builtins::catalog::system_relations().iter().find(|r| r.oid == relation);
         return Ok(system.map(|r| r.schema == "pg_catalog").into());
