@@ -1,6 +1,7 @@
 //! Whole statements on the engine in the process: what is left of a round trip when the socket is taken away.
 
-use crate::{sql, Case};
+use crate::statements::STATEMENTS;
+use crate::Case;
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{
     EngineConfig, Execution, Flow, Format, Location, OutputColumn, Row, RowSink, Session, SessionOptions,
@@ -89,7 +90,7 @@ async fn prepared(session: &mut Session, name: &str, values: &[Option<&[u8]>], s
 
 pub fn cases(cases: &mut Vec<Case>) {
     let mut database = database();
-    for (name, text) in sql::STATEMENTS {
+    for (name, text) in STATEMENTS {
         database.runtime.block_on(async {
             database.session.parse(name, text, &[]).await.unwrap_or_else(|e| panic!("{name}: {e:?}"));
             database.session.sync().await.expect("sync");

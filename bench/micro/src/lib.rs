@@ -3,24 +3,14 @@
 //! `benches/time.rs` takes the time of each with criterion, `src/main.rs` runs each a known number of times for callgrind to
 //! count its instructions. Both take the same list, so that a case has both figures.
 
+mod case;
 mod engine;
 mod sql;
+mod statements;
 mod types;
 mod wire;
 
-/// One thing to measure.
-pub struct Case {
-    /// `group/name`, unique
-    pub name: String,
-    /// does it once; what it computes goes through `black_box`
-    pub run: Box<dyn FnMut()>,
-}
-
-impl Case {
-    fn new(name: impl Into<String>, run: impl FnMut() + 'static) -> Case {
-        Case { name: name.into(), run: Box::new(run) }
-    }
-}
+pub use case::Case;
 
 /// The same work for ever: how fast the machine is, by which a baseline of another one is scaled.
 fn calibration() -> Case {

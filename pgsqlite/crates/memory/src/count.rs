@@ -1,7 +1,7 @@
 //! The counters: one set for each thread, one total for the process.
 
 use crate::account::Account;
-use crate::{trim, Exceeded};
+use crate::trim;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
@@ -14,6 +14,13 @@ pub const SMALLEST_LIMIT: usize = 64 << 20;
 
 /// What sessions hold that are never refused: less than a connection's page cache.
 const SMALL: isize = 4 << 20;
+
+/// The memory that was asked for is not to be had: the limit is reached, and this session holds more than its share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exceeded {
+    /// the bytes that were asked for; 0 where a loop looked at the limit
+    pub requested: usize,
+}
 
 static TOTAL: AtomicIsize = AtomicIsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -111,15 +118,17 @@ pub(crate) fn note(change: isize) {
     let _ = LOCAL.try_with(|l| l.note(change));
 }
 
+/// Fails if the limit is reached and the running session holds more than its share. One look at a thread's flag: made for loops.
 #[inline]
-pub(crate) fn check() -> Result<(), Exceeded> {
+pub fn check() -> Result<(), Exceeded> {
     if LOCAL.try_with(|l| l.over.get()).unwrap_or(false) {
         return reserve(0);
     }
     Ok(())
 }
 
-pub(crate) fn reserve(bytes: usize) -> Result<(), Exceeded> {
+/// Fails if `bytes` more would pass the limit, with the running session holding more than its share.
+pub fn reserve(bytes: usize) -> Result<(), Exceeded> {
     let more = isize::try_from(bytes).unwrap_or(isize::MAX / 4);
     let refused = LOCAL.try_with(|l| {
         let total = TOTAL.load(Ordering::Relaxed) + l.net.get() - l.flushed.get();
@@ -157,7 +166,7 @@ pub(crate) fn leave(before: (*const Account, isize), settle: impl FnOnce(isize))
         l.over.set(false);
         // what was freed last may not be in the total yet: it is less than a grain
         if l.account.get().is_null() {
-            trim::after(TOTAL.load(Ordering::Relaxed));
+            trim::after(TOTAL.load(Ordering::Relaxed), flush_thread);
         }
     });
 }
@@ -212,7 +221,6 @@ unsafe impl GlobalAlloc for Accounting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Account;
 
     #[test]
     fn a_session_above_its_share_is_refused_and_a_small_one_is_not() {

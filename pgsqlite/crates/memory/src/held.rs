@@ -1,6 +1,6 @@
 //! Memory that code allocates which nobody counts: a C library's.
 
-use crate::{count, Exceeded};
+use crate::count::{self, Exceeded};
 
 /// Bytes that count as allocated until this is dropped.
 #[derive(Debug)]

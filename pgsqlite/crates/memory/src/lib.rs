@@ -13,34 +13,20 @@
 //! [`check`] in its loops and [`reserve`] before a large allocation. SQLite can recover: [`sqlite`] refuses its allocations.
 
 mod account;
+mod attribution;
 mod count;
 mod detect;
 mod files;
 mod held;
 pub mod sqlite;
+mod temporary_file;
 mod trim;
 
-pub use account::{Account, Tracked};
-pub use count::{flush_thread, limit, set_limit, total, Accounting, GRAIN, SMALLEST_LIMIT};
+pub use account::Account;
+pub use attribution::Tracked;
+pub use count::{check, flush_thread, limit, reserve, set_limit, total, Accounting, Exceeded, GRAIN, SMALLEST_LIMIT};
 pub use detect::available;
-pub use files::{FileLimit, TemporaryFile};
+pub use files::FileLimit;
 pub use held::{hold, Held};
+pub use temporary_file::TemporaryFile;
 pub use trim::limit_arenas;
-
-/// The memory that was asked for is not to be had: the limit is reached, and this session holds more than its share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exceeded {
-    /// the bytes that were asked for; 0 where a loop looked at the limit
-    pub requested: usize,
-}
-
-/// Fails if the limit is reached and the running session holds more than its share. One look at a thread's flag: made for loops.
-#[inline]
-pub fn check() -> Result<(), Exceeded> {
-    count::check()
-}
-
-/// Fails if `bytes` more would pass the limit, with the running session holding more than its share.
-pub fn reserve(bytes: usize) -> Result<(), Exceeded> {
-    count::reserve(bytes)
-}

@@ -47,24 +47,24 @@ pub(crate) fn note(total: isize) {
 }
 
 /// Gives memory back if the total has fallen far below its peak, or if much more is resident than is allocated. Called between the turns
-/// of a session, never by the allocator.
+/// of a session, never by the allocator. The thread that gives it back calls `flush` at its end.
 #[inline]
-pub(crate) fn after(total: isize) {
+pub(crate) fn after(total: isize, flush: fn()) {
     let fallen = PEAK.load(Ordering::Relaxed) - total >= FALL;
     let looks = CHANGES.load(Ordering::Relaxed) >= LOOK;
     if fallen || looks {
-        consider(total, fallen);
+        consider(total, fallen, flush);
     }
 }
 
 #[cold]
-fn consider(total: isize, fallen: bool) {
+fn consider(total: isize, fallen: bool, flush: fn()) {
     CHANGES.store(0, Ordering::Relaxed);
     if RUNNING.load(Ordering::Relaxed) || !(fallen || is_scattered(total)) || RUNNING.swap(true, Ordering::AcqRel) {
         return;
     }
     PEAK.store(total, Ordering::Relaxed);
-    let started = std::thread::Builder::new().name("memory-trim".into()).spawn(|| {
+    let started = std::thread::Builder::new().name("memory-trim".into()).spawn(move || {
         // SAFETY: takes the allocator's own locks, and nothing of ours.
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
         unsafe {
@@ -72,7 +72,7 @@ fn consider(total: isize, fallen: bool) {
         }
         FLOOR.store(resident().unwrap_or(0), Ordering::Relaxed);
         RUNNING.store(false, Ordering::Release);
-        crate::flush_thread();
+        flush();
     });
     if started.is_err() {
         RUNNING.store(false, Ordering::Release);

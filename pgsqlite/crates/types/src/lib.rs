@@ -7,7 +7,7 @@
 //!
 //! | what | where |
 //! | --- | --- |
-//! | the codecs, one per type | `codec` dispatches to `bool`, `int`, `float`, `text`, `bytea`, `bits`, `money`, `uuid`, `transaction`, `enums`, `reg`, `record`, `array`, `range`, `network`, `geometry`, and the `io` modules of `numeric`, `datetime`, `json` |
+//! | the codecs, one per type | `codec` dispatches to its own modules `enums`, `reg`, `record`, `array`, `range`, to `bool`, `int`, `float`, `text`, `bytea`, `bits`, `money`, `uuid`, `transaction`, `network`, `geometry`, and to the `io` modules of `numeric`, `datetime`, `json` |
 //! | values that native functions compute with | [`numeric::Numeric`], [`datetime`]'s `Date`, `Time`, `TimeTz`, `Timestamp`, `Interval`, [`json::Json`], [`array::Array`], [`range::Range`] |
 //! | `to_char` and its inverses | [`formatting`] |
 //! | path expressions over JSON | [`jsonpath`] |
@@ -23,7 +23,6 @@
 //!
 //! The storage forms are those of ARCHITECTURE.md ("Storage"). This crate knows no SQL, no sockets and no SQLite.
 
-pub mod array;
 pub mod bits;
 pub mod bool;
 pub mod bytea;
@@ -35,7 +34,6 @@ pub mod compare;
 pub mod datetime;
 pub mod datum;
 pub mod encoding;
-pub mod enums;
 pub mod error;
 pub mod extension;
 pub mod float;
@@ -52,9 +50,6 @@ pub mod money;
 pub mod network;
 pub mod numeric;
 pub mod oid;
-pub mod range;
-pub mod record;
-pub mod reg;
 pub mod settings;
 pub mod sqlstate;
 pub mod text;
@@ -66,6 +61,8 @@ pub mod uuid;
 pub mod work;
 pub mod write;
 
+// the types whose values are made of other types' values, or depend on the catalog: their codecs and `TypeCodec` use each other
+pub use codec::{array, enums, range, record, reg};
 pub use datum::{Datum, DatumRef};
 pub use error::{PgError, Result};
 pub use oid::Oid;

@@ -1,17 +1,22 @@
 //! How the values of one type are stored and travel. Decided once per column or parameter, then run per value.
 
+pub mod array;
+pub mod enums;
+pub mod range;
+pub mod record;
+pub mod reg;
+
 use crate::datetime::io as datetime;
 use crate::geometry::{io as geometry, Kind};
 use crate::int::Width;
 use crate::json::io as json;
 use crate::network::{inet, mac};
 use crate::oid::{self, Oid};
-use crate::range::{self, RangeType};
 use crate::{
-    array, bits, bool, bytea, catalog, enums, extension, float, int, jsonpath, money, numeric, record, reg, text, tid,
-    transaction, tsearch, uuid,
+    bits, bool, bytea, catalog, extension, float, int, jsonpath, money, numeric, text, tid, transaction, tsearch, uuid,
 };
 use crate::{Datum, DatumRef, PgError, Result, Settings, SqlState};
+use range::RangeType;
 use std::sync::Arc;
 
 /// The delimiter of `int2vector` and `oidvector`, by which their codec knows them.
