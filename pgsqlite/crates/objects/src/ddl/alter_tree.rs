@@ -144,7 +144,7 @@ impl Ddl<'_> {
             (T::AtAlterColumnType, Some(c)) => {
                 Err(invalid_table(format!("cannot alter inherited column \"{}\"", c.name)))
             }
-            (T::AtDropExpression, Some(c)) => {
+            (T::AtDropExpression, Some(_)) => {
                 Err(invalid_table("cannot drop generation expression from inherited column"))
             }
             (T::AtDropNotNull, Some(c)) if relation.is_partition() => {
