@@ -23,7 +23,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-status test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist test-reproducible test-examples test-few-examples test-crates licences
+.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-status test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist test-reproducible test-examples test-few-examples test-crates licences test-standby
 
 help:
 	@sed -n 's/^# //p' Makefile | head -11
@@ -77,7 +77,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did. A part that takes longer than PART_LIMIT seconds has failed. What each
 # took is listed at the end, and is in build/parts.txt from the moment that it ends.
 PARTS := test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-bombs test-dump test-differential \
-  test-crash test-faults test-litestream test-clients test-status test-docs test-reports test-scoreboard test-isolation test-bench test-few-examples subprojects
+  test-crash test-faults test-litestream test-standby test-clients test-status test-docs test-reports test-scoreboard test-isolation test-bench test-few-examples subprojects
 PART_LIMIT ?= 1500
 test:
 	@failed=0; passed=0
@@ -177,6 +177,14 @@ test-litestream: debug build/litestream/done build/moto/done
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 10
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 8 --moto $(MOTO)
 
+# A standby beside its primary: what it says, and what it shows while both are killed; then its promotion.
+test-standby: debug build/venv/done build/moto/done
+	@python3 tests/standby/words.py --check
+	python3 tests/standby/kills.py --rounds 6
+	python3 tests/standby/kills.py --rounds 3 --moto $(MOTO)
+	python3 tests/standby/folder.py
+	$(PYTHON) tests/standby/drivers.py
+
 # COPY of many megabytes needs no more memory than one of few; a statement that would pass the limit fails alone.
 test-memory: debug
 	@python3 tests/memory/run.py
@@ -209,6 +217,7 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	python3 tests/litestream/run.py $(LITESTREAM) --rounds 100
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100 --moto $(MOTO)
+	for seed in 100 101 102 103 104; do python3 tests/standby/kills.py --rounds 40 --seed $$seed; done
 	if command -v npm >/dev/null; then python3 tests/litestream/azure.py build/azurite/node_modules/azurite/dist/src/blob/main.js; else echo "azure: left out, for want of npm"; fi
 	@python3 tests/crash/prepared.py --rounds 20 --workers 8
 	python3 tests/files/live.py --seconds 300

@@ -165,6 +165,7 @@ impl ExecCommand {
         (config.sqli_port, config.metrics_addr, config.status_addr) = (None, None, None);
         // (a file that Litestream replicates is known by its tables)
         config.checkpoints_left = false;
+        config.standby = None;
         config.archive = None;
         if self.tcp {
             let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).context("no free port")?;

@@ -13,11 +13,13 @@ mod log;
 mod memory_limit;
 mod offline;
 mod progress;
+mod promote;
 mod user;
 
 use anyhow::Context;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use pgsqlite_replication::levels::Policy;
 use pgsqlite_server::config::{Auth, Config, Databases, Tls};
 use pgsqlite_server::hba::{Maps, Offered, Rules};
 use pgsqlite_server::Server;
@@ -50,6 +52,7 @@ enum Command {
     Upgrade(inspect::UpgradeCommand),
     Restore(archive::RestoreCommand),
     Verify(archive::VerifyCommand),
+    Promote(promote::PromoteCommand),
     User(user::UserCommand),
     Demo(demo::DemoCommand),
     Completions(documents::CompletionsCommand),
@@ -142,6 +145,15 @@ struct Flags {
     /// Write copies of all changes to this URL within about a second: file:PATH, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX. Each database has a folder of its own there [default: none]
     #[arg(long, env = "PGSQLITE_ARCHIVE", value_name = "URL")]
     archive: Option<String>,
+    /// Hours for which the archive keeps states to go back to [default: 168]
+    #[arg(long, env = "PGSQLITE_ARCHIVE_RETENTION", value_name = "HOURS")]
+    archive_retention: Option<u64>,
+    /// Hours after which the archive gets a copy of the whole database again [default: 24]
+    #[arg(long, env = "PGSQLITE_ARCHIVE_SNAPSHOTS", value_name = "HOURS")]
+    archive_snapshots: Option<u64>,
+    /// Follow the archive that another server writes at this URL (its --archive), and serve readers, until the server is promoted [default: none]
+    #[arg(long, env = "PGSQLITE_STANDBY", value_name = "URL")]
+    standby: Option<String>,
     /// Append each statement that fails with 0A000 (not implemented) or XX000 (a defect) to this file, as a line of JSON
     #[arg(long, env = "PGSQLITE_LOG_REFUSED", value_name = "FILE")]
     log_refused: Option<PathBuf>,
@@ -243,6 +255,9 @@ struct FileConfig {
     log_limit: Option<u64>,
     checkpoints: Option<CheckpointsFlag>,
     archive: Option<String>,
+    archive_retention: Option<u64>,
+    archive_snapshots: Option<u64>,
+    standby: Option<String>,
     log_refused: Option<PathBuf>,
     max_connections: Option<usize>,
     reserved_connections: Option<usize>,
@@ -300,8 +315,17 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, log:
         Some(url) => Some(archive::place(&url, &databases)?),
         None => None,
     };
+    let standby = match flags.standby.or(file.standby) {
+        Some(url) => Some(archive::place(&url, &databases)?),
+        None => None,
+    };
     let config = Config {
         databases,
+        standby,
+        archive_policy: Policy {
+            retention: hours("archive_retention", flags.archive_retention.or(file.archive_retention).unwrap_or(168))?,
+            snapshots: hours("archive_snapshots", flags.archive_snapshots.or(file.archive_snapshots).unwrap_or(24))?,
+        },
         host: flags.host.or(file.host).unwrap_or_else(|| "localhost".into()),
         port: flags.port.or(file.port).unwrap_or(5432),
         sqli_port: flags.sqli_port.or(file.sqli_port),
@@ -396,6 +420,14 @@ fn databases(flags: &Flags, matches: &ArgMatches, file: &FileConfig) -> anyhow::
         }
     }
     anyhow::bail!("say what to serve: --database FILE, --in-memory or --data-dir DIR")
+}
+
+/// Hours of a setting of the archive. Errors: none, or more than a hundred years.
+fn hours(name: &str, hours: u64) -> anyhow::Result<Duration> {
+    match hours {
+        1..=876_000 => Ok(Duration::from_secs(hours * 3600)),
+        _ => anyhow::bail!("{name} is between 1 and 876000 hours"),
+    }
 }
 
 /// A host that nothing listens on (Informix clients may have a port there): one of the two is a mistake, unless a stronger
@@ -562,6 +594,7 @@ fn carry_out(command: Command) -> anyhow::Result<ExitCode> {
         Command::Upgrade(command) => inspect::upgrade(&command).map(done),
         Command::Restore(command) => archive::restore(&command).map(done),
         Command::Verify(command) => archive::verify(&command).map(done),
+        Command::Promote(command) => promote::promote(&command).map(done),
         Command::User(command) => runtime()?.block_on(user::run(command)).map(done),
         Command::Demo(command) => runtime()?.block_on(demo::run(command)).map(done),
         Command::Completions(command) => documents::completions(&command, Cli::command()).map(done),
@@ -586,7 +619,12 @@ fn run() -> anyhow::Result<ExitCode> {
     pgsqlite_server::ignore_file_size_signal();
     runtime()?.block_on(async {
         let signals = StopSignals::new().map_err(|e| anyhow::anyhow!("signal handlers: {e}"))?;
-        let server = Server::start(config.clone()).await.map_err(offline::told)?;
+        let mut signals = signals;
+        let server = tokio::select! {
+            server = Server::start(config.clone()) => server.map_err(offline::told)?,
+            // (a standby may wait for its archive for any time)
+            _ = signals.next(), if config.standby.is_some() => return Ok(ExitCode::SUCCESS),
+        };
         let sqli = pgsqlite_sqli::Listener::start(&server).await.map_err(offline::told)?;
         if let Some(listener) = sqli {
             tokio::spawn(listener.run());

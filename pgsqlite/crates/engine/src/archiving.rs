@@ -22,6 +22,10 @@ impl Engine {
 
     /// Where the log of the database is now, counted from the beginning of its archive. Errors: 0A000 without an archive, 55000 while its place in the log is not known.
     pub(crate) fn log_place(&self, function: &str) -> Result<u64> {
+        if self.in_recovery() {
+            return Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "recovery is in progress")
+                .hint("WAL control functions cannot be executed during recovery."));
+        }
         match *self.counters.archive_place.lock() {
             None => Err(PgError::not_supported(format!("{function}() without an archive"))),
             Some(None) => Err(PgError::new(

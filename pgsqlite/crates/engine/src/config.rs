@@ -49,6 +49,8 @@ pub struct EngineConfig {
     pub founder: Option<String>,
     /// where refused statements are logged; None: nowhere
     pub refused: Option<Arc<pgsqlite_natives::statistics::refused::RefusedLog>>,
+    /// how far the database has come, where its changes come from another server; None: it is a primary's
+    pub recovery: Option<Arc<pgsqlite_natives::recovery::Recovery>>,
     /// shared by all databases of a server
     pub statistics: Arc<pgsqlite_natives::statistics::Statistics>,
 }
@@ -73,6 +75,7 @@ impl EngineConfig {
             reserved_connections: 0,
             server_files: None,
             refused: None,
+            recovery: None,
             statistics: Default::default(),
         }
     }

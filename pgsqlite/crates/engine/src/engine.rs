@@ -82,6 +82,8 @@ pub struct Engine {
     pub(crate) waits: Waits,
     pub(crate) channels: crate::notify::Channels,
     pub(crate) long_log: LongLog,
+    /// of a standby's transactions
+    pub(crate) gate: Arc<crate::gate::Gate>,
     /// The schema cookie the catalog belongs to.
     cookie: Mutex<i64>,
     /// Keeps a read mark while sessions come and go. Before the keeper: it must not be the last to close.
@@ -208,6 +210,7 @@ impl Engine {
             waits: Default::default(),
             channels: Default::default(),
             long_log: Default::default(),
+            gate: Default::default(),
             cookie: Mutex::new(cookie),
             anchor: Mutex::new(anchor),
             keeper,
@@ -216,7 +219,8 @@ impl Engine {
             image: Mutex::default(),
             _memory: memory,
         });
-        if !is_clone {
+        // (those of a standby are its primary's)
+        if !is_clone && !engine.in_recovery() {
             let keeper = engine.keeper();
             keeper.as_ref().map_or(Ok(()), |keeper| engine.restore_prepared(keeper))?;
         }

@@ -45,6 +45,11 @@ impl Archive {
         }
     }
 
+    /// The archive at this place, for reading. It need not be there yet.
+    pub fn reader(place: Place) -> Archive {
+        Archive { place, owned: false }
+    }
+
     /// The archive at this place, for the one who writes to it. A folder is made if it is not there; a bucket is not asked anything yet.
     pub fn make(place: Place) -> Result<Archive> {
         if let Place::Folder(folder) = &place {
@@ -280,6 +285,16 @@ impl Archive {
             page(&header, number, content)?;
         }
         Ok(header)
+    }
+
+    /// Its files that begin after this transaction, as they were written: what others stand for by now may be missing. In a bucket, that is one cheap request.
+    pub fn written_after(&self, transaction: u64) -> Result<Vec<Entry>> {
+        match &self.place {
+            Place::Folder(_) => {
+                Ok(self.entries()?.into_iter().filter(|e| e.level == 0 && e.first > transaction).collect())
+            }
+            Place::Bucket(bucket) => bucket.written_after(transaction),
+        }
     }
 
     /// Its files, by level, then by their transactions.

@@ -432,6 +432,38 @@ impl Bucket {
         Ok(())
     }
 
+    /// Its files of level 0 that begin after this transaction.
+    pub(crate) fn written_after(&self, transaction: u64) -> Result<Vec<Entry>> {
+        let folder = self.path(&self.level(0))?;
+        // (names are in the order of their numbers)
+        let offset = self.path(&self.key(0, transaction, u64::MAX))?;
+        let listed: Answer<Vec<_>> = wait(self.store.list_with_offset(Some(&folder), &offset).try_collect())?;
+        let mut found = Vec::new();
+        for object in listed.map_err(|e| self.failed(&e))? {
+            let key = object.location.as_ref();
+            let name = object.location.filename().and_then(transactions);
+            found.extend(name.filter(|(first, _)| *first > transaction).map(|(first, last)| Entry {
+                level: 0,
+                first,
+                last,
+                path: key.into(),
+                size: object.size,
+            }));
+        }
+        found.sort_by_key(|entry| entry.first);
+        Ok(found)
+    }
+
+    /// The names of the archives under the prefix: each has files of level 0 or whole databases.
+    pub(crate) fn names(&self) -> Result<Vec<String>> {
+        let prefix = match self.prefix.as_str() {
+            "" => None,
+            prefix => Some(self.path(prefix)?),
+        };
+        let listed = wait(self.store.list_with_delimiter(prefix.as_ref()))?.map_err(|e| self.failed(&e))?;
+        Ok(listed.common_prefixes.iter().filter_map(|p| p.filename().map(str::to_string)).collect())
+    }
+
     /// Its files. `owned`: who asks is the only one who writes, so that the bucket is asked once.
     pub(crate) fn entries(&self, owned: bool) -> Result<Vec<Entry>> {
         if let Some(entries) = self.known().entries.as_ref().filter(|_| owned) {

@@ -45,6 +45,30 @@ impl Place {
         }
     }
 
+    /// The names of the databases that have an archive within this place.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let mut names = match self {
+            Place::Folder(folder) => {
+                let listed = match std::fs::read_dir(folder) {
+                    Ok(listed) => listed,
+                    Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+                    Err(e) => return Err(Error::file(folder, &e)),
+                };
+                let mut names = Vec::new();
+                for entry in listed {
+                    let entry = entry.map_err(|e| Error::file(folder, &e))?;
+                    if entry.path().join("ltx").is_dir() {
+                        names.extend(entry.file_name().into_string());
+                    }
+                }
+                names
+            }
+            Place::Bucket(bucket) => bucket.names()?,
+        };
+        names.sort();
+        Ok(names)
+    }
+
     /// The same place. Files on their way to a bucket are made in this folder.
     pub fn made_in(self, folder: &Path) -> Place {
         match self {

@@ -49,12 +49,12 @@ pub struct Archiver {
 
 impl Archiver {
     /// Starts the thread of a database whose log is left. `place`: where its archive is.
-    pub fn start(engine: &Arc<Engine>, place: Place, name: &str) -> Result<Archiver> {
+    pub fn start(engine: &Arc<Engine>, place: Place, name: &str, policy: Policy) -> Result<Archiver> {
         let archive = Archive::make(place).map_err(|e| failed(&e.to_string()))?;
         let lock = archive.lock().map_err(|e| failed(&e.to_string()))?;
         *engine.archive_counters().archive_place.lock() = Some(None);
         let (stop, stopped) = channel();
-        let mut work = Work::new(Arc::downgrade(engine), archive, name);
+        let mut work = Work::new(Arc::downgrade(engine), archive, name, policy);
         let run = move || {
             let _lock = lock;
             loop {
@@ -96,6 +96,8 @@ struct Work {
     engine: Weak<Engine>,
     archive: Archive,
     name: String,
+    /// what is kept
+    policy: Policy,
     stream: Option<Stream>,
     /// whether the archive has been looked at: the following is known from then on
     known: bool,
@@ -121,8 +123,9 @@ struct Work {
     tidied: Instant,
 }
 
-/// In the writer's slot: writes the log back. Returns what has been committed since the last look, to be written to the archive after the slot.
-fn has_log_begin_anew(stream: &mut Stream, length: u64) -> Result<Option<Batch>> {
+/// In the writer's slot: writes the log back. Returns what has been committed since the last look, to be written to the archive after the slot. `taken` is told of it before
+/// the log begins anew: the place of a commit after that is counted from its end.
+fn has_log_begin_anew(stream: &mut Stream, length: u64, taken: impl FnOnce(&Batch)) -> Result<Option<Batch>> {
     let began = Instant::now();
     let late = match stream.advance()? {
         Next::Nothing => None,
@@ -131,6 +134,7 @@ fn has_log_begin_anew(stream: &mut Stream, length: u64) -> Result<Option<Batch>>
                 // (there is another time)
                 return Ok(Some(batch));
             }
+            taken(&batch);
             Some(batch)
         }
         Next::Lost(why) => return Err(failed(why)),
@@ -147,11 +151,12 @@ fn now() -> i64 {
 }
 
 impl Work {
-    fn new(engine: Weak<Engine>, archive: Archive, name: &str) -> Work {
+    fn new(engine: Weak<Engine>, archive: Archive, name: &str, policy: Policy) -> Work {
         Work {
             engine,
             archive,
             name: name.to_string(),
+            policy,
             stream: None,
             known: false,
             position: None,
@@ -234,7 +239,8 @@ impl Work {
         self.ship_next(engine, stream)?;
         let length = stream.log_length();
         if length > LONG {
-            let late = engine.while_nobody_writes(|| has_log_begin_anew(stream, length))??;
+            let taken = |late: &Batch| self.taken_until(engine, self.lsn + late.bytes, late.position);
+            let late = engine.while_nobody_writes(|| has_log_begin_anew(stream, length, taken))??;
             if let Some(late) = late {
                 self.write(engine, &late)?;
             }
@@ -251,7 +257,12 @@ impl Work {
                 if self.last > 0 {
                     tracing::warn!("the archive of database \"{}\" goes on with the whole database: {why}", self.name);
                 }
-                let batch = engine.while_nobody_writes(|| stream.whole())??;
+                // (what is committed after it has a place behind it)
+                let batch = engine.while_nobody_writes(|| {
+                    let batch = stream.whole()?;
+                    self.taken_until(engine, self.lsn + batch.bytes, batch.position);
+                    Ok::<_, PgError>(batch)
+                })??;
                 self.write(engine, &batch)
             }
         }
@@ -347,10 +358,10 @@ impl Work {
             return;
         }
         self.tidied = Instant::now();
-        let (archive, name) = (self.archive.clone(), self.name.clone());
+        let (archive, name, policy) = (self.archive.clone(), self.name.clone(), self.policy);
         let work = move || {
             let done = match archive.is_claimed() {
-                Ok(true) => tidy(&archive, &Policy::default(), now()),
+                Ok(true) => tidy(&archive, &policy, now()),
                 Ok(false) => Err(archive.taken()),
                 Err(e) => Err(e),
             };
@@ -381,10 +392,10 @@ pub struct Archivers(Mutex<std::collections::HashMap<String, Archiver>>);
 
 impl Archivers {
     /// Begins with a database that was opened. `place`: that of all archives.
-    pub fn begin(&self, engine: &Arc<Engine>, place: &Place, name: &str) -> Result<()> {
+    pub fn begin(&self, engine: &Arc<Engine>, place: &Place, name: &str, policy: Policy) -> Result<()> {
         self.end(name);
         let place = place.within(name).map_err(|e| failed(&e.to_string()))?;
-        let archiver = Archiver::start(engine, place, name)?;
+        let archiver = Archiver::start(engine, place, name, policy)?;
         self.0.lock().insert(name.to_string(), archiver);
         Ok(())
     }

@@ -56,6 +56,10 @@ pub struct Config {
     pub log_limit: Option<u64>,
     /// where each database's changes are copied to a place of its own; None: they are not
     pub archive: Option<pgsqlite_replication::place::Place>,
+    /// what the archives keep
+    pub archive_policy: pgsqlite_replication::levels::Policy,
+    /// where the archives are that the databases follow; None: they are a primary's
+    pub standby: Option<pgsqlite_replication::place::Place>,
     /// other programs write the databases' logs back (`--checkpoints external`)
     pub checkpoints_left: bool,
     /// the file to which each error 0A000 and XX000 is appended as a line of JSON; None: none

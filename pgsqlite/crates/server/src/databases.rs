@@ -2,6 +2,7 @@
 
 use crate::archiving::Archivers;
 use crate::config::{Config, Databases};
+use crate::standby::{self, Followers, Found};
 use parking_lot::Mutex;
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{
@@ -9,9 +10,11 @@ use pgsqlite_engine::session::{
 };
 use pgsqlite_metadata::store::other::{self, Other};
 use pgsqlite_metadata::store::transactions::Recorded;
+use pgsqlite_natives::recovery::{Recovery, Standby};
 use pgsqlite_natives::statistics::refused::RefusedLog;
 use pgsqlite_natives::statistics::Statistics;
 use pgsqlite_objects::ddl::{DatabaseAdmin, Founder};
+use pgsqlite_replication::place::Place as ArchivePlace;
 use pgsqlite_storage::checkpoints;
 use pgsqlite_storage::files::folder;
 use pgsqlite_storage::files::server_file::may_be_database;
@@ -24,6 +27,9 @@ use std::time::{Duration, Instant};
 
 /// So long a database that is to go is waited for while sessions use it, as PostgreSQL does.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Between two looks at which databases an archive has.
+const NEW_DATABASES: Duration = Duration::from_secs(5);
 
 /// The open databases.
 pub struct Registry {
@@ -41,6 +47,8 @@ struct Shared {
     /// Throw-away copies (`pgsqlite.clone`), by name. Their sessions hold them.
     clones: Mutex<HashMap<String, Arc<Mutex<ThrowAway>>>>,
     archivers: Archivers,
+    /// of a server that was started as a standby
+    followers: Option<Followers>,
 }
 
 /// A throw-away copy, which is locked while it is made.
@@ -115,9 +123,18 @@ impl Shared {
                     }
                     _ => None,
                 };
+                let file = match &location {
+                    Location::File(path) => Some(path.clone()),
+                    Location::Memory => None,
+                };
+                let follows = self.follows(file.as_deref(), &name)?;
+                // (one that was promoted before is a primary's from the start)
+                let followers = self.followers.as_ref().filter(|_| follows.is_some());
+                let recovery = followers.map(|all| Arc::new(Recovery::of(all.standby())));
                 let engine = Engine::open(EngineConfig {
                     databases,
                     location,
+                    recovery,
                     database,
                     pooling: self.config.pooling,
                     pool_size: self.config.pool_size,
@@ -134,13 +151,137 @@ impl Shared {
                     refused: self.refused.clone(),
                     statistics: self.statistics.clone(),
                 })?;
-                if let Some(place) = &self.config.archive {
-                    self.archivers.begin(&engine, place, &name)?;
+                match (follows, &self.config.archive, &self.followers, file) {
+                    (Some((place, from)), _, Some(followers), Some(file)) => {
+                        let shared = Arc::downgrade(self);
+                        let promoted = move || {
+                            if let Some(shared) = shared.upgrade() {
+                                shared.promoted();
+                            }
+                        };
+                        followers.begin(&engine, &file, place, from, promoted)?;
+                    }
+                    (None, Some(place), ..) => {
+                        self.archivers.begin(&engine, place, &name, self.config.archive_policy)?
+                    }
+                    _ => {}
                 }
                 *place = Some(engine.clone());
                 Ok(engine)
             })
         })
+    }
+}
+
+impl Shared {
+    /// Makes a database's file ready that is about to be opened. Returns which archive it follows, from where; None: it is a primary's.
+    fn follows(&self, file: Option<&Path>, name: &str) -> Result<Option<(ArchivePlace, (u64, u64))>> {
+        match (file, &self.followers, &self.config.standby) {
+            (Some(file), Some(followers), Some(place)) if followers.standby().recovers() => {
+                let place = place.within(name).map_err(|e| PgError::new(SqlState::IO_ERROR, e.to_string()))?;
+                match standby::prepare(file, &place)? {
+                    Found::Following { transaction, lsn } => Ok(Some((place, (transaction, lsn)))),
+                    // (all databases of a server are promoted together)
+                    Found::Promoted => {
+                        followers.standby().promote();
+                        Ok(None)
+                    }
+                }
+            }
+            (Some(file), None, _) => standby::leave(file).map(|()| None),
+            _ => Ok(None),
+        }
+    }
+
+    /// A server whose databases all were promoted before is a primary.
+    fn end_unless_followed(&self) {
+        if let Some(followers) = self.followers.as_ref().filter(|all| all.is_done()) {
+            tracing::warn!("the server was promoted before: it is a primary, and --standby has no effect");
+            followers.standby().end();
+        }
+    }
+
+    /// No database follows any more: the server is a primary.
+    fn promoted(&self) {
+        let Some(followers) = &self.followers else { return };
+        followers.standby().end();
+        tracing::warn!("the server was promoted: it is a primary");
+        let Some(archive) = &self.config.archive else { return };
+        let places: Vec<(String, Arc<Place>)> =
+            self.places.lock().iter().map(|(name, place)| (name.clone(), place.clone())).collect();
+        for (key, place) in places {
+            let Some(engine) = place.lock().clone() else { continue };
+            let name = if key.is_empty() { engine.catalog().database.clone() } else { key };
+            if let Err(e) = self.archivers.begin(&engine, archive, &name, self.config.archive_policy) {
+                tracing::error!("the archive of database \"{name}\" is not written: {}", e.message());
+            }
+        }
+    }
+}
+
+/// Looks from time to time which databases the archive has, and opens those that have come.
+fn follow_new_databases(shared: Weak<Shared>, dir: PathBuf) -> Result<()> {
+    let look = move || {
+        let mut reported = String::new();
+        loop {
+            {
+                let Some(shared) = shared.upgrade() else { return };
+                let follows = shared.followers.as_ref().is_some_and(|all| all.standby().recovers());
+                let Some(place) = shared.config.standby.as_ref().filter(|_| follows) else { return };
+                if let Err(e) = shared.follow_all(place, &dir) {
+                    if reported != e.message() {
+                        tracing::error!("new databases are not followed: {}", e.message());
+                        reported = e.message().to_string();
+                    }
+                }
+            }
+            std::thread::sleep(NEW_DATABASES);
+        }
+    };
+    let spawned = std::thread::Builder::new().name("standby-databases".into()).spawn(look);
+    spawned.map(drop).map_err(|e| PgError::new(SqlState::IO_ERROR, format!("no thread for a standby: {e}")))
+}
+
+impl Shared {
+    /// Opens the databases that a standby of a folder begins with. It waits for an archive that is not there yet; one that does not answer is needed for those alone
+    /// that are not in the folder. Errors: those of a database's file.
+    fn follow_first(self: &Arc<Self>, place: &ArchivePlace, dir: &Path) -> Result<()> {
+        let mut reported = String::new();
+        loop {
+            match self.follow_all(place, dir) {
+                Ok(0) => {}
+                Ok(_) => return Ok(()),
+                Err(e) if e.code() != SqlState::IO_ERROR => return Err(e),
+                Err(e) => {
+                    if reported != e.message() {
+                        tracing::warn!("the standby waits for its archive: {}", e.message());
+                        reported = e.message().to_string();
+                    }
+                    let known = standby::followers(dir)?;
+                    for name in &known {
+                        let Some(path) = file_of(dir, name) else { continue };
+                        self.open_as(name, Location::File(path), name.clone())?;
+                    }
+                    if !known.is_empty() {
+                        return Ok(());
+                    }
+                }
+            }
+            std::thread::sleep(NEW_DATABASES / 10);
+        }
+    }
+
+    /// Opens each database of which the archive has copies. Returns how many there are.
+    fn follow_all(self: &Arc<Self>, place: &ArchivePlace, dir: &Path) -> Result<usize> {
+        let names = place.names().map_err(|e| PgError::new(SqlState::IO_ERROR, e.to_string()))?;
+        for name in &names {
+            let Some(path) = file_of(dir, name) else { continue };
+            if self.followers.as_ref().is_some_and(|all| all.standby().is_promoted()) && !path.exists() {
+                continue;
+            }
+            self.open_as(name, Location::File(path), name.clone())?;
+        }
+        Ok(names.len())
     }
 }
 
@@ -414,6 +555,7 @@ impl Registry {
             Some(path) => Some(Arc::new(RefusedLog::open(path)?)),
         };
         let statistics = Arc::<Statistics>::default();
+        let followers = config.standby.as_ref().map(|_| Followers::new(Arc::new(Standby::new())));
         let shared = Arc::new(Shared {
             config,
             refused,
@@ -421,9 +563,23 @@ impl Registry {
             places: Mutex::default(),
             clones: Mutex::default(),
             archivers: Archivers::default(),
+            followers,
         });
         let registry = Registry { shared, statistics };
         let archive = registry.shared.config.archive.is_some();
+        let follows = registry.shared.config.standby.clone();
+        if follows.is_some() && registry.shared.config.checkpoints_left {
+            return Err(PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                "standby and checkpoints = external exclude each other: another program copies what a primary writes",
+            ));
+        }
+        if follows.is_some() && matches!(registry.shared.config.databases, Databases::Memory) {
+            return Err(PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                "a standby needs files: a database in memory would be restored at each start",
+            ));
+        }
         if archive && registry.shared.config.checkpoints_left {
             return Err(PgError::new(
                 SqlState::INVALID_PARAMETER_VALUE,
@@ -445,6 +601,7 @@ impl Registry {
             Databases::File(path) => {
                 let stem = path.file_stem().map_or("main".to_string(), |s| s.to_string_lossy().into_owned());
                 registry.shared.open_as("", Location::File(path.clone()), stem)?;
+                registry.shared.end_unless_followed();
             }
             Databases::Memory => {
                 registry.shared.open_as("", Location::Memory, "main".into())?;
@@ -456,6 +613,14 @@ impl Registry {
                         false => format!("the folder \"{}\" does not exist", dir.display()),
                     };
                     return Err(PgError::new(SqlState::UNDEFINED_FILE, message));
+                }
+                if follows.is_some() && standby::were_promoted(dir)? {
+                    registry.shared.end_unless_followed();
+                } else if let Some(place) = &follows {
+                    registry.shared.follow_first(place, dir)?;
+                    registry.shared.end_unless_followed();
+                    follow_new_databases(Arc::downgrade(&registry.shared), dir.clone())?;
+                    return Ok(registry);
                 }
                 first_database(dir)?;
                 if archive {
@@ -469,6 +634,12 @@ impl Registry {
             }
         }
         Ok(registry)
+    }
+
+    /// How far the databases of a standby have come, by their names. Empty: the server is a primary.
+    pub fn recoveries(&self) -> Vec<(String, Arc<Recovery>)> {
+        let followers = self.shared.followers.as_ref().filter(|all| all.standby().recovers());
+        followers.map_or_else(Vec::new, Followers::known)
     }
 
     /// Whether any role of the one database may log in with a password; None: a folder of databases.
@@ -491,7 +662,9 @@ impl Registry {
             (Err(e), Databases::Directory(dir)) if e.code() == SqlState::INVALID_CATALOG_NAME => (e, dir),
             (found, _) => return found,
         };
+        let in_recovery = self.shared.followers.as_ref().is_some_and(|all| all.standby().recovers());
         match name {
+            _ if in_recovery => Err(missing.0),
             "template0" => Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "database \"template0\" is not currently accepting connections",
@@ -509,6 +682,9 @@ impl Registry {
     /// Errors: 3D000 for an original that does not exist, 42P04 if something else has the name, 42501 if the role may make no database.
     pub fn enter_clone(&self, name: &str, original: &str, user: &str) -> Result<Arc<Engine>> {
         let base = self.enter(original)?;
+        if base.in_recovery() {
+            return Err(PgError::not_supported("a clone of a standby's database"));
+        }
         if let Databases::Directory(dir) = &self.shared.config.databases {
             if name != original && file_of(dir, name).is_some_and(|path| path.exists()) {
                 return Err(Folder::duplicate(name));
@@ -586,6 +762,9 @@ impl Registry {
         let places: Vec<Arc<Place>> = self.shared.places.lock().drain().map(|(_, place)| place).collect();
         let engines: Vec<Arc<Engine>> = places.iter().filter_map(|place| place.lock().take()).collect();
         engines.iter().for_each(|engine| engine.settle_before_close());
+        if let Some(followers) = &self.shared.followers {
+            blocking(|| followers.finish());
+        }
         blocking(|| self.shared.archivers.finish());
         for engine in engines {
             engine.shutdown().await?;

@@ -1,8 +1,9 @@
 //! Listeners and connections: the wire protocol on top of `pgsqlite_engine`.
 //!
 //! * [`config`]: what the server is told; [`databases`]: which file a database name means
-//! * [`archiving`]: copies of each database's changes, written while it is served
+//! * [`archiving`]: copies of each database's changes, written while it is served; [`standby`]: databases that follow such copies
 //! * [`listen`]: sockets, accepting, shutdown; [`addresses`]: what is said where that fails
+//! * [`starting`]: what clients are told before the databases are open
 //! * [`client`]: one client's socket and buffers; [`tls`]; [`startup`]: from a socket to a session
 //! * [`socket`]: how its bytes are waited for, [`busy_poll`]: awake at first; [`stream`]: the socket, or TLS over it
 //! * [`hba`]: who may come in, from where, and how they prove who they are; [`entrance`]: how many there may be who have not yet
@@ -35,6 +36,8 @@ mod serve;
 pub mod shared;
 mod sink;
 pub mod socket;
+pub mod standby;
+mod starting;
 mod startup;
 mod status;
 pub mod stream;

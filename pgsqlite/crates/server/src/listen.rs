@@ -12,6 +12,7 @@ use crate::reload;
 use crate::serve;
 pub use crate::shared::{pause_after, Place, Shared};
 use crate::socket::Socket;
+use crate::starting;
 use crate::status::Status;
 use crate::stream::Stream;
 use crate::tls::Tls;
@@ -28,6 +29,9 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::Semaphore;
+
+/// The stack of the thread that opens databases: definitions are as deep as statements may be.
+const STACK: usize = 512 << 20;
 
 /// A server that listens.
 pub struct Server {
@@ -92,7 +96,7 @@ impl Server {
         };
         // (before the first client: the signal's default would end the server)
         let hangups = signal(SignalKind::hangup()).map_err(|e| PgError::internal(format!("signal handlers: {e}")))?;
-        let databases = Registry::new(config.clone())?;
+        let databases = open(&config, &tcp, unix.as_ref().map(|unix| &unix.listener)).await?;
         let mut mock_secret = [0u8; 16];
         let no_random = |e| PgError::internal(format!("no random numbers: {e}"));
         getrandom::fill(&mut mock_secret).map_err(no_random)?;
@@ -192,6 +196,27 @@ impl Server {
             }
         }
         self.shared.databases.shutdown().await
+    }
+}
+
+/// Opens the databases. Those of a standby may wait for their archive, and be restored first: clients are refused meanwhile.
+async fn open(config: &Config, tcp: &[TcpListener], unix: Option<&UnixListener>) -> Result<Registry> {
+    if config.standby.is_none() {
+        return Registry::new(config.clone());
+    }
+    let (done, opened) = tokio::sync::oneshot::channel();
+    let config = config.clone();
+    std::thread::Builder::new()
+        .name("opens".into())
+        .stack_size(STACK)
+        .spawn(move || {
+            // (nobody waits for it any more if the server was told to stop)
+            let _ = done.send(Registry::new(config));
+        })
+        .map_err(|e| PgError::new(SqlState::IO_ERROR, format!("no thread to open databases: {e}")))?;
+    tokio::select! {
+        opened = opened => opened.unwrap_or_else(|_| Err(PgError::internal("the databases are not opened"))),
+        never = starting::refuse_all(tcp, unix) => match never {},
     }
 }
 

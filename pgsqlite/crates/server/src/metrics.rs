@@ -162,6 +162,30 @@ fn text(shared: &Shared) -> String {
         }
     }
 
+    let recoveries = shared.databases.recoveries();
+    if shared.config.standby.is_some() {
+        page.head("pgsqlite_in_recovery", "gauge", "1: the server is a standby; 0: it was promoted.");
+        page.value("pgsqlite_in_recovery", &[], if recoveries.is_empty() { 0.0 } else { 1.0 });
+        let name = "pgsqlite_standby_replayed_bytes";
+        page.head(name, "gauge", "The place in the primary's log up to which all changes are applied.");
+        for (database, recovery) in &recoveries {
+            page.value(name, &[("database", database)], recovery.replayed.load(Ordering::Relaxed) as f64);
+        }
+        let name = "pgsqlite_standby_current_timestamp_seconds";
+        page.head(name, "gauge", "What the archive had at this time (Unix) is applied.");
+        for (database, recovery) in &recoveries {
+            let at = recovery.followed_at.load(Ordering::Relaxed);
+            if at > 0 {
+                page.value(name, &[("database", database)], at as f64 / 1000.0);
+            }
+        }
+        let name = "pgsqlite_standby_errors_total";
+        page.head(name, "counter", "Failed attempts to read the archive or to apply a change.");
+        for (database, recovery) in &recoveries {
+            page.value(name, &[("database", database)], recovery.failed.load(Ordering::Relaxed) as f64);
+        }
+    }
+
     page.head("pgsqlite_errors_total", "counter", "Errors that clients were told, by SQLSTATE.");
     for (state, count) in statistics.errors() {
         page.value("pgsqlite_errors_total", &[("sqlstate", &state)], count as f64);

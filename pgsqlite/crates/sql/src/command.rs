@@ -108,6 +108,99 @@ pub fn name(node: &NodeEnum) -> String {
     name.into()
 }
 
+/// PostgreSQL's command tag of a statement, as the refusals of read-only transactions and of standbys have it.
+pub fn tag(node: &NodeEnum) -> String {
+    use NodeEnum as N;
+    let tag = match node {
+        N::SelectStmt(s) if s.into_clause.is_some() => "SELECT INTO",
+        N::SelectStmt(s) => match s.locking_clause.first().and_then(|n| n.node.as_ref()) {
+            Some(N::LockingClause(l)) => match l.strength() {
+                ast::LockClauseStrength::LcsForkeyshare => "SELECT FOR KEY SHARE",
+                ast::LockClauseStrength::LcsForshare => "SELECT FOR SHARE",
+                ast::LockClauseStrength::LcsFornokeyupdate => "SELECT FOR NO KEY UPDATE",
+                _ => "SELECT FOR UPDATE",
+            },
+            _ => "SELECT",
+        },
+        N::CreateTableAsStmt(s) if s.is_select_into => "SELECT INTO",
+        N::CreateTableAsStmt(s) if s.objtype() == ast::ObjectType::ObjectMatview => "CREATE MATERIALIZED VIEW",
+        N::RefreshMatViewStmt(_) => "REFRESH MATERIALIZED VIEW",
+        N::GrantStmt(s) => {
+            if s.is_grant {
+                "GRANT"
+            } else {
+                "REVOKE"
+            }
+        }
+        N::GrantRoleStmt(s) => {
+            if s.is_grant {
+                "GRANT ROLE"
+            } else {
+                "REVOKE ROLE"
+            }
+        }
+        N::CreatedbStmt(_) => "CREATE DATABASE",
+        N::DropdbStmt(_) => "DROP DATABASE",
+        N::AlterDatabaseStmt(_) | N::AlterDatabaseSetStmt(_) | N::AlterDatabaseRefreshCollStmt(_) => "ALTER DATABASE",
+        N::AlterRoleSetStmt(_) => "ALTER ROLE",
+        N::RenameStmt(s) => match s.rename_type() {
+            ast::ObjectType::ObjectColumn => return altered(s.relation_type()),
+            other => return altered(other),
+        },
+        N::AlterObjectSchemaStmt(s) => return altered(s.object_type()),
+        N::AlterOwnerStmt(s) => return altered(s.object_type()),
+        N::AlterObjectDependsStmt(s) => return altered(s.object_type()),
+        N::AlterTableStmt(s) => return altered(s.objtype()),
+        _ => return name(node),
+    };
+    tag.into()
+}
+
+/// The command tag of ALTER for objects of this type.
+fn altered(object: ast::ObjectType) -> String {
+    use ast::ObjectType as O;
+    let kind = match object {
+        O::ObjectAggregate => "AGGREGATE",
+        O::ObjectAttribute | O::ObjectType => "TYPE",
+        O::ObjectCollation => "COLLATION",
+        O::ObjectConversion => "CONVERSION",
+        O::ObjectDatabase => "DATABASE",
+        O::ObjectDomain | O::ObjectDomconstraint => "DOMAIN",
+        O::ObjectEventTrigger => "EVENT TRIGGER",
+        O::ObjectExtension => "EXTENSION",
+        O::ObjectFdw => "FOREIGN DATA WRAPPER",
+        O::ObjectForeignServer => "SERVER",
+        O::ObjectForeignTable => "FOREIGN TABLE",
+        O::ObjectFunction => "FUNCTION",
+        O::ObjectIndex => "INDEX",
+        O::ObjectLanguage => "LANGUAGE",
+        O::ObjectLargeobject => "LARGE OBJECT",
+        O::ObjectMatview => "MATERIALIZED VIEW",
+        O::ObjectOpclass => "OPERATOR CLASS",
+        O::ObjectOperator => "OPERATOR",
+        O::ObjectOpfamily => "OPERATOR FAMILY",
+        O::ObjectPolicy => "POLICY",
+        O::ObjectProcedure => "PROCEDURE",
+        O::ObjectPublication => "PUBLICATION",
+        O::ObjectRole => "ROLE",
+        O::ObjectRoutine => "ROUTINE",
+        O::ObjectRule => "RULE",
+        O::ObjectSchema => "SCHEMA",
+        O::ObjectSequence => "SEQUENCE",
+        O::ObjectStatisticExt => "STATISTICS",
+        O::ObjectSubscription => "SUBSCRIPTION",
+        O::ObjectTablespace => "TABLESPACE",
+        O::ObjectTrigger => "TRIGGER",
+        O::ObjectTsconfiguration => "TEXT SEARCH CONFIGURATION",
+        O::ObjectTsdictionary => "TEXT SEARCH DICTIONARY",
+        O::ObjectTsparser => "TEXT SEARCH PARSER",
+        O::ObjectTstemplate => "TEXT SEARCH TEMPLATE",
+        O::ObjectView => "VIEW",
+        _ => "TABLE",
+    };
+    format!("ALTER {kind}")
+}
+
 /// `AlterEnum` → `ALTER ENUM`
 fn words(name: &str) -> String {
     let mut out = String::new();

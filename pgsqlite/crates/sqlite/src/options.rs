@@ -9,6 +9,8 @@ pub const DEFINED: &[(&str, &str)] = &[
     // double quotes are identifiers only
     ("SQLITE_DQS", "0"),
     ("SQLITE_ENABLE_COLUMN_METADATA", ""),
+    // pages can be written as they are: a standby gets its changes so
+    ("SQLITE_ENABLE_DBPAGE_VTAB", ""),
     ("SQLITE_ENABLE_DBSTAT_VTAB", ""),
     ("SQLITE_ENABLE_FTS3", ""),
     ("SQLITE_ENABLE_FTS3_PARENTHESIS", ""),

@@ -10,6 +10,7 @@
 #![warn(missing_docs)]
 
 pub mod apart;
+pub mod apply;
 pub mod bounded;
 pub mod changes;
 pub mod checkpoints;

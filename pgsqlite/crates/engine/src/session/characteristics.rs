@@ -30,13 +30,26 @@ impl Session {
                 if sub {
                     return Err(active("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction"));
                 }
+                if new == "serializable" && self.engine.in_recovery() {
+                    let instead = "You can use REPEATABLE READ instead.";
+                    return Err(super::hot_standby::no_serializable().hint(instead));
+                }
             }
-            "transaction_read_only" if t.read_only && pgsqlite_natives::settings::parse_bool(&new) == Some(false) => {
+            "transaction_read_only"
+                if (t.read_only || value.is_some() && self.gucs.often.in_hot_standby)
+                    && pgsqlite_natives::settings::parse_bool(&new) == Some(false) =>
+            {
                 if sub {
                     return Err(active("cannot set transaction read-write mode inside a read-only transaction"));
                 }
                 if t.queried {
                     return Err(active("transaction read-write mode must be set before any query"));
+                }
+                if self.engine.in_recovery() {
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "cannot set transaction read-write mode during recovery",
+                    ));
                 }
             }
             "transaction_deferrable" => {

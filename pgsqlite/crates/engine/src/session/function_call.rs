@@ -36,6 +36,7 @@ impl Session {
         if self.transaction.block.is_failed() {
             return Err(transaction::failed_block());
         }
+        self.wait_for_place().await?;
         self.begin_statement().await?;
         let view = self.view();
         let missing =

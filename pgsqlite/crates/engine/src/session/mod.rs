@@ -46,6 +46,7 @@ mod extended;
 mod foreign_locks;
 mod function_call;
 mod function_cursors;
+mod hot_standby;
 mod identity;
 mod key_relations;
 pub(crate) mod log_limit;
@@ -222,6 +223,9 @@ impl Session {
         let mut gucs = Gucs::new(&options.user);
         for (name, value) in options.server_settings.iter() {
             gucs.set_of_server(name, value);
+        }
+        if engine.in_recovery() {
+            gucs.set_in_hot_standby(true);
         }
         let cancel = CancelHandle::default();
         let variables = Arc::new(natives::SessionVariables::new(gucs.clone()));
@@ -589,6 +593,7 @@ impl Session {
     /// Reported settings (GUC_REPORT) whose value changed since the last call; on a new session: all of them.
     pub fn take_parameter_changes(&mut self) -> Vec<(String, String)> {
         let mut changes = Vec::new();
+        self.follow_promotion();
         if self.reported_version == self.gucs.version() {
             return changes;
         }

@@ -494,7 +494,9 @@ impl Session {
                 && self.transaction_status() != super::TransactionStatus::Failed
             {
                 self.statement_timestamp = pgsqlite_metadata::clock::now();
+                self.wait_for_place().await?;
                 self.begin_statement().await?;
+                self.check_standby_isolation()?;
                 self.transaction.queried = true;
                 self.begin_read()?;
                 let result = self.start_constant(portal, &plan.query);
@@ -529,13 +531,18 @@ impl Session {
         prepared: &mut Arc<Prepared>,
         partial: bool,
     ) -> Result<()> {
+        self.wait_for_place().await?;
         self.begin_statement().await?;
+        self.check_standby_isolation()?;
         self.transaction.queried = true;
         let had_slot = self.transaction.slot.is_some();
         loop {
             let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
             if self.transaction.block.is_explicit() {
                 self.server.note_read(prepared);
+            }
+            if plan.query.locks_rows && plan.query.tag == Tag::Select {
+                self.check_may_write_named(|| pgsqlite_sql::command::tag(&prepared.statement.node))?;
             }
             // (who waits in these goes on with another state of the catalog)
             self.heed_locks(&plan.query).await?;

@@ -236,7 +236,7 @@ impl Session {
     /// DDL: waits for the locks of others on the relations that it names, takes the slot, and notes what it locks.
     pub(super) async fn begin_ddl(&mut self, raw: &RawStatement) -> Result<()> {
         // (told by the refusal of a read-only transaction only)
-        let command = if self.is_read_only() { pgsqlite_sql::command::name(&raw.node) } else { String::new() };
+        let command = if self.is_read_only() { pgsqlite_sql::command::tag(&raw.node) } else { String::new() };
         if let NodeEnum::AlterSeqStmt(s) = &raw.node {
             self.begin_write(&command, false).await?;
             self.note_anything(true)?;

@@ -20,7 +20,8 @@ impl Session {
     /// Whether the transaction (or the statement outside one) may only read.
     pub(super) fn is_read_only(&self) -> bool {
         self.transaction.read_only
-            || !self.transaction.block.is_explicit() && self.gucs.often.default_transaction_read_only
+            || !self.transaction.block.is_explicit()
+                && (self.gucs.often.default_transaction_read_only || self.gucs.often.in_hot_standby)
     }
 
     /// Tells the functions of the leased connection what they may do to data.

@@ -419,6 +419,9 @@ impl Engine {
 
     /// Before the database is closed. A failure leaves a gap, as a crash does.
     pub fn settle_before_close(&self) {
+        if self.in_recovery() {
+            return;
+        }
         if let Err(error) = self.settle_sequences(None) {
             tracing::warn!(%error, "the next values of sequences will come after a gap");
         }

@@ -629,6 +629,9 @@ impl ServerFunctions for SessionServer {
         let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("a session without an engine"))?;
         engine.log_place(function)
     }
+    fn recovery(&self) -> Option<Arc<pgsqlite_natives::recovery::Recovery>> {
+        self.engine.upgrade()?.recovery().cloned()
+    }
     fn start_time(&self) -> i64 {
         pgsqlite_metadata::numbers::start_time()
     }

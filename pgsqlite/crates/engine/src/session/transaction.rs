@@ -100,6 +100,8 @@ pub(super) struct Transaction {
     pub gucs: Option<Gucs>,
     /// SET LOCAL: by lower-case name, what holds again after the transaction
     pub local: HashMap<String, Option<String>>,
+    /// on a standby: what keeps the schema as it is
+    pub inside: Option<crate::gate::Inside>,
     /// now(), microseconds since 2000-01-01 UTC
     pub started: Option<i64>,
     /// what runs cannot be undone: its Execute ends the transaction
@@ -172,6 +174,9 @@ impl Session {
             return Err(crate::requests::terminated());
         }
         self.transaction.block.start();
+        if self.gucs.often.in_hot_standby {
+            self.begin_on_standby().await?;
+        }
         self.watch_serializable();
         self.server.set_in_block(self.transaction.block.is_block());
         self.server.set_repeatable(self.transaction.repeatable);
@@ -288,6 +293,7 @@ impl Session {
     /// Errors: 25006 in a read-only transaction, which names the command.
     pub(super) fn check_may_write(&self, command: &str) -> Result<()> {
         match self.is_read_only() {
+            false if self.engine.in_recovery() => Err(crate::gate::during_recovery(command)),
             false => Ok(()),
             true => Err(PgError::new(
                 SqlState::READ_ONLY_SQL_TRANSACTION,
@@ -299,6 +305,7 @@ impl Session {
     /// The writer slot, if it is free now.
     pub(super) fn try_slot(&mut self) -> Result<bool> {
         if self.transaction.slot.is_none() {
+            self.check_not_standby()?;
             if let Some(mut slot) = self.engine.writer.try_acquire(self.applicant())? {
                 slot.commit_shared();
                 self.transaction.slot = Some(slot);
@@ -319,6 +326,7 @@ impl Session {
 
     /// Waits for the writer slot.
     async fn wait_for_slot(&mut self) -> Result<Slot> {
+        self.check_not_standby()?;
         let slot = self.engine.writer.acquire(self.applicant());
         self.server.wait(Wait::Writer, self.limits(), slot).await
     }
@@ -369,6 +377,7 @@ impl Session {
     /// The writer slot; SQLite begins nothing. `shares`: see [`Session::begin_slot`].
     pub(super) async fn acquire_slot(&mut self, shares: bool) -> Result<()> {
         if self.transaction.slot.is_none() {
+            self.check_not_standby()?;
             let slot = match self.engine.writer.try_acquire(self.applicant())? {
                 Some(slot) => slot,
                 None => {

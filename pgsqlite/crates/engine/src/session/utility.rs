@@ -82,6 +82,8 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
         let raw = &prepared.statement;
+        self.check_during_recovery(&raw.node)?;
+        self.wait_for_place_of(&raw.node).await?;
         if let NodeEnum::FetchStmt(f) = &raw.node {
             return Box::pin(self.fetch(f, sink)).await;
         }

@@ -514,6 +514,7 @@ impl Engine {
         let name = match (edge, what) {
             (Some(edge), _) => &edge.what,
             (None, Wait::OtherProgram) => "another program's lock on the database file",
+            (None, Wait::Replay) => "a change of the primary",
             (None, _) => "the writer slot",
         };
         let mut holders: Vec<u64> = match what {

@@ -104,7 +104,6 @@ const WITHHELD: &[&str] = &[
     "pg_stat_ssl",
     "pg_stat_subscription_stats",
     "pg_stat_wal",
-    "pg_stat_wal_receiver",
     "pg_statio_all_sequences",
     "pg_statio_sys_sequences",
     "pg_statio_user_sequences",

@@ -195,6 +195,8 @@ pub struct Often {
     /// synchronous_commit: a commit is told when it is on disk
     pub waits_for_disk: bool,
     pub default_transaction_read_only: bool,
+    /// the server is a standby
+    pub in_hot_standby: bool,
     /// statements outside of blocks are serializable transactions
     pub default_serializable: bool,
     /// bytes; None: no limit
@@ -234,6 +236,7 @@ impl Often {
         client_connection_check_interval: 0,
         waits_for_disk: true,
         default_transaction_read_only: false,
+        in_hot_standby: false,
         default_serializable: false,
         temp_file_limit: None,
         exits_on_error: false,
@@ -350,6 +353,14 @@ impl Gucs {
         }
     }
 
+    /// `in_hot_standby`: transactions begin as those that may only read.
+    pub fn set_in_hot_standby(&mut self, standby: bool) {
+        self.version = next_version();
+        self.often.in_hot_standby = standby;
+        let value = if standby { "on" } else { "off" };
+        Arc::make_mut(&mut self.defaults).insert("in_hot_standby".into(), value.into());
+    }
+
     /// `is_superuser` follows the role.
     pub fn set_superuser(&mut self, superuser: bool) {
         self.version = next_version();
@@ -368,6 +379,9 @@ impl Gucs {
             return Some(v.clone());
         }
         if OF_TRANSACTION.contains(&key.as_str()) {
+            if self.often.in_hot_standby && key == "transaction_read_only" {
+                return Some("on".into());
+            }
             return self.get(&format!("default_{key}"));
         }
         let definition = definitions().get(&key)?;

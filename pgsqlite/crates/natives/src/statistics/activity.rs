@@ -51,6 +51,8 @@ pub enum Wait {
     Sleep,
     /// a lock of another program on the database file
     OtherProgram,
+    /// a change of the primary to be applied
+    Replay,
 }
 
 impl Wait {
@@ -65,6 +67,7 @@ impl Wait {
             Wait::Relation => Some(("Lock", "relation")),
             Wait::Sleep => Some(("Timeout", "PgSleep")),
             Wait::OtherProgram => Some(("Lock", "OtherProgram")),
+            Wait::Replay => Some(("IPC", "WalReplay")),
         }
     }
 }
@@ -191,7 +194,7 @@ impl Activity {
     pub fn wait(&self) -> Wait {
         let now = self.wait.load(Ordering::Relaxed);
         use Wait::*;
-        [Writer, Sync, Pool, Advisory, Relation, Transaction, Sleep, OtherProgram]
+        [Writer, Sync, Pool, Advisory, Relation, Transaction, Sleep, OtherProgram, Replay]
             .into_iter()
             .find(|w| *w as u8 == now)
             .unwrap_or(Nothing)

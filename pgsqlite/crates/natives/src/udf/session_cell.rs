@@ -123,6 +123,8 @@ pub trait ServerFunctions {
     fn clear_statistics_read(&self);
     /// `pg_current_wal_lsn`, for a function of this name. Errors: 0A000, 55000.
     fn log_place(&self, function: &str) -> Result<u64>;
+    /// How far the database has come, if its server was started as a standby.
+    fn recovery(&self) -> Option<Arc<crate::recovery::Recovery>>;
     /// Microseconds since 2000-01-01 UTC.
     fn start_time(&self) -> i64;
 }

@@ -226,6 +226,7 @@ const EMPTY: &[&str] = &[
     "pg_user_mappings",
     "pg_stat_replication",
     "pg_stat_subscription",
+    "pg_stat_wal_receiver",
 ];
 
 fn maker(relation: &SystemRelation) -> Option<Maker> {

@@ -23,7 +23,9 @@ pub const ROWS: &[Row] = &[
          pg_advisory_unlock_all inet_client_addr inet_server_addr inet_client_port inet_server_port \
          pg_current_wal_lsn pg_current_wal_insert_lsn pg_current_wal_flush_lsn pg_stat_reset_shared \
          pg_stat_reset pg_stat_reset_single_function_counters pg_stat_reset_slru \
-         pg_stat_force_next_flush pg_stat_clear_snapshot pg_stat_reset_single_table_counters pg_stat_statements_reset pg_blocking_pids",
+         pg_stat_force_next_flush pg_stat_clear_snapshot pg_stat_reset_single_table_counters pg_stat_statements_reset pg_blocking_pids \
+         pg_is_in_recovery pg_last_wal_replay_lsn pg_last_wal_receive_lsn pg_last_xact_replay_timestamp pg_wal_replay_pause \
+         pg_wal_replay_resume pg_is_wal_replay_paused pg_get_wal_replay_pause_state pg_promote",
         Native,
     ),
     row(

@@ -15,7 +15,7 @@ pub const ROWS: &[Row] = &[
     ),
     row("obj_description(oid,name) col_description(oid,int4) shobj_description(oid,name) obj_description(oid)", Native),
     row("pg_typeof pg_column_size", NativeTyped),
-    row("pg_is_in_recovery pg_is_other_temp_schema pg_jit_available", Inline("0")),
+    row("pg_is_other_temp_schema pg_jit_available", Inline("0")),
     row("pg_trigger_depth", Native),
     row("pg_collation_is_visible pg_operator_is_visible pg_opclass_is_visible pg_opfamily_is_visible", Native),
     // told by analysis

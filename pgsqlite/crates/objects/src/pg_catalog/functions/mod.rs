@@ -3,6 +3,7 @@
 pub(crate) mod catalogs;
 pub(crate) mod objects;
 pub(crate) mod privileges;
+pub(crate) mod recovery;
 pub(crate) mod routines;
 pub(crate) mod server;
 pub(crate) mod sizes;
@@ -17,6 +18,7 @@ pub const SCALARS: &[&[(&str, Scalar)]] = &[
     system::FUNCTIONS,
     catalogs::FUNCTIONS,
     server::FUNCTIONS,
+    recovery::FUNCTIONS,
     sizes::FUNCTIONS,
     privileges::FUNCTIONS,
     objects::FUNCTIONS,

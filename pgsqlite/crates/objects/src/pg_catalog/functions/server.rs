@@ -19,7 +19,18 @@ fn void() -> Result<Datum> {
     Ok(Datum::Text(String::new()))
 }
 
+/// 25006 on a standby. `command`: its name in the message.
+fn check_not_in_recovery(c: &Call, command: &str) -> Result<()> {
+    match server(c)?.recovery().is_some_and(|recovery| recovery.standby.recovers()) {
+        true => {
+            Err(PgError::new(SqlState::READ_ONLY_SQL_TRANSACTION, format!("cannot execute {command} during recovery")))
+        }
+        false => Ok(()),
+    }
+}
+
 fn transaction_id(c: &Call) -> Result<Datum> {
+    check_not_in_recovery(c, "pg_current_xact_id()")?;
     Ok(server(c)?.transaction_id(true)?.map(|n| n as i64).into())
 }
 fn assigned_transaction_id(c: &Call) -> Result<Datum> {
@@ -95,6 +106,7 @@ fn notify(c: &Call) -> Result<Datum> {
     if payload.len() >= pgsqlite_natives::udf::session_cell::PAYLOAD {
         return Err(invalid_parameter("payload string too long"));
     }
+    check_not_in_recovery(c, "NOTIFY")?;
     server(c)?.notify(c.text(0)?, payload)?;
     void()
 }
