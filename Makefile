@@ -109,6 +109,7 @@ translate:
 test-sql: debug
 	@python3 tests/sql/run.py --check
 	@python3 tests/compat/run.py
+	@python3 tests/vectors/run.py
 	@python3 tests/sql/mutate.py --statements 1500
 
 test-wire: debug
@@ -313,6 +314,7 @@ oracle: build/venv/done
 	ORACLE_VERSION=18 tools/oracle.sh python3 tests/sql/run.py --check --target postgres
 	@tools/oracle.sh python3 tests/wire/run.py --check --target postgres
 	tools/oracle.sh $(PYTHON) tests/clients/run.py --target postgres
+	ORACLE_VERSION=18 tools/oracle.sh $(PYTHON) tests/clients/run.py --target postgres
 
 lint: setup
 	@python3 tools/lint_files.py

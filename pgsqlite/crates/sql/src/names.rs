@@ -136,7 +136,12 @@ impl<'a> Names<'a> {
             Some(TypeEntry::Builtin(t)) if t.is_array() => format!("{}[]", self.type_name(t.elem, typmod)),
             Some(_) => {
                 let (schema, name) = self.type_identity(oid).unwrap_or_default();
-                self.qualified_callable(schema, &name, self.type_is_visible(oid))
+                let name = self.qualified_callable(schema, &name, self.type_is_visible(oid));
+                // of the types of extensions those have modifiers that are stored as BLOBs
+                match typmod >= 0 && pgsqlite_types::catalog::is_blob(oid) {
+                    true => format!("{name}({typmod})"),
+                    false => name,
+                }
             }
             None => "???".into(),
         }

@@ -107,6 +107,12 @@ pub fn by_name(name: &str) -> Option<&'static PgType> {
     table().by_name.get(name).map(|&i| &table().rows[i])
 }
 
+/// Whether values of a built-in type are stored as BLOBs ([`crate::codec::TypeCodec::is_blob`]).
+pub fn is_blob(oid: Oid) -> bool {
+    use crate::extension::{HALFVEC, SPARSEVEC, VECTOR};
+    matches!(oid, crate::oid::BYTEA | HALFVEC | SPARSEVEC | VECTOR)
+}
+
 /// The type modifier of a built-in domain (those of information_schema); -1: none.
 pub fn domain_typmod(domain: Oid) -> i32 {
     match domain {

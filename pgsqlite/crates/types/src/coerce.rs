@@ -3,6 +3,7 @@
 use crate::array::{self, Array};
 use crate::codec::TypeCodec;
 use crate::datetime::{io, round_micros, TimeTz};
+use crate::extension::vector;
 use crate::numeric::Numeric;
 use crate::{bits, text, Datum, DatumRef, Result};
 
@@ -28,6 +29,10 @@ impl TypeCodec {
                 Datum::Text(io::timestamp_typmod(io::stored_timestamp(value)?, typmod)?.to_storage())
             }
             TypeCodec::Interval => Datum::Text(io::stored_interval(value)?.apply_typmod(typmod)?.to_storage()),
+            TypeCodec::Vector(kind) => {
+                kind.check_modifier(vector::stored(value, *kind)?, typmod)?;
+                value.to_owned()
+            }
             TypeCodec::Array(element, ..) => {
                 let Array { dimensions, lower, elements } = array::stored(value, element)?;
                 let elements: Result<Vec<Datum>> =

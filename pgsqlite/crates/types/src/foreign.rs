@@ -138,6 +138,7 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::JsonPath => crate::jsonpath::text_in(&characters(value)?),
         TypeCodec::Hstore => crate::extension::hstore::text_in(&characters(value)?),
         TypeCodec::QueryInt => crate::extension::query_int::text_in(&characters(value)?),
+        TypeCodec::Vector(kind) => crate::extension::vector::text_in(&characters(value)?, *kind, -1),
         TypeCodec::TsVector => crate::tsearch::vector::text_in(&characters(value)?),
         TypeCodec::TsQuery => crate::tsearch::query::text_in(&characters(value)?),
         TypeCodec::Jsonb => json::io::jsonb_in(&json_text(value)?),

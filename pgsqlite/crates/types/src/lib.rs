@@ -12,7 +12,7 @@
 //! | `to_char` and its inverses | [`formatting`] |
 //! | path expressions over JSON | [`jsonpath`] |
 //! | full-text search: `tsvector`, `tsquery` | [`tsearch`] |
-//! | types of extensions: `citext`, `hstore`, `query_int` | [`extension`] |
+//! | types of extensions: `citext`, `hstore`, `query_int`, `vector`, `halfvec`, `sparsevec` | [`extension`] |
 //! | collations of languages | [`collation`] |
 //! | order: what SQLite's collations call | [`compare`], [`codec::TypeCodec::compare_storage`] |
 //! | type modifiers and type names | [`typmod`], [`codec::TypeCodec::coerce_typmod`] |

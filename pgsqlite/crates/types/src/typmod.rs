@@ -1,6 +1,7 @@
 //! Type modifiers: PostgreSQL's encoding of `numeric(p,s)`, `varchar(n)`, `timestamp(p)`, `interval … (p)` in one
 //! integer, read from a type name's modifier list and printed by `format_type`.
 
+use crate::extension::{self, vector::Kind};
 use crate::oid::{self, Oid};
 use crate::{catalog, PgError, Result, SqlState};
 
@@ -150,6 +151,22 @@ pub fn parse(type_oid: Oid, modifiers: &[i64]) -> Result<Parsed> {
             }
             if *n > MAX_LENGTH * 8 {
                 return Err(invalid(format!("length for type {name} cannot exceed {}", MAX_LENGTH * 8)));
+            }
+            plain(*n as i32)
+        }
+        extension::VECTOR | extension::HALFVEC | extension::SPARSEVEC => {
+            let kind = match type_oid {
+                extension::VECTOR => Kind::Vector,
+                extension::HALFVEC => Kind::Half,
+                _ => Kind::Sparse,
+            };
+            let [n] = modifiers else { return Err(invalid("invalid type modifier")) };
+            if *n < 1 {
+                return Err(invalid(format!("dimensions for type {} must be at least 1", kind.name())));
+            }
+            if *n > kind.most_dimensions() {
+                let most = kind.most_dimensions();
+                return Err(invalid(format!("dimensions for type {} cannot exceed {most}", kind.name())));
             }
             plain(*n as i32)
         }

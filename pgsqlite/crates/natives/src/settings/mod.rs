@@ -433,6 +433,9 @@ impl Gucs {
                     return Ok(());
                 }
                 accepted::check_custom(&key)?;
+                if key.starts_with("hnsw.") || key.starts_with("ivfflat.") {
+                    values::check_vector(name, &key, value)?;
+                }
                 match value {
                     Some(v) => self.values.insert(key, v.to_string()),
                     // a name that was given once stays known

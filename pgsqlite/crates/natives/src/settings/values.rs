@@ -224,6 +224,41 @@ pub fn is_custom_name(name: &str) -> bool {
         })
 }
 
+/// Checks a setting of pgvector, whose name begins with `hnsw.` or `ivfflat.` (`key` has it in small letters). Errors: 22023, 42602.
+pub fn check_vector(name: &str, key: &str, value: Option<&str>) -> Result<(), PgError> {
+    let invalid = |message: String| PgError::new(SqlState::INVALID_PARAMETER_VALUE, message);
+    let unreadable = || invalid(format!("invalid value for parameter \"{name}\": \"{}\"", value.unwrap_or_default()));
+    let words = |known: &[&str]| match value {
+        Some(v) if !known.iter().any(|k| v.eq_ignore_ascii_case(k)) => {
+            Err(unreadable().hint(format!("Available values: {}.", known.join(", "))))
+        }
+        _ => Ok(()),
+    };
+    let most = match key {
+        "hnsw.ef_search" | "hnsw.scan_mem_multiplier" => 1000,
+        "hnsw.max_scan_tuples" => i64::from(i32::MAX),
+        "ivfflat.probes" | "ivfflat.max_probes" => 32_768,
+        "hnsw.iterative_scan" => return words(&["off", "relaxed_order", "strict_order"]),
+        "ivfflat.iterative_scan" => return words(&["off", "relaxed_order"]),
+        _ => {
+            let prefix = key.split('.').next().unwrap_or_default();
+            let message = format!("invalid configuration parameter name \"{name}\"");
+            let error = PgError::new(SqlState::INVALID_NAME, message);
+            return Err(error.detail(format!("\"{prefix}\" is a reserved prefix.")));
+        }
+    };
+    let Some(text) = value else { return Ok(()) };
+    let number: f64 = text.trim().parse().map_err(|_| unreadable())?;
+    if key != "hnsw.scan_mem_multiplier" && number.fract() != 0.0 {
+        return Err(unreadable());
+    }
+    if !(1.0..=most as f64).contains(&number) {
+        let message = format!("{number} is outside the valid range for parameter \"{name}\" (1 .. {most})");
+        return Err(invalid(message));
+    }
+    Ok(())
+}
+
 /// Checks a setting of PL/pgSQL, of which only the default values are implemented. `setting`: its name without `plpgsql.`.
 /// Errors: 42602 for a name that there is not, 22023, 0A000.
 pub fn check_plpgsql(name: &str, setting: &str, value: Option<&str>) -> Result<(), PgError> {

@@ -52,6 +52,7 @@ pub(crate) mod times;
 pub(crate) mod transactions;
 pub(crate) mod transitions;
 pub(crate) mod trigrams;
+pub(crate) mod vectors;
 
 pub use session_cell::{SessionCell, SessionState};
 
@@ -90,6 +91,7 @@ pub const SCALARS: &[&[(&str, Scalar)]] = &[
     trigrams::FUNCTIONS,
     hstore::FUNCTIONS,
     intarray::FUNCTIONS,
+    vectors::FUNCTIONS,
 ];
 
 /// The aggregates of all areas, by PostgreSQL's names for them.
@@ -100,6 +102,7 @@ pub const AGGREGATES: &[&[(&str, NewState)]] = &[
     bits::AGGREGATES,
     money::AGGREGATES,
     ranges::AGGREGATES,
+    vectors::AGGREGATES,
 ];
 
 /// The functions of all areas that lowered statements call by names of ours.
@@ -115,4 +118,5 @@ pub const OWN: &[&[Own]] = &[
     record_images::COMPARISONS,
     times::BOUNDS,
     decimals::FUNCTIONS,
+    vectors::OWN,
 ];

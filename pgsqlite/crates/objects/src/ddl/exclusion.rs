@@ -31,7 +31,8 @@ impl Ddl<'_> {
             return Err(PgError::not_supported("USING INDEX").at(c.location));
         }
         let method = if c.access_method.is_empty() { "btree" } else { c.access_method.as_str() };
-        if !builtin::access_methods().iter().any(|m| m.1 == method && m.3 == b'i') {
+        let is_here = |oid| self.catalog.schema_of_builtin(oid).is_some();
+        if !builtin::access_methods().iter().any(|m| m.1 == method && m.3 == b'i' && is_here(m.0)) {
             return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("access method \"{method}\" does not exist")));
         }
         if !c.including.is_empty() && !matches!(method, "btree" | "gist" | "spgist") {

@@ -7,6 +7,7 @@ use pgsqlite_metadata::store::sqlite_error;
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{definitions, Style};
+use pgsqlite_sql::lower::nearest::is_method;
 use pgsqlite_sql::lower::nulls_index;
 use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum};
@@ -241,7 +242,8 @@ impl Ddl<'_> {
         self.check_owner(&relation)?;
         self.check_table_place(&statement.table_space, "")?;
         let method = if statement.access_method.is_empty() { "btree" } else { statement.access_method.as_str() };
-        if !builtin::access_methods().iter().any(|m| m.1 == method && m.3 == b'i') {
+        let is_here = |oid| self.catalog.schema_of_builtin(oid).is_some();
+        if !builtin::access_methods().iter().any(|m| m.1 == method && m.3 == b'i' && is_here(m.0)) {
             return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("access method \"{method}\" does not exist")));
         }
         let parameters = Parameters::of_index(method).read(&[], &statement.options, false)?;
@@ -319,6 +321,7 @@ impl Ddl<'_> {
             include,
             predicate,
         };
+        self.check_nearest(&relation, &index, &parameters)?;
         index.inverted = self.is_inverted(&relation, &index)?;
         if relation.is_partitioned() {
             if statement.concurrent {
@@ -437,18 +440,22 @@ impl Ddl<'_> {
         let default = naming::default_opclass(&self.catalog, ty, method);
         let opclass = match strings(&element.opclass)[..] {
             [] => default.ok_or_else(|| self.no_opclass(ty, method))?,
-            [.., name] => {
-                builtin::all_operator_classes()
-                    .iter()
-                    .find(|c| c.method == method && c.name == name && self.catalog.schema_of_builtin(c.oid).is_some())
-                    .ok_or_else(|| {
-                        PgError::new(
-                            SqlState::UNDEFINED_OBJECT,
-                            format!("operator class \"{name}\" does not exist for access method \"{method}\""),
-                        )
-                    })?
-                    .oid
-            }
+            [.., name] => builtin::all_operator_classes()
+                .iter()
+                .find(|c| c.method == method && c.name == name && self.catalog.schema_of_builtin(c.oid).is_some())
+                .ok_or_else(|| {
+                    PgError::new(
+                        SqlState::UNDEFINED_OBJECT,
+                        format!("operator class \"{name}\" does not exist for access method \"{method}\""),
+                    )
+                })
+                .and_then(|class| match is_method(method) && self.catalog.base_type(ty) != class.input {
+                    true => Err(PgError::new(
+                        SqlState::DATATYPE_MISMATCH,
+                        format!("operator class \"{name}\" does not accept data type {}", self.display_type(ty)),
+                    )),
+                    false => Ok(class.oid),
+                })?,
         };
         let descending = element.ordering() == ast::SortByDir::SortbyDesc;
         let ordered = !matches!(element.ordering(), ast::SortByDir::SortbyDefault | ast::SortByDir::Undefined);
@@ -543,6 +550,10 @@ impl Ddl<'_> {
             quoted(&table.sqlite_name),
             keys.join(", ")
         );
+        if is_method(&index.method) {
+            // (SQLite's index is there for its name only: it has no rows)
+            sql.push_str(" WHERE 0");
+        }
         if let (Some(predicate), None) = (&index.predicate, &exclusion) {
             sql.push_str(&format!(" WHERE {}", self.lower_index_part(predicate, Some(table), Some((oid::BOOL, -1)))?));
         }

@@ -1,13 +1,16 @@
-//! The tables of terms behind inverted indexes (`sql/src/lower/inverted.rs`), and the triggers of SQLite that keep them.
+//! The tables of terms behind inverted indexes (`sql/src/lower/inverted.rs`), and the triggers of SQLite that keep them. Indexes for nearest
+//! values (`nearest`) are made and dropped here, too.
 //!
 //! The triggers call a function of ours, as the index itself needs a collation of ours: another program cannot write indexed values
 //! without either, so that the terms are never behind. (It can change other columns.) A number may have terms of a row that is no more (SQLite replaces rows
 //! without telling triggers): that makes a candidate too many, which the condition refuses.
 
+use super::nearest::KeyedBy;
 use super::Ddl;
 use pgsqlite_metadata::store::sqlite_error;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::lower::inverted::{kind_of, side_table, SIDE_TABLE};
+use pgsqlite_sql::lower::nearest::{class, is_method, lists_table};
 use pgsqlite_sql::lower::{rowid_name, support};
 use pgsqlite_sql::names::quoted;
 use pgsqlite_types::{Oid, PgError, Result};
@@ -16,15 +19,14 @@ impl Ddl<'_> {
     /// Whether an index of this method and these keys gets a table of terms.
     pub(super) fn is_inverted(&self, table: &Relation, index: &Index) -> Result<bool> {
         let [key] = &index.columns[..] else { return Ok(false) };
-        if index.method != "gin"
-            || index.predicate.is_some()
-            || table.temporary
-            || table.without_rowid
-            || table.kind != RelationKind::Table
-            || table.origin == Origin::Foreign
-            || rowid_name(table).is_err()
-        {
-            return Ok(false);
+        let usable = index.predicate.is_none()
+            && !table.temporary
+            && !table.without_rowid
+            && table.kind == RelationKind::Table
+            && table.origin != Origin::Foreign
+            && rowid_name(table).is_ok();
+        if !usable || index.method != "gin" {
+            return Ok(usable && class(key.opclass).is_some());
         }
         let ty = match &key.key {
             KeyPart::Column(attnum) => table.column_by_attnum(*attnum).map_or(0, |c| c.type_oid),
@@ -43,25 +45,10 @@ impl Ddl<'_> {
 
     /// Makes (anew) the table of an index's terms, with the terms of the rows that are there, and the triggers.
     pub(super) fn make_terms(&self, index_relation: &Relation, index: &Index, table: &Relation) -> Result<()> {
-        let [key] = &index.columns[..] else { return Err(PgError::internal("an inverted index of several keys")) };
-        // the value, its type, the columns it is made of, and when a change of these changes it
-        let (value, ty, columns, changed) = match &key.key {
-            KeyPart::Column(attnum) => {
-                let missing = || PgError::internal("an index on a column that is not there");
-                let column = table.column_by_attnum(*attnum).ok_or_else(missing)?;
-                let name = quoted(&column.name);
-                let changed = format!(" WHEN old.{name} IS NOT new.{name}");
-                (name.clone(), column.type_oid, vec![name], changed)
-            }
-            KeyPart::Expression(text) => {
-                let expr =
-                    self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?;
-                let columns = pgsqlite_sql::deparse::relation_columns(&expr, table);
-                let names = columns.iter().filter_map(|a| table.column_by_attnum(*a)).map(|c| quoted(&c.name));
-                let lowered = format!("({})", self.lower_index_part(text, Some(table), None)?);
-                (lowered, expr.ty, names.collect(), String::new())
-            }
-        };
+        if is_method(&index.method) {
+            return self.make_lists(index_relation, index, table);
+        }
+        let KeyedBy { value, ty, columns, changed, .. } = self.keyed_by(index, table)?;
         let kind = kind_of(&self.catalog, ty).ok_or_else(|| PgError::internal("an inverted index of such a type"))?;
         self.drop_terms(index_relation.oid)?;
         let side = quoted(&side_table(index_relation.oid));
@@ -103,7 +90,12 @@ impl Ddl<'_> {
         let side = side_table(index);
         let triggers = ["insert", "update", "move", "delete"]
             .map(|event| format!("DROP TRIGGER IF EXISTS main.{};", quoted(&format!("{side}_{event}"))));
-        let script = format!("{} DROP TABLE IF EXISTS main.{}", triggers.concat(), quoted(&side));
+        let lists = quoted(&lists_table(index));
+        let script = format!(
+            "{} DROP TABLE IF EXISTS main.{}; DROP TABLE IF EXISTS main.{lists}",
+            triggers.concat(),
+            quoted(&side)
+        );
         self.conn.execute_batch(&script).map_err(sqlite_error)
     }
 }

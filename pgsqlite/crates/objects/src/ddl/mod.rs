@@ -34,6 +34,7 @@ mod index;
 mod inherit;
 mod inverted;
 mod named_schemas;
+mod nearest;
 mod operator;
 mod options;
 mod partition;

@@ -28,7 +28,7 @@ pub(super) fn storage_class(catalog: &Catalog, ty: Oid) -> &'static str {
         | oid::REGCONFIG
         | oid::REGDICTIONARY => "INTEGER",
         oid::FLOAT4 | oid::FLOAT8 => "REAL",
-        oid::BYTEA => "BLOB",
+        ty if pgsqlite_types::catalog::is_blob(ty) => "BLOB",
         _ => "TEXT",
     }
 }

@@ -54,6 +54,9 @@ const OF_HASH: &[(&str, Values)] = &[("fillfactor", Integer(10, 100))];
 const OF_GIST: &[(&str, Values)] = &[("fillfactor", Integer(10, 100)), ("buffering", Word(&["auto", "on", "off"]))];
 const OF_GIN: &[(&str, Values)] = &[("fastupdate", Truth), ("gin_pending_list_limit", Integer(64, COUNT))];
 const OF_BRIN: &[(&str, Values)] = &[("pages_per_range", Integer(1, 131_072)), ("autosummarize", Truth)];
+/// (what pgvector's graph is made with changes no answer here: lists stand for it)
+const OF_HNSW: &[(&str, Values)] = &[("m", Integer(2, 100)), ("ef_construction", Integer(4, 1000))];
+const OF_IVFFLAT: &[(&str, Values)] = &[("lists", Integer(1, 32_768))];
 
 /// The parameters that a kind of object has.
 pub(super) struct Parameters {
@@ -91,6 +94,8 @@ impl Parameters {
             "gist" => OF_GIST,
             "gin" => OF_GIN,
             "brin" => OF_BRIN,
+            "hnsw" => OF_HNSW,
+            "ivfflat" => OF_IVFFLAT,
             _ => &[],
         };
         Parameters { known, of_table: false }

@@ -271,9 +271,12 @@ pub(super) fn aggregates(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
-pub(super) fn access_methods(rows: &mut Rows) {
+pub(super) fn access_methods(rows: &mut Rows, catalog: &Catalog) {
     for &(oid, name, handler, kind) in builtin::access_methods() {
         work::visit();
+        if catalog.schema_of_builtin(oid).is_none() {
+            continue;
+        }
         rows.push(&[
             ("oid", int(oid)),
             ("amname", text(name)),
@@ -437,7 +440,7 @@ const fn native(name: &'static str, version: &'static str, comment: &'static str
     Extension { oid: None, name, version, trusted: true, relocatable: true, schema: None, comment }
 }
 
-pub(crate) const EXTENSIONS: [Extension; 10] = [
+pub(crate) const EXTENSIONS: [Extension; 11] = [
     Extension {
         oid: Some(13559),
         name: "plpgsql",
@@ -465,6 +468,7 @@ pub(crate) const EXTENSIONS: [Extension; 10] = [
     native("hstore", "1.8", "data type for storing sets of (key, value) pairs"),
     native("intarray", "1.5", "functions, operators, and index support for 1-D arrays of integers"),
     native("btree_gist", "1.7", "support for indexing common datatypes in GiST"),
+    native("vector", "0.8.6", "vector data type and ivfflat and hnsw access methods"),
 ];
 
 fn is_installed(catalog: &Catalog, extension: &Extension) -> bool {

@@ -283,7 +283,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_operator" => Catalog(builtin::operators),
         "pg_cast" => Catalog(builtin::casts),
         "pg_aggregate" => Catalog(builtin::aggregates),
-        "pg_am" => Fixed(builtin::access_methods),
+        "pg_am" => Catalog(builtin::access_methods),
         "pg_opclass" => Catalog(builtin::operator_classes),
         "pg_collation" => Catalog(builtin::collations),
         "pg_amop" => Catalog(builtin::family_operators),

@@ -23,7 +23,7 @@ mod io {
     pub const ANALYZE_MULTIRANGE: u32 = 4242;
     pub const ANALYZE_TSVECTOR: u32 = 3688;
     /// (type, what reads its modifier, what prints it)
-    pub const MODIFIERS: [(u32, u32, u32); 10] = [
+    pub const MODIFIERS: [(u32, u32, u32); 13] = [
         (super::oid::BPCHAR, 2913, 2914),
         (super::oid::VARCHAR, 2915, 2916),
         (super::oid::TIME, 2909, 2910),
@@ -34,6 +34,9 @@ mod io {
         (super::oid::BIT, 2919, 2920),
         (super::oid::VARBIT, 2902, 2921),
         (super::oid::NUMERIC, 2917, 2918),
+        (pgsqlite_types::extension::HALFVEC, 15065, 0),
+        (pgsqlite_types::extension::SPARSEVEC, 15105, 0),
+        (pgsqlite_types::extension::VECTOR, 15138, 0),
     ];
 }
 

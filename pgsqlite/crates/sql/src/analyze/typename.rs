@@ -61,7 +61,7 @@ impl Analyzer<'_> {
             _ => None,
         }
         .ok_or_else(unknown)?;
-        let modifiers = self.type_modifiers(&name.typmods)?;
+        let modifiers = self.type_modifiers(&name.typmods, name.location)?;
         let typmod = if modifiers.is_empty() {
             -1
         } else {
@@ -91,28 +91,27 @@ impl Analyzer<'_> {
         }
     }
 
-    /// Modifiers are integer constants (interval: a field mask first) or bare words for types of extensions.
-    fn type_modifiers(&self, nodes: &[ast::Node]) -> Result<Vec<i64>> {
+    /// Modifiers are integer constants (interval: a field mask first), or other constants and bare words that read as integers.
+    fn type_modifiers(&self, nodes: &[ast::Node], location: i32) -> Result<Vec<i64>> {
+        let refused = || {
+            PgError::new(SqlState::SYNTAX_ERROR, "type modifiers must be simple constants or identifiers").at(location)
+        };
+        let read =
+            |text: &str| pgsqlite_types::int::parse(text, pgsqlite_types::int::Width::Four).map_err(|e| e.at(location));
         nodes
             .iter()
             .map(|node| match &node.node {
                 Some(NodeEnum::AConst(c)) => match &c.val {
                     Some(ast::a_const::Val::Ival(i)) => Ok(i64::from(i.ival)),
-                    _ => Err(PgError::new(
-                        SqlState::INVALID_PARAMETER_VALUE,
-                        "type modifiers must be simple constants or identifiers",
-                    )
-                    .at(c.location)),
+                    Some(ast::a_const::Val::Sval(s)) => read(&s.sval),
+                    Some(ast::a_const::Val::Fval(f)) => read(&f.fval),
+                    _ => Err(refused()),
                 },
-                Some(NodeEnum::AExpr(e)) if e.lexpr.is_none() && name_parts(&e.name) == ["-"] => {
-                    let inner = self.type_modifiers(std::slice::from_ref(
-                        e.rexpr.as_deref().expect("prefix minus has an operand"),
-                    ))?;
-                    Ok(-inner[0])
-                }
-                _ => {
-                    Err(PgError::new(SqlState::SYNTAX_ERROR, "type modifiers must be simple constants or identifiers"))
-                }
+                Some(NodeEnum::ColumnRef(column)) => match name_parts(&column.fields)[..] {
+                    [word] if column.fields.len() == 1 => read(word),
+                    _ => Err(refused()),
+                },
+                _ => Err(refused()),
             })
             .collect()
     }

@@ -11,6 +11,6 @@ pub const NAMES: &str =
      record_send regclasssend regcollationsend regconfigsend regdictionarysend regnamespacesend regoperatorsend \
      regopersend regproceduresend regprocsend regrolesend regtypesend textsend tidsend time_send timestamp_send \
      timestamptz_send timetz_send tsquerysend tsvectorsend unknownsend uuid_send varbit_send varcharsend xid8send \
-     xidsend";
+     xidsend vector_send halfvec_send sparsevec_send";
 
 pub const ROWS: &[Row] = &[row(NAMES, Imp::NativeTyped)];

@@ -574,6 +574,17 @@ pub fn is_in_family(operator: Oid, family: Oid) -> bool {
     members.contains(&(operator, family))
 }
 
+/// Whether an operator is one by whose results a family's indexes can order (a row of `pg_amop`).
+pub fn orders_in_family(operator: Oid, family: Oid) -> bool {
+    static TABLE: OnceLock<HashSet<(Oid, Oid)>> = OnceLock::new();
+    let members = TABLE.get_or_init(|| {
+        let extensions = include_str!("../../data/extension_amop.tsv").lines().skip(1);
+        let own = include_str!("../../data/pg_amop.tsv").lines().skip(1);
+        own.chain(extensions).map(fields).filter(|f| f[5] == "o").map(|f| (oid(f[6]), oid(f[1]))).collect()
+    });
+    members.contains(&(operator, family))
+}
+
 /// How an operator sorts that is `<` or `>` of a btree family. None: it is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ordering {
@@ -616,9 +627,11 @@ pub fn operator_family_name(family: Oid) -> Option<&'static str> {
 pub fn access_methods() -> &'static [(Oid, &'static str, Oid, u8)] {
     static TABLE: OnceLock<Vec<(Oid, &'static str, Oid, u8)>> = OnceLock::new();
     TABLE.get_or_init(|| {
+        let extensions = include_str!("../../data/extension_am.tsv").lines().skip(1);
         include_str!("../../data/pg_am.tsv")
             .lines()
             .skip(1)
+            .chain(extensions)
             .map(|line| {
                 let f = fields(line);
                 (oid(f[0]), f[1], oid(f[2]), f[3].as_bytes()[0])

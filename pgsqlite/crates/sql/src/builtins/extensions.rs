@@ -1,5 +1,5 @@
 //! Extensions whose types, functions and operators are here natively: uuid-ossp, pgcrypto, pg_trgm, unaccent, citext, hstore,
-//! intarray, btree_gist.
+//! intarray, btree_gist, vector.
 //!
 //! Their signatures are data like PostgreSQL's own (`extension_proc.tsv`, `extension_operator.tsv`,
 //! `extension_opclass.tsv` …), with fixed OIDs; they are seen once
@@ -9,7 +9,7 @@ use super::imp::{row, Imp, Row};
 use pgsqlite_types::Oid;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use Imp::{Inline, InlineAggregate, Native, NativeSet, NativeTyped, Sql};
+use Imp::{Inline, InlineAggregate, Native, NativeAggregate, NativeSet, NativeTyped, Sql};
 
 pub const ROWS: &[Row] = &[
     row(
@@ -81,6 +81,34 @@ pub const ROWS: &[Row] = &[
          sort_desc subarray uniq",
         Native,
     ),
+    // (stored values compare as bytes)
+    row("vector_eq halfvec_eq sparsevec_eq", Inline("$1 = $2")),
+    row("vector_ne halfvec_ne sparsevec_ne", Inline("$1 <> $2")),
+    row("vector_lt halfvec_lt sparsevec_lt", Inline("$1 < $2")),
+    row("vector_le halfvec_le sparsevec_le", Inline("$1 <= $2")),
+    row("vector_gt halfvec_gt sparsevec_gt", Inline("$1 > $2")),
+    row("vector_ge halfvec_ge sparsevec_ge", Inline("$1 >= $2")),
+    row(
+        "l2_distance vector_l2_squared_distance inner_product vector_negative_inner_product cosine_distance l1_distance \
+         vector_spherical_distance halfvec_l2_distance halfvec_l2_squared_distance halfvec_inner_product \
+         halfvec_negative_inner_product halfvec_cosine_distance halfvec_l1_distance halfvec_spherical_distance \
+         sparsevec_l2_distance sparsevec_l2_squared_distance sparsevec_inner_product sparsevec_negative_inner_product \
+         sparsevec_cosine_distance sparsevec_l1_distance hamming_distance jaccard_distance",
+        Native,
+    ),
+    row(
+        "vector_dims halfvec_vector_dims vector_norm halfvec_l2_norm sparsevec_l2_norm l2_normalize halfvec_l2_normalize \
+         sparsevec_l2_normalize binary_quantize halfvec_binary_quantize subvector halfvec_subvector vector_add vector_sub \
+         vector_mul vector_concat halfvec_add halfvec_sub halfvec_mul halfvec_concat vector_cmp halfvec_cmp sparsevec_cmp",
+        Native,
+    ),
+    row(
+        "vector halfvec sparsevec array_to_vector array_to_halfvec array_to_sparsevec vector_to_float4 halfvec_to_float4 \
+         vector_to_halfvec vector_to_sparsevec halfvec_to_vector halfvec_to_sparsevec sparsevec_to_vector sparsevec_to_halfvec",
+        Native,
+    ),
+    row("vector_accum halfvec_accum vector_combine vector_avg halfvec_avg", Native),
+    row("avg(vector) avg(halfvec) sum(vector) sum(halfvec)", NativeAggregate { typed: false }),
     row("int2_dist int4_dist int8_dist float4_dist float8_dist date_dist", Sql("abs($1 - $2)")),
     row("cash_dist time_dist interval_dist", Sql("greatest($1 - $2, $2 - $1)")),
 ];
@@ -91,7 +119,7 @@ const REPLACE: &str =
 const SPLIT: &str =
     "regexp_split_to_array($1::text, $2::text, CASE WHEN strpos($3, 'c') = 0 THEN $3 || 'i' ELSE $3 END)";
 
-/// The extension that a function, operator or operator class belongs to. None: it is always there.
+/// The extension that a function, operator, operator class or access method belongs to. None: it is always there.
 pub fn of(oid: Oid) -> Option<&'static str> {
     static MEMBERS: OnceLock<HashMap<Oid, &'static str>> = OnceLock::new();
     let members = MEMBERS.get_or_init(|| {
@@ -104,7 +132,8 @@ pub fn of(oid: Oid) -> Option<&'static str> {
         };
         let classes = include_str!("../../data/extension_opclass.tsv").lines().skip(1);
         let families = include_str!("../../data/extension_opfamily.tsv").lines().skip(1);
-        procs.chain(operators).chain(classes).chain(families).filter_map(member).collect()
+        let methods = include_str!("../../data/extension_am.tsv").lines().skip(1);
+        procs.chain(operators).chain(classes).chain(families).chain(methods).filter_map(member).collect()
     });
     members.get(&oid).copied()
 }

@@ -14,7 +14,7 @@ use crate::volatility;
 use crate::walk::{self, contains_aggregate, contains_window};
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::extension;
-use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid, PgError, Result, SqlState};
 
 /// Arguments that a call of a function of SQLite gets at most (its limit is 1000).
 const MOST_ARGUMENTS: usize = 900;
@@ -715,8 +715,10 @@ impl Lowerer<'_> {
     /// An array or row checked against the constraints of the domains that its elements or fields are of.
     fn contents_check(&mut self, ty: Oid, value: String, location: i32) -> Result<String> {
         if let Some(element) = self.env.catalog.element_type(ty) {
-            if self.env.catalog.base_type(element) == oid::BYTEA {
-                return Err(PgError::not_supported("an array of a domain over bytea").at(location));
+            if pg_type::is_blob(self.env.catalog.base_type(element)) {
+                let base = self.env.catalog.base_type(element);
+                let name = pg_type::by_oid(base).map_or("a BLOB", |t| t.name);
+                return Err(PgError::not_supported(format!("an array of a domain over {name}")).at(location));
             }
             let alias = self.unique("t");
             let check = self.domain_check(element, format!("{alias}.value"), location)?;
@@ -799,11 +801,12 @@ impl Lowerer<'_> {
             .element_type(self.env.catalog.base_type(array.ty))
             .ok_or_else(|| PgError::internal("ANY without an array"))?;
         let null_row = format!("SELECT NULL WHERE {array_text} IS NULL");
-        if element != oid::BYTEA && self.plain_equality(op, left.ty, element) && quantifier == Quantifier::Any {
+        let is_blob = pg_type::is_blob(element);
+        if !is_blob && self.plain_equality(op, left.ty, element) && quantifier == Quantifier::Any {
             return Ok(format!("({} IN (SELECT value FROM {each} UNION ALL {null_row}))", self.collated(left)?));
         }
         let negator = builtin::operator_by_oid(op.oid).and_then(|o| builtin::operator_by_oid(o.negator));
-        if let Some(negator) = negator.filter(|_| quantifier == Quantifier::All && element != oid::BYTEA) {
+        if let Some(negator) = negator.filter(|_| quantifier == Quantifier::All && !is_blob) {
             let equality = OperatorRef { oid: negator.oid, proc: negator.proc };
             if self.plain_equality(equality, left.ty, element) {
                 return Ok(format!(
@@ -812,13 +815,11 @@ impl Lowerer<'_> {
                 ));
             }
         }
-        if element == oid::BYTEA {
-            return Err(PgError::not_supported("ANY/ALL over bytea[]").at(whole.location));
-        }
         // the general form: the operator per element, folded with three-valued logic
         let alias = self.unique("t");
+        let value = self.from_json_element(format!("{alias}.value"), element);
         let item = Expr::new(ExprKind::Var(crate::typed::Var { levels_up: 0, rte: 0, column: 0 }), element, -1);
-        self.scopes.push(super::Scope { entries: vec![vec![format!("{alias}.value")]], ..Default::default() });
+        self.scopes.push(super::Scope { entries: vec![vec![value]], ..Default::default() });
         let raised = raise(left, 1);
         let test = self.call(op.proc, &[raised, item], false, whole);
         self.scopes.pop();

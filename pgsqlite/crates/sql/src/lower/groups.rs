@@ -197,7 +197,8 @@ impl Lowerer<'_> {
     pub(super) fn affinity_of_type(&self, ty: Oid) -> char {
         match self.env.catalog.base_type(ty) {
             oid::BOOL | oid::INT2 | oid::INT4 | oid::INT8 | oid::OID | oid::MONEY => 'i',
-            oid::FLOAT4 | oid::FLOAT8 | oid::BYTEA => 'p',
+            oid::FLOAT4 | oid::FLOAT8 => 'p',
+            ty if pgsqlite_types::catalog::is_blob(ty) => 'p',
             _ => 'x',
         }
     }

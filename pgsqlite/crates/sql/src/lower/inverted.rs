@@ -162,6 +162,17 @@ impl Lowerer<'_> {
 
     /// An inverted index of the table whose key is this value of its entry.
     fn inverted_index(&self, relation: &Relation, value: &Expr, rte: usize) -> Option<Oid> {
+        self.index_of_value(relation, value, rte, &|index| index.method == "gin")
+    }
+
+    /// An index with tables of ours, of the kind that is `wanted`, whose key is this value of the table's entry.
+    pub(super) fn index_of_value(
+        &self,
+        relation: &Relation,
+        value: &Expr,
+        rte: usize,
+        wanted: &dyn Fn(&Index) -> bool,
+    ) -> Option<Oid> {
         // the value as if the table were alone in FROM
         let alone = walk::map(value, &mut |e| match &e.kind {
             ExprKind::Var(v) if v.rte == rte && v.levels_up == 0 => {
@@ -188,7 +199,7 @@ impl Lowerer<'_> {
         self.env
             .catalog
             .indexes_of(relation.oid)
-            .find(|(_, index)| index.inverted && is_key(index))
+            .find(|(_, index)| index.inverted && wanted(index) && is_key(index))
             .map(|(relation, _)| relation.oid)
     }
 }

@@ -38,6 +38,7 @@ mod locks;
 mod merge;
 mod modify;
 mod moments;
+pub mod nearest;
 mod order;
 mod postponed;
 pub mod proposed;
@@ -181,6 +182,8 @@ pub mod support {
     /// (kind, strategy, value) → JSON array of covers {"exact": […], "ranges": [[from, behind], …]}: a value that satisfies the
     /// condition has one of the terms of each; NULL if any value might
     pub const COVERS: &str = "pg_terms_asked";
+    /// (access method, number of lists) → of how many lists of an index for nearest values the rows are read
+    pub const LISTS_ASKED: &str = "pg_lists_asked";
     /// (n) → n; 22016 if it is no place that nth_value can have
     pub const NTH: &str = "pg_nth";
     /// (percent, seed, row number, repeatable) → whether TABLESAMPLE takes the row

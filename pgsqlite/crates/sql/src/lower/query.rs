@@ -258,6 +258,7 @@ impl Lowerer<'_> {
         if let Some(filter) = &factored {
             candidates = self.candidates(filter, select, query)?;
         }
+        let nearest = self.nearest(select, query)?;
         // (a few rows whose numbers are known are where SQLite begins)
         let order = if candidates.is_empty() { self.join_order(select, query) } else { None };
         let mut items = Vec::new();
@@ -289,7 +290,7 @@ impl Lowerer<'_> {
                 conditions.push(self.filter(filter, query, first)?);
                 format!(" WHERE {}", conditions.join(" AND "))
             }
-            None => String::new(),
+            None => nearest.map_or(String::new(), |condition| format!(" WHERE {condition}")),
         };
         let mut stage = Stage {
             select: select.clone(),

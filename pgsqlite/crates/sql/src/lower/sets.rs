@@ -11,7 +11,7 @@ use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
 use crate::typed::{Expr, ExprKind, TableFunction};
 use crate::walk;
-use pgsqlite_types::{oid, Oid, PgError, Result};
+use pgsqlite_types::{catalog as pg_type, oid, Oid, PgError, Result};
 
 /// The functions behind generate_series, and which kind of series each is.
 const SERIES: &[(Oid, &str)] = &[
@@ -26,9 +26,9 @@ const SERIES: &[(Oid, &str)] = &[
 ];
 
 impl Lowerer<'_> {
-    /// A value as an element of a JSON array: bytea has no JSON form of its own and goes as text.
+    /// A value as an element of a JSON array: a BLOB has no JSON form of its own and goes as text.
     pub(super) fn json_element(&self, text: &str, ty: Oid) -> String {
-        if self.env.catalog.base_type(ty) == oid::BYTEA {
+        if pg_type::is_blob(self.env.catalog.base_type(ty)) {
             format!("CASE WHEN {text} IS NOT NULL THEN '\\x' || lower(hex({text})) END")
         } else {
             text.to_string()
@@ -37,7 +37,7 @@ impl Lowerer<'_> {
 
     /// The value behind an element of a JSON array.
     pub(super) fn from_json_element(&self, text: String, ty: Oid) -> String {
-        if self.env.catalog.base_type(ty) == oid::BYTEA {
+        if pg_type::is_blob(self.env.catalog.base_type(ty)) {
             format!("unhex(substr({text}, 3))")
         } else {
             text

@@ -167,6 +167,8 @@ pub enum TypeCodec {
     Hstore,
     /// a condition on arrays of integers (intarray)
     QueryInt,
+    /// `vector`, `halfvec`, `sparsevec`
+    Vector(extension::vector::Kind),
     Void,
     Enum(Arc<EnumType>),
     /// element's codec, element's type, delimiter. Storage: TEXT, JSON array (nested for more dimensions), elements in
@@ -183,6 +185,11 @@ pub enum TypeCodec {
 }
 
 impl TypeCodec {
+    /// Whether values are stored as BLOBs, which have no form of their own in JSON: they are stored as texts in arrays and rows.
+    pub fn is_blob(&self) -> bool {
+        matches!(self, TypeCodec::Bytea | TypeCodec::Vector(_))
+    }
+
     /// The codec of a built-in type; None where the type is not implemented (the caller refuses with 0A000).
     /// Types of the user (enum, domain, arrays of them) get theirs from the catalog.
     pub fn builtin(type_oid: Oid) -> Option<TypeCodec> {
@@ -252,6 +259,9 @@ impl TypeCodec {
             extension::CITEXT => TypeCodec::Citext,
             extension::HSTORE => TypeCodec::Hstore,
             extension::QUERY_INT => TypeCodec::QueryInt,
+            extension::VECTOR => TypeCodec::Vector(extension::vector::Kind::Vector),
+            extension::HALFVEC => TypeCodec::Vector(extension::vector::Kind::Half),
+            extension::SPARSEVEC => TypeCodec::Vector(extension::vector::Kind::Sparse),
             oid::JSON => TypeCodec::Json,
             oid::JSONB => TypeCodec::Jsonb,
             oid::VOID => TypeCodec::Void,
@@ -326,6 +336,7 @@ impl TypeCodec {
             TypeCodec::Citext => Ok(Datum::from(text)),
             TypeCodec::Hstore => extension::hstore::text_in(text),
             TypeCodec::QueryInt => extension::query_int::text_in(text),
+            TypeCodec::Vector(kind) => extension::vector::text_in(text, *kind, typmod),
             TypeCodec::Reg(reg_type) => reg::text_in(text, *reg_type, context),
             TypeCodec::Json => json::json_in(text),
             TypeCodec::Jsonb => json::jsonb_in(text),
@@ -372,6 +383,7 @@ impl TypeCodec {
             TypeCodec::Tid => tid::text_out(value, out),
             TypeCodec::JsonPath | TypeCodec::TsVector | TypeCodec::TsQuery => text::text_out(value, out),
             TypeCodec::Citext | TypeCodec::Hstore | TypeCodec::QueryInt => text::text_out(value, out),
+            TypeCodec::Vector(kind) => extension::vector::text_out(value, *kind, out),
             TypeCodec::Reg(reg_type) => reg::text_out(value, *reg_type, context, out),
             TypeCodec::Enum(_) => enums::out(value, out),
             TypeCodec::Array(element, _, delimiter) => array::text_out(value, element, *delimiter, context, out),
@@ -419,6 +431,7 @@ impl TypeCodec {
             TypeCodec::Citext => Ok(Datum::from(text::decode_utf8(bytes)?)),
             TypeCodec::Hstore => extension::hstore::binary_in(bytes),
             TypeCodec::QueryInt => Err(no_binary("input", "query_int")),
+            TypeCodec::Vector(kind) => extension::vector::binary_in(bytes, *kind, typmod),
             TypeCodec::Reg(_) => int::oid_binary_in(bytes),
             TypeCodec::Json => json::json_in(text::decode_utf8(bytes)?),
             TypeCodec::Jsonb => json::jsonb_binary_in(bytes),
@@ -472,6 +485,7 @@ impl TypeCodec {
             TypeCodec::Citext => text::text_out(value, out),
             TypeCodec::Hstore => extension::hstore::binary_out(value, out),
             TypeCodec::QueryInt => Err(no_binary("output", "query_int")),
+            TypeCodec::Vector(kind) => extension::vector::binary_out(value, *kind, out),
             TypeCodec::Reg(_) => int::oid_binary_out(value, out),
             TypeCodec::Json => text::text_out(value, out),
             TypeCodec::Jsonb => json::jsonb_binary_out(value, out),

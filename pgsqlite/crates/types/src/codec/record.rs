@@ -74,7 +74,7 @@ pub fn from_storage(text: &str) -> Option<Vec<Field>> {
                 Json::Null => Datum::Null,
                 Json::Bool(b) => Datum::from(*b),
                 Json::String(s) => match oid {
-                    crate::oid::BYTEA => Datum::Blob(crate::bytea::parse(s).ok()?),
+                    ty if crate::catalog::is_blob(ty) => Datum::Blob(crate::bytea::parse(s).ok()?),
                     crate::oid::FLOAT4 | crate::oid::FLOAT8 if s != crate::float::NAN => Datum::Real(s.parse().ok()?),
                     _ => Datum::Text(s.clone()),
                 },

@@ -290,7 +290,7 @@ impl Stored<'_> {
                 "-Infinity" => Datum::Real(f64::NEG_INFINITY),
                 _ => Datum::Text(text),
             },
-            TypeCodec::Bytea => Datum::Blob(bytea::parse(&text).ok()?),
+            element if element.is_blob() => Datum::Blob(bytea::parse(&text).ok()?),
             _ => Datum::Text(text),
         })
     }

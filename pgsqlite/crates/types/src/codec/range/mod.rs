@@ -310,7 +310,7 @@ fn element_from_storage(text: String, element: &TypeCodec) -> Option<Datum> {
         }
         TypeCodec::Float4 | TypeCodec::Float8 => Datum::Text(text),
         e if is_number(e) => Datum::Int(text.parse().ok()?),
-        TypeCodec::Bytea => Datum::Blob(bytea::parse(&text).ok()?),
+        e if e.is_blob() => Datum::Blob(bytea::parse(&text).ok()?),
         _ => Datum::Text(text),
     })
 }
