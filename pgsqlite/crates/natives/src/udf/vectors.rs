@@ -438,7 +438,7 @@ pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("halfvec_avg", |c| final_average(c, Kind::Half)),
 ];
 
-/// (access method, number of lists): of how many lists the rows are read. `hnsw.ef_search` is 40 where it is not set, which are a fifth of
+/// (access method, number of lists): of how many lists the rows are read. `hnsw.ef_search` is 40 where it is not set, which are a third of
 /// them; `ivfflat.probes` makes it no fewer than that.
 fn lists_asked(c: &Call) -> Result<Datum> {
     let variables = c.session.state().variables.clone().ok_or_else(|| PgError::internal("no session"))?;
@@ -453,6 +453,6 @@ fn lists_asked(c: &Call) -> Result<Datum> {
 }
 
 /// The value of `hnsw.ef_search` with which all lists are read.
-const LISTS_OF_ALL: i64 = 200;
+const LISTS_OF_ALL: i64 = 120;
 
 pub(crate) const OWN: &[(&str, i32, bool, Scalar)] = &[(support::LISTS_ASKED, 2, false, lists_asked)];
