@@ -67,6 +67,9 @@ const WATCHED: &[&str] = &[
     "natives/src/udf/trigrams.rs",
 ];
 
+/// Files within these whose loops are over the elements of two vectors (16,000 at most), and compute too little to look at requests in.
+const BOUNDED: &[&str] = &["types/src/extension/vector/distance.rs"];
+
 /// The number of the first line within the loop that begins in line `i`; None: none begins there.
 fn end_of_header(lines: &[&str], i: usize) -> Option<usize> {
     let start = lines[i].trim_start();
@@ -100,7 +103,8 @@ fn every_loop_of_the_natives_ticks() {
         }
     }
     let mut silent = Vec::new();
-    for file in files.iter().filter(|f| !f.ends_with("tests.rs")) {
+    let is_bounded = |file: &Path| BOUNDED.iter().any(|bounded| file.ends_with(bounded));
+    for file in files.iter().filter(|f| !f.ends_with("tests.rs") && !is_bounded(f)) {
         let text = std::fs::read_to_string(file).expect("a source");
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         let lines: Vec<&str> = code.lines().collect();

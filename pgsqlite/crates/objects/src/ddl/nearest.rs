@@ -165,6 +165,7 @@ impl Ddl<'_> {
         let mut statement = self.conn.prepare(rows).map_err(sqlite_error)?;
         let mut rows = statement.query([]).map_err(sqlite_error)?;
         while let Some(row) = rows.next().map_err(sqlite_error)? {
+            work::visit();
             let number = row.get(0).map_err(sqlite_error)?;
             let value = row.get_ref(1).map_err(sqlite_error)?;
             let bytes = value.as_blob().map_err(|_| PgError::internal("a stored vector that is no BLOB"))?;
@@ -235,6 +236,7 @@ fn nearest(class: &Class, bytes: &[u8], centers: &[Vec<u8>]) -> Result<Option<us
     let asked = Asked::new(class.kind, bytes);
     let mut best: Option<(usize, f64)> = None;
     for (i, center) in centers.iter().enumerate() {
+        work::visit();
         let distance = asked.distance(class.metric, center);
         // (NaN, the distance of a zero by its angle, is nearest to none)
         if best.is_none_or(|(_, least)| distance < least) {
@@ -250,18 +252,22 @@ fn k_means(class: &Class, sample: &[Vec<u8>], lists: usize) -> Result<Vec<Vec<u8
     let width = class.kind.dimensions(first).max(0) as usize;
     let mut centers: Vec<Vec<u8>> = (0..lists).filter_map(|i| sample.get(i * sample.len() / lists).cloned()).collect();
     for _ in 0..ROUNDS {
+        work::visit();
         let mut sums = vec![0f64; width * centers.len()];
         let mut counts = vec![0usize; centers.len()];
         for value in sample {
+            work::visit();
             let Some(list) = nearest(class, value, &centers)? else { continue };
             if let (Some(count), Some(sums)) = (counts.get_mut(list), sums.get_mut(list * width..(list + 1) * width)) {
                 *count += 1;
                 for (sum, e) in sums.iter_mut().zip(elements(class.kind, value)) {
+                    work::visit();
                     *sum += f64::from(e);
                 }
             }
         }
         for ((center, sums), count) in centers.iter_mut().zip(sums.chunks(width.max(1))).zip(counts) {
+            work::visit();
             // (a list without values keeps its center)
             if count > 0 {
                 let means: Vec<f32> = sums.iter().map(|s| (s / count as f64) as f32).collect();

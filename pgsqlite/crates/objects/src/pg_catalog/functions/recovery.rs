@@ -106,6 +106,7 @@ fn promote(c: &Call) -> Result<Datum> {
     }
     let (server, began) = (c.session.server()?, Instant::now());
     while recovery.standby.recovers() {
+        pgsqlite_types::work::visit();
         if began.elapsed() >= Duration::from_secs(seconds as u64) {
             let message = match seconds {
                 1 => "server did not promote within 1 second".to_string(),

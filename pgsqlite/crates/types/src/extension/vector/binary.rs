@@ -27,6 +27,7 @@ fn dense(reader: &mut Reader, kind: Kind, typmod: i32) -> Result<Datum> {
     }
     let mut values = Vec::with_capacity(dimensions as usize);
     for _ in 0..dimensions {
+        crate::work::visit();
         let value = match kind {
             Kind::Half => f16::from_bits(reader.u16()?).to_f32(),
             _ => f32::from_bits(reader.u32()?),
@@ -58,6 +59,7 @@ fn sparse(reader: &mut Reader, typmod: i32) -> Result<Datum> {
     }
     let mut indices = Vec::with_capacity(count as usize);
     for _ in 0..count {
+        crate::work::visit();
         let index = reader.i32()?;
         if index < 0 || i64::from(index) >= dimensions {
             return Err(data("sparsevec index out of bounds"));
@@ -72,6 +74,7 @@ fn sparse(reader: &mut Reader, typmod: i32) -> Result<Datum> {
     }
     let mut elements = Vec::with_capacity(indices.len());
     for index in indices {
+        crate::work::visit();
         let value = f32::from_bits(reader.u32()?);
         Kind::Sparse.check_element(value)?;
         if value == 0.0 {
@@ -98,6 +101,7 @@ pub(crate) fn binary_out(value: DatumRef, kind: Kind, out: &mut Vec<u8>) -> Resu
             out.extend((kind.dimensions(stored) as i16).to_be_bytes());
             out.extend([0; 2]);
             for element in elements(kind, stored) {
+                crate::work::visit();
                 match kind {
                     Kind::Half => out.extend(f16::from_f32(element).to_bits().to_be_bytes()),
                     _ => out.extend(element.to_be_bytes()),

@@ -152,6 +152,7 @@ pub fn store(elements: &[f32]) -> Datum {
 pub fn store_half(elements: &[f32]) -> Result<Datum> {
     let mut out = Vec::with_capacity(elements.len() * 2);
     for element in elements {
+        crate::work::visit();
         out.extend(encode_half(to_half(*element)?));
     }
     Ok(Datum::Blob(out))

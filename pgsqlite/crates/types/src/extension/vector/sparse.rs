@@ -59,6 +59,7 @@ impl Sparse {
         kind.check_dimensions(self.dimensions)?;
         let mut out = vec![0.0; self.dimensions as usize];
         for (index, element) in &self.elements {
+            crate::work::visit();
             if let Some(place) = out.get_mut(*index as usize) {
                 *place = *element;
             }
@@ -69,6 +70,7 @@ impl Sparse {
     pub fn to_datum(&self) -> Datum {
         let mut out = Vec::with_capacity(self.elements.len() * ELEMENT + END);
         for (index, element) in &self.elements {
+            crate::work::visit();
             let (sign, index) = if *element > 0.0 { (2, !index) } else { (0, *index) };
             out.push(sign);
             out.extend(index.to_be_bytes());
@@ -83,6 +85,7 @@ impl Sparse {
     pub(super) fn check_indices(&self) -> Result<()> {
         let mut before = None;
         for (index, _) in &self.elements {
+            crate::work::visit();
             if i64::from(*index) >= self.dimensions {
                 return Err(data("sparsevec index out of bounds"));
             }

@@ -64,6 +64,7 @@ impl<'a> Reader<'a> {
 
     fn skip(&mut self) {
         while self.rest().first().is_some_and(|b| write::is_space(*b)) {
+            crate::work::visit();
             self.at += 1;
         }
     }
@@ -207,6 +208,7 @@ fn number_length(bytes: &[u8]) -> usize {
     let sign = usize::from(matches!(bytes.first(), Some(b'-' | b'+')));
     let body = bytes.get(sign..).unwrap_or_default();
     for word in ["infinity", "inf", "nan"] {
+        crate::work::visit();
         if body.get(..word.len()).is_some_and(|b| b.eq_ignore_ascii_case(word.as_bytes())) {
             return sign + word.len();
         }
@@ -256,6 +258,7 @@ fn read_number(text: &str) -> Number {
             let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
             let mut value = 0f64;
             for digit in whole.bytes().chain(fraction.bytes()) {
+                crate::work::visit();
                 value = value * 16.0 + f64::from((digit as char).to_digit(16).unwrap_or(0));
             }
             let exponent = exponent.parse().unwrap_or(0i32).saturating_sub(4 * fraction.len() as i32);
