@@ -708,9 +708,9 @@ def the_log_is_told_of_statements():
         for name, value in [("log_statement", "none"), ("log_duration", "off"), ("track_activities", "off"), ("track_counts", "off")]:
             assert outcome(plain, f"SET {name} = {value}").startswith("42501"), name
         # what would have to be counted, and is not
-        for name, value in [("track_io_timing", "on"), ("track_functions", "pl"), ("track_wal_io_timing", "on"), ("log_min_duration_sample", "0")]:
+        for name, value in [("track_io_timing", "on"), ("track_wal_io_timing", "on"), ("log_min_duration_sample", "0")]:
             assert outcome(c, f"SET {name} = {value}").startswith("0A000"), name
-        for name, value in [("track_io_timing", "off"), ("track_functions", "none")]:
+        for name, value in [("track_io_timing", "off"), ("track_wal_io_timing", "off")]:
             assert outcome(c, f"SET {name} = {value}") == "SET", name
 
 

@@ -70,7 +70,7 @@ pub(super) struct HashKey {
 /// own conditions let through, and `found` how many of those there are for each row of before.
 pub(super) fn hash_costs(read: f64, kept: f64, found: f64) -> Option<(f64, f64)> {
     let from_file = if kept > FIT { FROM_FILE } else { 0.0 };
-    (kept <= MOST_ROWS).then(|| (read + kept * KEEP, FIND + found * (FOUND + from_file)))
+    (kept <= MOST_ROWS).then_some((read + kept * KEEP, FIND + found * (FOUND + from_file)))
 }
 
 /// The kind of values that compare with each other, byte by byte or by one collation, where `=` is SQLite's own.

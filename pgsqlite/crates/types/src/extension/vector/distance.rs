@@ -91,7 +91,8 @@ impl Asked {
             let (x, y) = match (a.peek().copied(), b.peek().copied()) {
                 (None, None) => break,
                 (Some((i, x)), Some((j, y))) if i == j => {
-                    (a.next(), b.next());
+                    a.next();
+                    b.next();
                     (x, y)
                 }
                 (Some((i, x)), Some((j, _))) if i < j => {
@@ -126,25 +127,12 @@ impl Asked {
 
 fn cosine(product: f64, squares: f64, other_squares: f64) -> f64 {
     let similarity = product / (squares * other_squares).sqrt();
-    // (a comparison with NaN is false, so that NaN stays)
-    1.0 - if similarity > 1.0 {
-        1.0
-    } else if similarity < -1.0 {
-        -1.0
-    } else {
-        similarity
-    }
+    // (NaN stays)
+    1.0 - similarity.clamp(-1.0, 1.0)
 }
 
 fn spherical(product: f64) -> f64 {
-    let bounded = if product > 1.0 {
-        1.0
-    } else if product < -1.0 {
-        -1.0
-    } else {
-        product
-    };
-    bounded.acos() / std::f64::consts::PI
+    product.clamp(-1.0, 1.0).acos() / std::f64::consts::PI
 }
 
 /// Numbers that are compared with those of [`Asked`].
