@@ -108,7 +108,7 @@ def a_statement_of_an_informix_client_ends_with_the_servers_patience(room: Room)
     idle = client("SELECT count(*) FROM t")
     try:
         expect(idle.stdout.readline(), "done\n", "the idle client")
-        running = "application_name = 'sqli' AND state = 'active' AND query LIKE '%AS \"z\"%'"
+        running = "application_name = 'sqli' AND state = 'active' AND query LIKE '%AS \"z\"%' AND clock_timestamp() - query_start > interval '0.5 s'"
         room.until(look, f"EXISTS (SELECT 1 FROM pg_stat_activity WHERE {running})", "the statement runs")
         began = time.monotonic()
         room.running.process.terminate()
