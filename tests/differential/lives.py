@@ -326,13 +326,12 @@ class Side:
 
 
 class Lives:
-    def __init__(self, postgres: Side, ours: Side, verbose: bool):
+    def __init__(self, postgres: Side, ours: Side):
         self.sides = (postgres, ours)
         self.count, self.succeeded, self.failures = 0, 0, 0
         self.refused: dict[str, int] = {}
         self.known: dict[str, int] = {}
         self.seen: set[str] = set()
-        self.verbose = verbose
 
     def step(self, sql: str, look: bool = True) -> tuple[str, tuple[object, object]]:
         """Runs a statement on both sides, and returns in what they differ, with what each says."""
@@ -428,7 +427,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="what was refused, too")
     args = parser.parse_args()
     with server.Server() as s:
-        lives = Lives(Side(lambda: pgwire.from_environment("postgres")), Side(lambda: pgwire.Connection(s.dir, s.port, "postgres", "main")), args.verbose)
+        lives = Lives(Side(lambda: pgwire.from_environment("postgres")), Side(lambda: pgwire.Connection(s.dir, s.port, "postgres", "main")))
         end = time.monotonic() + args.seconds if args.seconds else None
         seed = args.seed * 100_000
         while lives.count < args.statements or end is not None and time.monotonic() < end:
