@@ -143,9 +143,11 @@ test('the tarball has the API’s documentation and the package’s changes', ()
   // What refers to a source is of no use there.
   assert.doesNotMatch(api, /top of the file/)
   const changes = readFileSync(join(installed, 'CHANGELOG.md'), 'utf8')
-  assert.match(changes, /^## Unreleased\n\n- pg-parallel/m)
-  for (const entry of changes.split('\n').filter((line) => line.startsWith('- ')))
-    assert.match(entry, /^- pg-parallel\b/)
+  assert.match(changes, /^## \[Unreleased\]\n\n### Added\n\n- pg-parallel/m)
+  // A line is a heading of a version or of a group, or a part of an entry of this package.
+  const heading = /^(# Changelog|## \[?[\w.]+\]?.*|### (Added|Changed|Deprecated|Removed|Fixed|Security))$/
+  for (const line of changes.split('\n').filter((line) => line !== ''))
+    assert.match(line, /^#/.test(line) ? heading : /^(- pg-parallel\b| {2}\S)/)
 })
 
 test('what is published says where it comes from', async () => {

@@ -19,16 +19,19 @@ if (process.argv.includes('publish')) {
   process.exit(0)
 }
 
-/** The entries that begin with the package's name, under their headings. */
+/** The entries that begin with the package's name, under the headings of their versions and groups. */
 function ownEntries(changelog) {
-  const parts = []
-  for (const section of changelog.split(/^(?=## )/m).filter((part) => part.startsWith('## '))) {
-    const [heading, ...lines] = section.split('\n')
-    const entries = lines.join('\n').split(/^(?=- )/m)
-    const own = entries.filter((entry) => /^- pg-parallel\b/.test(entry)).map((entry) => entry.trimEnd())
-    if (own.length > 0) parts.push(`${heading}\n\n${own.join('\n')}\n`)
+  const versions = []
+  for (const version of changelog.split(/^(?=## )/m).filter((part) => part.startsWith('## '))) {
+    const groups = []
+    for (const group of version.split(/^(?=### )/m)) {
+      const heading = group.startsWith('### ') ? `${group.split('\n', 1)[0]}\n\n` : ''
+      const own = group.split(/^(?=- )/m).filter((entry) => /^- pg-parallel\b/.test(entry))
+      if (own.length > 0) groups.push(`${heading}${own.map((entry) => entry.trimEnd()).join('\n')}\n`)
+    }
+    if (groups.length > 0) versions.push(`${version.split('\n', 1)[0]}\n\n${groups.join('\n')}`)
   }
-  return `# Changelog\n\n${parts.join('\n')}`
+  return `# Changelog\n\n${versions.join('\n')}`
 }
 writeFileSync('CHANGELOG.md', ownEntries(readFileSync('../CHANGELOG.md', 'utf8')))
 

@@ -34,6 +34,7 @@ const WATCHED: &[&str] = &[
     "sqli/src/dialect",
     "types/src/codec/array/literal.rs",
     "types/src/bits.rs",
+    "types/src/bytea.rs",
     "types/src/encoding.rs",
     "types/src/extension",
     "types/src/formatting",

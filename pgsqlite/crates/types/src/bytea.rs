@@ -1,6 +1,7 @@
 //! `bytea`. Stored as BLOB.
 
 use crate::settings::ByteaOutput;
+use crate::work::{self, Ticking};
 use crate::write::{bad_stored, hex};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
@@ -15,10 +16,12 @@ pub fn parse(text: &str) -> Result<Vec<u8>> {
 /// Reads hexadecimal digits; blanks may stand between pairs (22023 otherwise), as `decode(…, 'hex')` reads them too.
 pub fn parse_hex(digits: &str) -> Result<Vec<u8>> {
     let invalid = |message: String| PgError::new(SqlState::INVALID_PARAMETER_VALUE, message);
+    work::room(digits.len() / 2)?;
     let mut bytes = Vec::with_capacity(digits.len() / 2);
     let mut chars = digits.chars();
     let nibble = |c: char| c.to_digit(16).ok_or_else(|| invalid(format!("invalid hexadecimal digit: \"{c}\"")));
     while let Some(c) = chars.next() {
+        work::tick(1)?;
         if matches!(c, ' ' | '\n' | '\t' | '\r') {
             continue;
         }
@@ -33,9 +36,11 @@ pub fn parse_hex(digits: &str) -> Result<Vec<u8>> {
 }
 
 fn parse_escape(text: &[u8]) -> Result<Vec<u8>> {
+    work::room(text.len())?;
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     loop {
+        work::tick(1)?;
         rest = match rest {
             [] => return Ok(bytes),
             [b'\\', b'\\', tail @ ..] => {
@@ -65,7 +70,7 @@ pub fn write(bytes: &[u8], style: ByteaOutput, out: &mut Vec<u8>) {
             hex(out, bytes);
         }
         ByteaOutput::Escape => {
-            for b in bytes {
+            for b in bytes.iter().pulsing() {
                 match b {
                     b'\\' => out.extend_from_slice(b"\\\\"),
                     0x20..=0x7e => out.push(*b),
