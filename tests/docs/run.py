@@ -29,7 +29,7 @@ CLIENTS = ROOT / "tests" / "clients"
 BUILD = ROOT / "build" / "docs-examples"
 EXECUTED = {"sh", "sql", "python", "js", "go", "rust", "java"}
 NEEDS = {"js": "node", "go": "go", "rust": "cargo", "java": "mvn"}
-PROGRAMS = ("psql", "pg_dump", "pg_restore", "createdb", "sqlite3", "curl", "node", "npx", "pytest", "openssl", "go")
+PROGRAMS = ("psql", "pg_dump", "pg_dumpall", "pg_restore", "createdb", "sqlite3", "curl", "node", "npx", "pytest", "openssl", "go")
 PORTS = ("5432", "5433", "9088", "9187", "9188")
 
 PAGES = [
