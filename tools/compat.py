@@ -136,7 +136,7 @@ def clients() -> str:
 
 def settings() -> str:
     """What each setting does."""
-    effects = {"works": "Settings that work", "neutral": "Settings that are kept and shown, and change nothing"}
+    effects = {"works": "Settings that work", "neutral": "Settings that are kept and shown, and change no answer"}
     body = []
     found = table(ROOT / "pgsqlite" / "crates" / "natives" / "src" / "settings" / "accepted_settings.tsv")
     for effect in dict.fromkeys(row["effect"] for row in found):
@@ -147,8 +147,8 @@ def settings() -> str:
         else:
             body += [*rows(["setting", "why"], [[f"`{row['name']}`", row["where, or why"]] for row in here]), ""]
     about = (
-        "What SET, ALTER ROLE … SET and the options of a connection can change. Another setting of PostgreSQL 15 keeps its default; to set another value\n"
-        "is refused (0A000). The server's own configuration is [another page](../configuration.md)."
+        "What SET, ALTER ROLE … SET and the options of a connection can change. Every other setting of PostgreSQL 15 keeps its default; another\n"
+        "value is refused (0A000). The server's own configuration is [another page](../configuration.md)."
     )
     return page("Settings", about, body[:-1])
 

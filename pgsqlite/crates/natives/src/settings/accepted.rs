@@ -1,5 +1,5 @@
 //! Which settings may have another value than PostgreSQL's default: those that a row of `accepted_settings.tsv` says work, or cannot change
-//! an answer. Any other is refused with its name, for a setting that is taken and ignored is a promise that is not kept.
+//! an answer. Any other is refused with its name: a setting that is accepted and ignored would be a promise that is not kept.
 
 use super::Definition;
 use pgsqlite_types::{PgError, Result};
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 pub enum Effect {
     /// It does what PostgreSQL's does.
     Works,
-    /// It has nothing to act on here, and no answer depends on it in PostgreSQL.
+    /// No answer depends on it. Most of these have nothing to act on here; some bound times or memory.
     Neutral,
 }
 
@@ -37,8 +37,8 @@ pub fn effect(name: &str) -> Option<Effect> {
     effects().get(&name.to_ascii_lowercase()).copied()
 }
 
-/// Whether a setting of a function's SET clause holds while the function runs: those that natives and the analyzer ask, and those that have
-/// nothing to act on.
+/// Whether a setting of a function's SET clause holds while the function runs: those that natives and the analyzer ask, and those that
+/// change no answer.
 pub fn holds_in_function(name: &str) -> bool {
     const ASKED: [&str; 12] = [
         "array_nulls",
