@@ -3,6 +3,7 @@
 //! A locale is written as PostgreSQL's `colliculocale`: a language tag (`de`, `und-u-ks-level1`), or ICU's older form with
 //! keywords (`@colStrength=secondary`). What of it has no counterpart in the library used here is refused, never left out.
 
+use crate::work;
 use crate::{PgError, Result};
 use icu_collator::options::{AlternateHandling, CaseLevel, CollatorOptions, MaxVariable, Strength};
 use icu_collator::preferences::{CollationCaseFirst, CollationNumericOrdering};
@@ -75,6 +76,7 @@ fn parts(locale: &str) -> Result<(String, Vec<(String, String)>)> {
     if let Some((tag, keywords)) = locale.split_once('@') {
         let mut out = Vec::new();
         for pair in keywords.split(';').filter(|p| !p.is_empty()) {
+            work::pulse(1);
             let (name, value) = pair.split_once('=').ok_or_else(|| refused(locale, "the keywords"))?;
             let key = keyword(name).ok_or_else(|| refused(locale, &format!("keyword {name}")))?;
             out.push((key.to_string(), keyword_value(key, value)));
@@ -88,6 +90,7 @@ fn parts(locale: &str) -> Result<(String, Vec<(String, String)>)> {
     };
     let mut out: Vec<(String, String)> = Vec::new();
     for part in extension.split('-').filter(|p| !p.is_empty()) {
+        work::pulse(1);
         match (part.len(), out.last_mut()) {
             (1, _) => return Err(refused(locale, "an extension")),
             (2, _) => out.push((part.to_ascii_lowercase(), String::new())),
@@ -111,6 +114,7 @@ pub fn open(locale: &str, deterministic: bool) -> Result<Collation> {
     let mut options = CollatorOptions::default();
     let (mut case_first, mut numeric) = (None, None);
     for (key, value) in &keywords {
+        work::pulse(1);
         let unknown = || refused(locale, &format!("keyword {key}"));
         match (key.as_str(), value.as_str()) {
             ("ks", "level1") => options.strength = Some(Strength::Primary),

@@ -9,6 +9,7 @@ use crate::extension::hstore::Hstore;
 use crate::network::inet::Inet;
 use crate::range::{self, Range, RangeType};
 use crate::tsearch::{Query, Vector};
+use crate::work;
 use crate::{json, numeric, record, transaction, DatumRef};
 use std::cmp::Ordering;
 
@@ -62,6 +63,7 @@ pub fn array(a: &str, b: &str, element: &TypeCodec) -> Ordering {
 
 fn arrays(x: &Array, y: &Array, element: &TypeCodec) -> Ordering {
     for (p, q) in x.elements.iter().zip(&y.elements) {
+        work::pulse(1);
         let order = match (p.is_null(), q.is_null()) {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Greater,

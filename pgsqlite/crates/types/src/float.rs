@@ -1,6 +1,7 @@
 //! `real` and `double precision`. Stored as REAL; NaN as TEXT `NaN`, because SQLite turns a REAL NaN into NULL
 //! (and TEXT sorts after every number, as NaN does in PostgreSQL).
 
+use crate::work;
 use crate::write::{bad_stored, fraction, int, invalid_syntax, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
@@ -55,6 +56,7 @@ fn scan(bytes: &[u8]) -> Scanned {
     let digit = |b: &u8| if hex { b.is_ascii_hexdigit() } else { b.is_ascii_digit() };
     let mut digits = 0;
     while bytes.get(i).is_some_and(digit) {
+        work::pulse(1);
         i += 1;
         digits += 1;
     }
@@ -91,6 +93,7 @@ fn hex_value(text: &str) -> f64 {
         exponent.parse::<i64>().unwrap_or(if exponent.starts_with('-') { -100_000 } else { 100_000 });
     let (mut bits, mut after_point) = (0u64, false);
     for c in mantissa.chars() {
+        work::pulse(1);
         let Some(d) = c.to_digit(16) else {
             after_point = true;
             continue;
@@ -105,6 +108,7 @@ fn hex_value(text: &str) -> f64 {
     }
     let mut value = bits as f64;
     let step = if exponent < 0 { 0.5 } else { 2.0 };
+    // bounded: 3,000 steps
     for _ in 0..exponent.unsigned_abs().min(3000) {
         value *= step;
     }
@@ -183,6 +187,7 @@ fn digits_of(printed: &str) -> Digits {
     let (mantissa, exponent) = printed.split_once('e').unwrap_or((printed, "0"));
     let mut point: i32 = 0; // digits before the point, counted from the first one that is not zero
     let mut seen_point = false;
+    // bounded: the digits of a printed number
     for b in mantissa.bytes() {
         match b {
             b'.' => seen_point = true,
@@ -198,6 +203,7 @@ fn digits_of(printed: &str) -> Digits {
         }
     }
     d.len = d.len.min(d.digits.len());
+    // bounded: the digits of a printed number
     while d.len > 1 && d.digits[d.len - 1] == b'0' {
         d.len -= 1;
     }
@@ -222,6 +228,7 @@ fn is_boundary(d: &Digits, mantissa: u64, exponent2: i32, power_of_two: bool) ->
         // m is odd: compare the odd parts, then the powers of two.
         let (mut left, e_left) = (value, exponent10);
         let (mut right, e_right) = (m, e2);
+        // bounded: the exponents of a number
         for _ in 0..exponent10.unsigned_abs() {
             let side = if exponent10 > 0 { &mut left } else { &mut right };
             let Some(v) = side.checked_mul(5) else { return false };
@@ -254,6 +261,7 @@ fn shortest(value: f64, single: bool) -> Digits {
     if mantissa & 1 == 1 || value == 0.0 || !is_boundary(&d, mantissa, exponent2, power_of_two) {
         return d;
     }
+    // bounded: 17 digits
     for precision in d.len..17 {
         let text = if single {
             format!("{:.*e}", precision, (value as f32).abs())

@@ -3,6 +3,7 @@
 
 use crate::codec::TypeCodec;
 use crate::datetime::{Date, Timestamp};
+use crate::work;
 use crate::DatumRef;
 
 fn mix(a: &mut u32, b: &mut u32, c: &mut u32) {
@@ -60,6 +61,7 @@ pub fn bytes(key: &[u8], seed: u64) -> u64 {
     let word = |at: &[u8]| u32::from_le_bytes([at[0], at[1], at[2], at[3]]);
     let mut chunks = key.chunks_exact(12);
     for chunk in &mut chunks {
+        work::pulse(1);
         a = a.wrapping_add(word(chunk));
         b = b.wrapping_add(word(&chunk[4..]));
         c = c.wrapping_add(word(&chunk[8..]));

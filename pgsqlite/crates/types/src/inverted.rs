@@ -8,6 +8,7 @@ use crate::codec::TypeCodec;
 use crate::json::{self, Flavor, Json};
 use crate::tsearch::query::Node;
 use crate::tsearch::{Query, Vector};
+use crate::work;
 use crate::{Datum, PgError, Result};
 
 /// What the indexed values are.
@@ -151,6 +152,7 @@ fn of_document(value: &Json, out: &mut Vec<String>) {
         Json::Array(items) => items.iter().for_each(|item| of_document(item, out)),
         Json::Object(pairs) => {
             for (key, value) in pairs {
+                work::pulse(1);
                 out.push(format!("s{key}"));
                 of_document(value, out);
             }

@@ -1,6 +1,7 @@
 //! `money`: stored as INTEGER, the number of cents. Read and printed as with `lc_monetary = C`: `-$1,234.56`.
 
 use crate::numeric::Numeric;
+use crate::work;
 use crate::write::{bad_stored, int, invalid_syntax, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
@@ -38,6 +39,7 @@ pub fn parse(text: &str) -> Result<i64> {
     let mut value = 0i64;
     let mut decimals = None;
     while let [b, after @ ..] = rest {
+        work::pulse(1);
         match b {
             b'0'..=b'9' if decimals.is_none_or(|d| d < DECIMALS) => {
                 let digit = i64::from(b - b'0');
@@ -53,11 +55,13 @@ pub fn parse(text: &str) -> Result<i64> {
     if matches!(rest.first(), Some(b'5'..=b'9')) {
         value = value.checked_sub(1).ok_or_else(overflow)?;
     }
+    // bounded: two decimals
     for _ in decimals.unwrap_or(0)..DECIMALS {
         value = value.checked_mul(10).ok_or_else(overflow)?;
     }
     rest = &rest[rest.iter().take_while(|b| b.is_ascii_digit()).count()..];
     for b in rest {
+        work::pulse(1);
         match b {
             b')' | b'+' | b'$' => {}
             b'-' => negative = true,
@@ -92,6 +96,7 @@ pub(crate) fn text_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     let (units, cents) = (cents.unsigned_abs() / SCALE as u64, cents.unsigned_abs() % SCALE as u64);
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(units).as_bytes();
+    // bounded: the digits of a number
     for (i, digit) in digits.iter().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(b',');

@@ -1,5 +1,6 @@
 //! The session settings (GUCs) that decide how values are read and written.
 
+use crate::work;
 use jiff::tz::TimeZone;
 
 /// `DateStyle`'s first half.
@@ -86,6 +87,7 @@ pub fn parse_date_style(value: &str, current: (DateStyle, DateOrder)) -> Result<
     let (mut style, mut order): (Option<DateStyle>, Option<DateOrder>) = (None, None);
     let mut conflict = false;
     for word in value.split(',').flat_map(str::split_whitespace) {
+        work::pulse(1);
         let lower = word.to_ascii_lowercase();
         let (new_style, new_order) = match lower.as_str() {
             "iso" => (Some(DateStyle::Iso), None),

@@ -8,6 +8,7 @@
 //! | pg_snapshot, txid_snapshot, pg_lsn | TEXT, as they print; pg_lsn under the collation `pg_lsn` |
 
 use crate::numeric::Numeric;
+use crate::work;
 use crate::write::{bad_stored, int, invalid_syntax, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 use std::cmp::Ordering;
@@ -112,6 +113,7 @@ impl Snapshot {
         let mut list = rest.strip_prefix(':')?;
         let mut running = Vec::new();
         while !list.is_empty() {
+            work::pulse(1);
             let (id, rest) = decimal(list);
             running.push(id);
             list = match rest.strip_prefix(',') {

@@ -309,6 +309,7 @@ impl State for Floats {
         if self.statistic == Statistic::Sum {
             let mut sum: Option<f64> = None;
             for &v in &self.values {
+                work::pulse(1);
                 let next = match sum {
                     None => v,
                     Some(s) if self.single => (s as f32 + v as f32) as f64,
@@ -323,6 +324,7 @@ impl State for Floats {
         }
         let (mut n, mut sx, mut sxx) = (0f64, 0f64, 0f64);
         for &v in &self.values {
+            work::pulse(1);
             let before = sx;
             n += 1.0;
             sx += v;
@@ -385,6 +387,7 @@ impl State for Regression {
         }
         let mut p = Pairs::default();
         for &(y, x) in &self.rows {
+            work::pulse(1);
             let before = p;
             p.n += 1.0;
             p.sx += x;

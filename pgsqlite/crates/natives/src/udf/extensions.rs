@@ -3,6 +3,7 @@
 use super::shim::{Call, Scalar};
 use md5::Md5;
 use pgsqlite_types::extension::citext;
+use pgsqlite_types::work;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
@@ -123,6 +124,7 @@ const CRYPT64: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm
 /// Six bits a character, the lowest first.
 fn crypt64(mut value: u32, length: usize, out: &mut String) {
     for _ in 0..length {
+        work::pulse(1);
         out.push(char::from(CRYPT64[(value & 63) as usize]));
         value >>= 6;
     }
@@ -147,6 +149,7 @@ fn gen_salt(c: &Call) -> Result<Datum> {
                 return Err(wrong_rounds());
             }
             let mut salt = String::from("$1$");
+            // bounded: 6 bytes
             for part in raw[..6].chunks(3) {
                 crypt64(u32::from(part[0]) | u32::from(part[1]) << 8 | u32::from(part[2]) << 16, 4, &mut salt);
             }
@@ -190,6 +193,7 @@ fn bcrypt64(text: &str) -> Option<[u8; 16]> {
     let mut held = 0;
     let mut out = Vec::with_capacity(16);
     for b in text.bytes() {
+        work::pulse(1);
         bits = bits << 6 | ALPHABET.iter().position(|a| *a == b)? as u32;
         held += 6;
         if held >= 8 {
@@ -208,10 +212,12 @@ fn md5_crypt(password: &[u8], salt: &str) -> String {
     let mut digest = Md5::new().chain_update(password).chain_update("$1$").chain_update(salt);
     let mut left = length;
     while left > 0 {
+        work::pulse(1);
         digest.update(&alternate[..left.min(16)]);
         left -= left.min(16);
     }
     let mut bits = length;
+    // bounded: the bits of a number
     while bits > 0 {
         digest.update(if bits & 1 == 1 { &[0][..] } else { &password[..1] });
         bits >>= 1;

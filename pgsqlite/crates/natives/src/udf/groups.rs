@@ -70,6 +70,7 @@ fn malformed(word: &str) -> PgError {
 impl Plan {
     fn parse(text: &str, session: &SessionCell) -> Result<Plan> {
         let (mut keys, mut outputs) = (Vec::new(), Vec::new());
+        // bounded: the columns of a query
         for word in text.split(' ') {
             // (argument 0 is the plan)
             let place = |digits: &str| digits.parse::<usize>().map(|p| p + 1).map_err(|_| malformed(word));
@@ -187,6 +188,7 @@ impl Spilled {
             }
             row.extend_from_slice(bytes);
         };
+        // bounded: the columns of a query
         for i in 1..call.len() {
             match call.datum(i) {
                 DatumRef::Null => append(0, &[], false),
@@ -214,6 +216,7 @@ impl Spilled {
         let mut row = vec![Datum::Null; width];
         for _ in 0..self.rows {
             work::tick(1)?;
+            // bounded: the columns of a query
             for value in &mut row[1..] {
                 *value = read_value(&mut reader)?;
             }
@@ -291,6 +294,7 @@ impl Groups {
 
     fn take(&mut self, call: &Call) -> Result<()> {
         self.key.clear();
+        // bounded: the columns of a query
         for (how, place) in &self.plan.keys {
             append_key(*how, call.datum(*place), &mut self.key);
         }
@@ -301,6 +305,7 @@ impl Groups {
         };
         self.decimals.iter().for_each(|decimal| decimal.set(Decimal::Unread));
         let call = &call.remembering(&self.decimals);
+        // bounded: the columns of a query
         for (output, slot) in self.plan.outputs.iter().zip(&mut self.groups[at]) {
             match (output, slot) {
                 (Output::Rows, Slot::Count(n)) => *n += 1,
@@ -374,6 +379,7 @@ impl Groups {
             });
             return values.collect::<Result<_>>().map(Some);
         }
+        // bounded: the files that the groups went to
         while self.file < self.spilled.len() {
             let of_file = match &mut self.of_file {
                 Some(groups) => groups,

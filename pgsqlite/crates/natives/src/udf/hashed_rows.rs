@@ -120,6 +120,7 @@ fn append_row(call: &Call, width: usize, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let slots = start + 4 + width;
     out.resize(slots + 8 * width, 0);
+    // bounded: the columns of a query
     for i in 0..width {
         let mut bytes_of = |kind: u8, bytes: &[u8]| {
             let at = (out.len() - start) as u64;
@@ -214,6 +215,7 @@ impl HashedRows {
             return Some(self.hashes.hash_one(v) as u32);
         }
         self.key.clear();
+        // bounded: the columns of a query
         for (i, (how, _)) in self.keys.iter().enumerate() {
             match value(i) {
                 DatumRef::Null => return None,
@@ -273,6 +275,7 @@ impl HashedRows {
         self.heads = vec![NONE; places];
         // (rows with the same hash are read in the order in which they came)
         for (i, entry) in self.entries.iter_mut().enumerate().rev() {
+            work::pulse(1);
             let head = &mut self.heads[entry.hash as usize & (places - 1)];
             entry.next = *head;
             *head = i as u32;
@@ -307,6 +310,7 @@ impl HashedRows {
 
     fn go_to(&self, mut at: u32, place: &mut Place) -> Result<()> {
         while let Some(entry) = self.entries.get(at as usize) {
+            work::pulse(1);
             if entry.hash == place.hash {
                 if let (true, Some(spilled)) = (entry.at & IN_FILE != 0, &self.spilled) {
                     spilled.read(entry.at & !IN_FILE, &mut place.row)?;

@@ -60,6 +60,7 @@ fn map<const N: usize>(c: &Call, byte: fn(usize, u8) -> u8) -> Result<Datum> {
 
 fn combine<const N: usize>(c: &Call, byte: fn(u8, u8) -> u8) -> Result<Datum> {
     let (mut left, right) = (bytes::<N>(c, 0)?, bytes::<N>(c, 1)?);
+    // bounded: 16 bytes
     for (l, r) in left.iter_mut().zip(right) {
         *l = byte(*l, r);
     }

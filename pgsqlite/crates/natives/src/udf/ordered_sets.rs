@@ -8,6 +8,7 @@ use super::support::untyped;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::datetime::Interval;
+use pgsqlite_types::work;
 use pgsqlite_types::{float, oid, Datum, DatumRef, PgError, Result, SqlState};
 use std::cmp::Ordering;
 
@@ -94,6 +95,7 @@ impl State for Percentile {
         let fractions = untyped(fractions)?;
         let mut elements = Vec::with_capacity(fractions.elements.len());
         for f in &fractions.elements {
+            work::pulse(1);
             elements.push(if f.is_null() {
                 Datum::Null
             } else {
@@ -171,6 +173,7 @@ impl State for Hypothetical {
         }
         let mut order = Ordering::Equal;
         for i in 0..n {
+            work::pulse(1);
             let (row, own) = (call.datum(1 + n + i), call.datum(1 + i));
             let (descending, nulls_first) = types.order.get(i).copied().unwrap_or_default();
             order = match (row.is_null(), own.is_null()) {

@@ -120,6 +120,7 @@ fn like_bytes(text: &[u8], pattern: &[u8], utf8: bool) -> Result<bool> {
     let mut retry: Option<(usize, usize)> = None;
     let character = |b: &[u8], i: usize| {
         let mut n = 1;
+        // bounded: the bytes of a character
         while utf8 && b.get(i + n).is_some_and(|b| b & 0xc0 == 0x80) {
             n += 1;
         }
@@ -230,6 +231,7 @@ fn similar(pattern: &str, escape: Option<char>) -> Result<String> {
     let mut bracket = 0usize;
     let mut bracket_start = false;
     for ch in pattern.chars() {
+        work::pulse(1);
         if after_escape {
             if ch == '"' && bracket == 0 {
                 match separators {
@@ -298,6 +300,7 @@ fn similar_escape(c: &Call) -> Result<Datum> {
 fn parse_flags(flags: &str) -> Result<(Options, bool)> {
     let (mut options, mut global) = (Options::default(), false);
     for ch in flags.chars() {
+        work::pulse(1);
         if ch == 'g' {
             global = true;
         } else if !options.apply(ch) {
@@ -607,6 +610,7 @@ fn replaced(c: &Call, options: Options, from: usize, n: usize) -> Result<Datum> 
     let found = all(&regex, text, from, if n == 0 { usize::MAX } else { n })?;
     let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
     for captures in found.iter().skip(n.saturating_sub(1)) {
+        work::pulse(1);
         let Some((begin, end)) = captures.place(0) else { continue };
         out.push_str(&text[copied..begin]);
         replacement(template, captures, &mut out);
@@ -647,6 +651,7 @@ fn regexp_split(c: &Call, name: &str, (options, global): (Options, bool)) -> Res
     let regex = compiled(c, c.text(1)?, options)?;
     let (mut elements, mut from) = (Vec::new(), 0);
     for captures in all(&regex, text, 0, usize::MAX)? {
+        work::pulse(1);
         let Some((begin, end)) = captures.place(0) else { continue };
         // An empty match separates only between characters.
         if begin == end && (begin == from || begin == text.len()) {

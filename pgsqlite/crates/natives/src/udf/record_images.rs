@@ -5,6 +5,7 @@ use super::shim::{Call, Scalar};
 use pgsqlite_sql::lower::support;
 use pgsqlite_types::datetime::{Date, Time, Timestamp};
 use pgsqlite_types::record::{self, Field};
+use pgsqlite_types::work;
 use pgsqlite_types::{float, oid, Datum, Oid, PgError, Result, SqlState};
 use std::cmp::Ordering;
 
@@ -31,6 +32,7 @@ fn compare(
     let (a, b) = (fields(c, left)?, fields(c, right)?);
     let base = |ty: Oid| if exact { ty } else { c.session.state().catalog.base_type(ty) };
     for (i, ((at, av), (bt, bv))) in a.iter().zip(&b).enumerate() {
+        work::pulse(1);
         if base(*at) != base(*bt) {
             return Err(mismatch(format!(
                 "cannot compare dissimilar column types {} and {} at record column {}",

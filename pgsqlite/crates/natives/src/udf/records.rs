@@ -10,6 +10,7 @@ use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::json::Json;
 use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, record, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 fn broken() -> PgError {
@@ -44,6 +45,7 @@ fn field(c: &Call) -> Result<Datum> {
 fn set_field(c: &Call) -> Result<Datum> {
     let types = (3..c.len()).map(|i| Ok(c.int(i)? as Oid)).collect::<Result<Vec<_>>>()?;
     let mut values = if c.is_null(0) { vec![] } else { fields(c.text(0)?)? };
+    // bounded: the columns of a row
     for (i, ty) in types.iter().enumerate().skip(values.len()) {
         debug_assert!(i >= values.len());
         values.push((*ty, Datum::Null));
@@ -71,6 +73,7 @@ fn record_rows(c: &Call) -> Result<Datum> {
     }
     let mut rows = Vec::new();
     for item in untyped(c.text(0)?)?.elements {
+        work::pulse(1);
         match item {
             Datum::Null => rows.push("null".to_string()),
             Datum::Text(text) => {
@@ -94,10 +97,12 @@ fn zip(c: &Call) -> Result<Datum> {
     let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
     let mut out = String::from("[");
     for row in 0..rows {
+        work::pulse(1);
         if row > 0 {
             out.push(',');
         }
         for (i, column) in columns.iter().enumerate() {
+            work::pulse(1);
             out.push(if i == 0 { '[' } else { ',' });
             out.push_str(column.get(row).copied().unwrap_or("null"));
         }
@@ -111,6 +116,7 @@ fn nest(c: &Call) -> Result<Datum> {
     let mut all = Array::default();
     let mut count = 0;
     for item in untyped(c.text(0)?)?.elements {
+        work::pulse(1);
         let Datum::Text(text) = item else {
             return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "cannot accumulate null arrays"));
         };
@@ -221,6 +227,7 @@ fn fill_fields(
 ) -> Result<Vec<record::Field>> {
     let mut fields = Vec::new();
     for (i, (name, ty, typmod)) in columns.iter().enumerate() {
+        work::pulse(1);
         let old = base.and_then(|b| b.get(i)).map(|(_, value)| value);
         let value = match document::field(object, name)? {
             Some(value) => from_json(c, name, value, *ty, column_typmod(c.session, *ty, *typmod), old)?,
@@ -258,6 +265,7 @@ fn fill(c: &Call, key: &str, value: &str, element: Oid, typmod: i32, depth: usiz
         return Err(malformed());
     }
     for item in items {
+        work::pulse(1);
         if document::is_array(item) && !matches!(element, oid::JSON | oid::JSONB) {
             fill(c, key, item, element, typmod, depth + 1, out)?;
         } else if out.dimensions.len() > depth + 1 {
@@ -311,8 +319,10 @@ fn json_rows(c: &Call) -> Result<Datum> {
     let function = c.text(2)?;
     let mut rows = Vec::new();
     for object in objects(c.text(0)?, function, function.ends_with("set"))? {
+        work::pulse(1);
         let mut row = Vec::new();
         for (name, ty, typmod) in &definitions {
+            work::pulse(1);
             let typmod = column_typmod(c.session, *ty, *typmod);
             let value = match document::field(object, name)? {
                 Some(value) => from_json(c, name, value, *ty, typmod, None)?,
@@ -369,6 +379,7 @@ fn populate_set(c: &Call, name: &str) -> Result<Datum> {
     }
     let mut rows = Vec::new();
     for item in objects(c.text(2)?, name, true)? {
+        work::pulse(1);
         rows.push(Datum::Text(populate(c, name, item)?));
     }
     Ok(Array::from_elements(rows).to_datum())
@@ -506,6 +517,7 @@ fn set_element(c: &Call) -> Result<Datum> {
         return Ok(array.to_datum());
     }
     let mut index = 0;
+    // bounded: the dimensions of an array
     for (d, p) in at.iter().enumerate() {
         let length = array.dimensions[d];
         let place = usize::try_from(p - array.lower_bound(d)).ok().filter(|p| *p < length);
@@ -586,6 +598,7 @@ fn set_slice(c: &Call) -> Result<Datum> {
     let lower = array.lower_bounds();
     let mut values = source.elements.into_iter();
     'each: for i in 0..array.elements.len() {
+        work::pulse(1);
         let mut rest = i;
         for ((length, first), (low, high)) in array.dimensions.iter().zip(&lower).zip(&ranges).rev() {
             let at = (rest % length) as i64 + first;
@@ -666,6 +679,7 @@ fn set_path(node: &mut Json, path: &[(String, bool)], value: Json) -> Result<()>
                 ));
             };
             while items.len() < at {
+                work::pulse(1);
                 items.push(Json::Null);
             }
             if items.len() == at {

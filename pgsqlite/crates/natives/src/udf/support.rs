@@ -11,6 +11,7 @@ use pgsqlite_types::datetime::{round_micros, Interval, Time, TimeTz, Timestamp};
 use pgsqlite_types::geometry::io as geometry;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::work;
 use pgsqlite_types::{oid, record, text, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 /// The text form of a value of a type.
@@ -107,6 +108,7 @@ pub(crate) fn apply_typmod(codec: &TypeCodec, typmod: i32, explicit: bool, value
         TypeCodec::Array(element, ..) => {
             let mut array = Array::from_storage(&string(value)?, element).ok_or_else(|| stored(value))?;
             for e in &mut array.elements {
+                work::pulse(1);
                 *e = apply_typmod(element, typmod, explicit, e.as_ref())?;
             }
             array.to_datum()
@@ -375,6 +377,7 @@ impl<'a> Iterator for Items<'a> {
         let (start, mut depth, mut quoted) = (self.at, 0usize, false);
         let mut i = start;
         while i < bytes.len() {
+            work::pulse(1);
             match bytes[i] {
                 b'\\' if quoted => i += 1,
                 b'"' => quoted = !quoted,
@@ -395,6 +398,7 @@ pub fn untyped(text: &str) -> Result<Array> {
     fn walk(text: &str, depth: usize, out: &mut Array) -> Result<()> {
         let mut count = 0;
         for item in Items::of(text)? {
+            work::pulse(1);
             count += 1;
             if item.starts_with('[') {
                 walk(item, depth + 1, out)?;
@@ -575,6 +579,7 @@ fn slice(c: &Call) -> Result<Datum> {
     }
     let mut elements = Vec::new();
     'each: for (i, e) in array.elements.iter().enumerate() {
+        work::pulse(1);
         let mut rest = i;
         for (d, &length) in array.dimensions.iter().enumerate().rev() {
             let at = rest % length;
@@ -661,6 +666,7 @@ fn array_cast(c: &Call) -> Result<Datum> {
     let is_oid = |codec: &TypeCodec| matches!(codec, TypeCodec::Oid | TypeCodec::Reg(_));
     let stored_alike = from == to || is_oid(from) && is_oid(to);
     for e in &mut array.elements {
+        work::pulse(1);
         if !e.is_null() && !stored_alike {
             *e = match element_cast(c, from, to, e)? {
                 Some(value) => value,

@@ -5,6 +5,7 @@ use crate::array::{length_prefixed, Array};
 use crate::codec::{CompositeType, Context, TypeCodec};
 use crate::json::{self, Json};
 use crate::oid::Oid;
+use crate::work;
 use crate::write::{bad_stored, is_space};
 use crate::{Datum, DatumRef, PgError, Result};
 
@@ -22,6 +23,7 @@ pub type Field = (Oid, Datum);
 pub fn to_storage(fields: &[Field]) -> String {
     let mut out = String::from("[");
     for (i, (oid, value)) in fields.iter().enumerate() {
+        work::pulse(1);
         if i > 0 {
             out.push(',');
         }
@@ -36,6 +38,7 @@ pub fn to_storage(fields: &[Field]) -> String {
 pub fn named_to_storage(fields: &[(String, Field)]) -> String {
     let mut out = String::from("[");
     for (i, (name, (oid, value))) in fields.iter().enumerate() {
+        work::pulse(1);
         if i > 0 {
             out.push(',');
         }
@@ -103,6 +106,7 @@ pub(crate) fn text_out(value: DatumRef, context: &Context, out: &mut Vec<u8>) ->
     let mut scratch = Vec::new();
     out.push(b'(');
     for (i, (oid, value)) in stored(value)?.iter().enumerate() {
+        work::pulse(1);
         if i > 0 {
             out.push(b',');
         }
@@ -117,6 +121,7 @@ pub(crate) fn text_out(value: DatumRef, context: &Context, out: &mut Vec<u8>) ->
             out.push(b'"');
         }
         for b in &scratch {
+            work::pulse(1);
             if matches!(b, b'"' | b'\\') {
                 out.push(*b);
             }
@@ -134,6 +139,7 @@ pub(crate) fn binary_out(value: DatumRef, context: &Context, out: &mut Vec<u8>) 
     let fields = stored(value)?;
     out.extend_from_slice(&(fields.len() as i32).to_be_bytes());
     for (oid, value) in &fields {
+        work::pulse(1);
         out.extend_from_slice(&oid.to_be_bytes());
         length_prefixed(value, &field_codec(*oid, Some(context.names))?, context, out)?;
     }
@@ -242,6 +248,7 @@ pub(crate) fn binary_in(bytes: &[u8], t: &CompositeType, context: &Context) -> R
     }
     let mut fields = Vec::new();
     for (i, (oid, typmod)) in t.fields.iter().enumerate() {
+        work::pulse(1);
         let given = word(&mut rest)? as u32;
         // as with arrays: numbers of generated types differ between databases
         if given != *oid && given < crate::oid::FIRST_GENERATED_OID && *oid < crate::oid::FIRST_GENERATED_OID {
@@ -278,6 +285,7 @@ pub fn compare(a: &str, b: &str, of_user: &dyn Fn(usize, Oid) -> Option<TypeCode
     use std::cmp::Ordering;
     let (Some(x), Some(y)) = (from_storage(a), from_storage(b)) else { return a.cmp(b) };
     for (i, ((oid, p), (_, q))) in x.iter().zip(&y).enumerate() {
+        work::pulse(1);
         let order = match (p.is_null(), q.is_null()) {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Greater,

@@ -14,6 +14,7 @@ pub use parse::{parse, validate, Flavor};
 pub use write::write_string;
 
 use crate::numeric::Numeric;
+use crate::work;
 use moment::Moment;
 
 /// A JSON value as `jsonb` holds it.
@@ -41,6 +42,7 @@ impl Json {
         });
         let mut unique: Vec<(String, Json)> = Vec::with_capacity(pairs.len());
         for pair in pairs {
+            work::pulse(1);
             match unique.last_mut() {
                 Some(last) if last.0 == pair.0 => last.1 = pair.1,
                 _ => unique.push(pair),

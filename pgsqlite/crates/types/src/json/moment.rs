@@ -3,6 +3,7 @@
 
 use crate::datetime::zone::{self, Zone};
 use crate::datetime::{calendar, storage, Date, Time, TimeTz, Timestamp, MICROS_PER_SECOND};
+use crate::work;
 use crate::{PgError, Result, Settings, SqlState};
 use std::cmp::Ordering;
 
@@ -150,6 +151,7 @@ fn template_parts(template: &str) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     let mut rest = template;
     while let Some(first) = rest.chars().next() {
+        work::pulse(1);
         let begins = |word: &str| rest.get(..word.len()).is_some_and(|r| r.eq_ignore_ascii_case(word));
         let longest_other = OTHERS.iter().filter(|w| begins(w)).map(|w| w.len()).max().unwrap_or(0);
         let field = FIELDS.iter().filter(|(w, _)| begins(w)).max_by_key(|(w, _)| w.len());
@@ -200,6 +202,7 @@ pub fn parse(text: &str, template: &str) -> Result<Moment> {
     let mut rest = text;
     let mut given = Given::default();
     for (i, part) in parts.iter().enumerate() {
+        work::pulse(1);
         if rest.is_empty() {
             return Err(invalid("input string is too short for datetime format"));
         }
@@ -341,6 +344,7 @@ pub fn parse_standard(text: &str) -> Result<Option<Moment>> {
             }
         }
         for clock in ["HH24:MI:SS.US", "HH24:MI:SS"] {
+            // bounded: the forms of a zone
             for zone in ZONES {
                 if let Some(moment) = fitting(parse(text, &format!("{date}{joint}{clock}{zone}")))? {
                     return Ok(Some(moment));

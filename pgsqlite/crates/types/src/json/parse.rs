@@ -103,6 +103,7 @@ impl<'a> Parser<'a> {
     fn context(&self) -> String {
         let mut from = self.line_start.min(self.end);
         while self.end - from >= 50 {
+            work::pulse(1);
             from = self.char_end(from);
         }
         if from - self.line_start <= 3 {
@@ -129,6 +130,7 @@ impl<'a> Parser<'a> {
     fn advance(&mut self) -> Result<()> {
         let mut i = self.end;
         while let Some(b) = self.at(i).filter(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')) {
+            work::pulse(1);
             i += 1;
             if b == b'\n' {
                 self.line += 1;
@@ -152,6 +154,7 @@ impl<'a> Parser<'a> {
             _ => {
                 let mut end = i;
                 while self.at(end).is_some_and(word_byte) {
+                    work::pulse(1);
                     end += 1;
                 }
                 self.end = if end == i { self.char_end(i) } else { end };
@@ -171,6 +174,7 @@ impl<'a> Parser<'a> {
         let mut valid = true;
         let digits = |p: &Self, mut i: usize| {
             while p.at(i).is_some_and(|b| b.is_ascii_digit()) {
+                work::pulse(1);
                 i += 1;
             }
             i
@@ -193,6 +197,7 @@ impl<'a> Parser<'a> {
         }
         let mut end = i;
         while self.at(end).is_some_and(word_byte) {
+            work::pulse(1);
             end += 1;
         }
         self.end = end;
@@ -295,6 +300,7 @@ impl<'a> Parser<'a> {
     /// Four hexadecimal digits at `i`.
     fn hex4(&mut self, i: usize) -> Result<u32> {
         let mut code = 0;
+        // bounded: four digits
         for k in i..i + 4 {
             match self.at(k) {
                 None => {
@@ -377,6 +383,7 @@ impl<'a> Parser<'a> {
         self.advance()?;
         if self.token != Token::Mark(b']') {
             loop {
+                work::pulse(1);
                 let item = self.value(depth + 1)?;
                 if self.build {
                     items.push(item);

@@ -1,6 +1,7 @@
 //! Printing JSON.
 
 use super::Json;
+use crate::work;
 
 /// Appends a JSON string as `jsonb` and `to_json` print it: minimal escapes.
 pub fn write_string(text: &str, out: &mut Vec<u8>) {
@@ -48,6 +49,7 @@ pub(crate) fn write(value: &Json, out: &mut Vec<u8>) {
         Json::Array(items) => {
             out.push(b'[');
             for (i, item) in items.iter().enumerate() {
+                work::pulse(1);
                 if i > 0 {
                     out.extend_from_slice(b", ");
                 }
@@ -58,6 +60,7 @@ pub(crate) fn write(value: &Json, out: &mut Vec<u8>) {
         Json::Object(pairs) => {
             out.push(b'{');
             for (i, (key, item)) in pairs.iter().enumerate() {
+                work::pulse(1);
                 if i > 0 {
                     out.extend_from_slice(b", ");
                 }

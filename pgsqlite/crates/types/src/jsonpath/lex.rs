@@ -1,5 +1,6 @@
 //! Tokens of a path expression.
 
+use crate::work;
 use crate::{PgError, Result, SqlState};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +46,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Lexeme>> {
     let mut out = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
+        work::pulse(1);
         if is_blank(c) {
             rest = &rest[1..];
         } else if rest.starts_with("/*") {
@@ -98,6 +100,7 @@ fn variable(text: &str) -> Result<(Token, &str)> {
 fn name(text: &str) -> Result<(String, &str)> {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(c) = rest.chars().next() {
+        work::pulse(1);
         if c == '\\' {
             rest = escape(rest, &mut out)?;
         } else if is_other(c) {
@@ -114,6 +117,7 @@ fn name(text: &str) -> Result<(String, &str)> {
 fn quoted(text: &str) -> Result<(String, &str)> {
     let (mut out, mut rest) = (String::new(), text);
     loop {
+        work::pulse(1);
         match rest.chars().next() {
             None => return Err(error_at("unexpected end of quoted string", None)),
             Some('"') => return Ok((out, &rest[1..])),

@@ -11,6 +11,7 @@ mod print;
 pub use parse::parse;
 
 use crate::numeric::Numeric;
+use crate::work;
 use crate::write::Reader;
 use crate::{text, Datum, DatumRef, PgError, Result, SqlState};
 
@@ -44,6 +45,7 @@ impl Item {
     fn append(&mut self, step: Item) {
         let mut last = self;
         while last.next.is_some() {
+            work::pulse(1);
             last = last.next.as_mut().expect("checked");
         }
         last.next = Some(Box::new(step));

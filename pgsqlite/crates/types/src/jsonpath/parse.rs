@@ -3,6 +3,7 @@
 use super::lex::{error_at, tokens, Lexeme, Token};
 use super::{Arithmetic, Comparison, Item, Kind, Method, Path, LAST_LEVEL, PATTERN_CHECK};
 use crate::numeric::Numeric;
+use crate::work;
 use crate::{PgError, Result, SqlState};
 
 /// Most levels of nesting.
@@ -42,6 +43,7 @@ fn check(item: &Item, in_filter: bool, in_subscript: bool) -> Result<()> {
         Kind::Filter(predicate) => check(predicate, true, in_subscript)?,
         Kind::Elements(list) => {
             for (from, to) in list {
+                work::pulse(1);
                 check(from, in_filter, true)?;
                 if let Some(to) = to {
                     check(to, in_filter, true)?;
@@ -138,6 +140,7 @@ impl Parser<'_> {
     fn or(&mut self) -> Result<(Item, Sort)> {
         let (mut left, mut sort) = self.and()?;
         while self.is_symbol("||") {
+            work::pulse(1);
             self.need_predicate(sort)?;
             self.at += 1;
             let (right, right_sort) = self.and()?;
@@ -150,6 +153,7 @@ impl Parser<'_> {
     fn and(&mut self) -> Result<(Item, Sort)> {
         let (mut left, mut sort) = self.predicate()?;
         while self.is_symbol("&&") {
+            work::pulse(1);
             self.need_predicate(sort)?;
             self.at += 1;
             let (right, right_sort) = self.predicate()?;
@@ -264,6 +268,7 @@ impl Parser<'_> {
     ) -> Result<(Item, Sort)> {
         let (mut left, sort) = operand(self)?;
         while let Some((_, operator)) = operators.iter().find(|(symbol, _)| self.is_symbol(symbol)) {
+            work::pulse(1);
             if sort != Sort::Value {
                 return Err(self.error());
             }
@@ -298,6 +303,7 @@ impl Parser<'_> {
     fn accessors(&mut self) -> Result<(Item, Sort)> {
         let (mut item, mut sort) = self.primary()?;
         loop {
+            work::pulse(1);
             let step = match self.peek() {
                 Some(Token::Symbol(".")) => self.member()?,
                 Some(Token::Symbol("[")) => self.subscript()?,
@@ -406,6 +412,7 @@ impl Parser<'_> {
         }
         let mut list = Vec::new();
         loop {
+            work::pulse(1);
             let from = self.index()?;
             let to = if self.take_word("to") { Some(self.index()?) } else { None };
             list.push((from, to));
@@ -428,6 +435,7 @@ impl Parser<'_> {
 /// The flags of `like_regex`, each once and in the order in which they are printed.
 fn flags(given: &str) -> Result<String> {
     for c in given.chars() {
+        work::pulse(1);
         match c {
             'i' | 's' | 'm' | 'q' => {}
             'x' => {

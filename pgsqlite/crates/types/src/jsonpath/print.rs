@@ -2,6 +2,7 @@
 
 use super::{Comparison, Item, Kind, Path, LAST_LEVEL};
 use crate::json::write_string;
+use crate::work;
 
 /// How tightly an operator binds: what binds no tighter than its surroundings stands in parentheses.
 fn priority(kind: &Kind) -> u8 {
@@ -81,6 +82,7 @@ fn item(i: &Item, follows: bool, enclose: bool, out: &mut Vec<u8>) {
         Kind::Elements(list) => {
             out.push(b'[');
             for (n, (from, to)) in list.iter().enumerate() {
+                work::pulse(1);
                 if n > 0 {
                     out.push(b',');
                 }

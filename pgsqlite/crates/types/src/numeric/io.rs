@@ -2,6 +2,7 @@
 
 use super::text::parts;
 use super::{pow10, Numeric, MAX_SCALE};
+use crate::work;
 use crate::write::{bad_stored, int, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 use num_bigint::BigInt;
@@ -84,6 +85,7 @@ pub(crate) fn binary_in(bytes: &[u8], typmod: i32) -> Result<Datum> {
     }
     let mut digits = Vec::with_capacity(groups as usize * 4);
     for _ in 0..groups {
+        work::pulse(1);
         let group = r.i16()?;
         if !(0..10_000).contains(&group) {
             return Err(invalid("digit"));
@@ -162,6 +164,7 @@ fn write_finite(negative: bool, whole: &[u8], fraction: &[u8], out: &mut Vec<u8>
     let weight = whole_groups as i64 - 1 - first as i64;
     header(last - first + 1, weight, if negative { NEGATIVE } else { POSITIVE }, fraction.len(), out);
     for g in first..=last {
+        work::pulse(1);
         out.extend_from_slice(&group(g).to_be_bytes());
     }
 }

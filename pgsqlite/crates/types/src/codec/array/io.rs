@@ -4,6 +4,7 @@ use super::literal::{literal_bounds, malformed, too_deep, Literal};
 use super::{Array, MAX_DIMENSIONS};
 use crate::codec::{Context, TypeCodec, VECTOR_DELIMITER};
 use crate::oid::{Oid, FIRST_GENERATED_OID};
+use crate::work;
 use crate::write::{bad_stored, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
@@ -40,6 +41,7 @@ pub(crate) fn text_in(
     parser.shape()?;
     let mut elements = Vec::with_capacity(parser.elements.len());
     for e in &parser.elements {
+        work::pulse(1);
         elements.push(match e {
             Some(t) => element.text_in(t, typmod, context)?,
             None => Datum::Null,
@@ -67,6 +69,7 @@ pub(crate) fn text_out(
     let array = stored(value, element)?;
     if delimiter == VECTOR_DELIMITER {
         for (i, e) in array.elements.iter().enumerate() {
+            work::pulse(1);
             if i > 0 {
                 out.push(b' ');
             }
@@ -85,9 +88,11 @@ pub(crate) fn text_out(
     let mut scratch = Vec::new();
     let last = array.dimensions.len() - 1;
     for (i, e) in array.elements.iter().enumerate() {
+        work::pulse(1);
         // Braces open where an element begins a row of its dimension, and close where it ends one.
         let mut span = 1;
         let (mut opens, mut closes) = (0, 0);
+        // bounded: the dimensions of an array
         for d in (0..=last).rev() {
             span *= array.dimensions[d];
             opens += usize::from(i % span == 0);
@@ -105,6 +110,7 @@ pub(crate) fn text_out(
             if needs_quotes(&scratch, delimiter) {
                 out.push(b'"');
                 for b in &scratch {
+                    work::pulse(1);
                     if matches!(b, b'"' | b'\\') {
                         out.push(b'\\');
                     }
@@ -163,6 +169,7 @@ pub(crate) fn binary_in(
     let mut dimensions = Vec::new();
     let mut lower = Vec::new();
     for _ in 0..count {
+        work::pulse(1);
         let length = r.i32()?;
         let bound = r.i32()?;
         if length < 0 {
@@ -182,6 +189,7 @@ pub(crate) fn binary_in(
     }
     let mut elements = Vec::with_capacity(total);
     for _ in 0..total {
+        work::pulse(1);
         let length = r.i32()?;
         elements.push(match length {
             -1 => Datum::Null,
@@ -221,6 +229,7 @@ pub(crate) fn binary_out(
         out.extend_from_slice(&bound.to_be_bytes());
     }
     for e in &array.elements {
+        work::pulse(1);
         length_prefixed(e, element, context, out)?;
     }
     Ok(())

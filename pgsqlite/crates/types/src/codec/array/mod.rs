@@ -137,6 +137,7 @@ impl Array {
     fn write_level(&self, level: usize, next: &mut usize, out: &mut Vec<u8>) {
         out.push(b'[');
         for i in 0..self.dimensions.get(level).copied().unwrap_or(0) {
+            work::pulse(1);
             if i > 0 {
                 out.push(b',');
             }
@@ -172,6 +173,7 @@ pub fn split_bounds(text: &str) -> (Vec<i64>, &str) {
     let mut lower = Vec::new();
     let mut rest = text;
     while let Some(inner) = rest.strip_prefix('[') {
+        work::pulse(1);
         // (most arrays have none: the first character that is no number tells)
         let end = inner.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(0);
         let Some((Ok(low), after)) = inner[end..].strip_prefix(':').map(|after| (inner[..end].parse(), after)) else {
@@ -199,6 +201,7 @@ impl Stored<'_> {
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(|b| is_space(*b)) {
+            work::pulse(1);
             self.at += 1;
         }
         bytes.get(self.at).copied()
@@ -220,6 +223,7 @@ impl Stored<'_> {
             self.array.dimensions.push(0);
         }
         loop {
+            work::pulse(1);
             if nested {
                 self.level(depth + 1)?;
             } else {
@@ -272,6 +276,7 @@ impl Stored<'_> {
         let bytes = rest.as_bytes();
         let mut end = 0;
         while *bytes.get(end)? != b'"' {
+            work::pulse(1);
             end += if bytes[end] == b'\\' { 2 } else { 1 };
         }
         let raw = rest.get(..end)?;
