@@ -65,6 +65,8 @@ class Clones(Way):
     """The connection option of pgsqlite: the test's session makes the copy and ends it."""
 
     target, name = "pgsqlite", "pgsqlite.clone"
+    # what is migrated, and copied for each test
+    template = "migrated"
 
     def __init__(self) -> None:
         self.folder = tempfile.mkdtemp(prefix="bench-testing.")
@@ -75,14 +77,14 @@ class Clones(Way):
 
     def migrate(self) -> None:
         c = self.connect("postgres")
-        c.query("CREATE DATABASE migrated")
+        c.query(f"CREATE DATABASE {self.template}")
         c.close()
-        c = self.connect("migrated")
+        c = self.connect(self.template)
         c.query(POSTGRESQL)
         c.close()
 
     def test(self, number: int) -> int:
-        return short_test(self.connect(f"test_{number}", **{"pgsqlite.clone": "migrated"}))
+        return short_test(self.connect(f"test_{number}", **{"pgsqlite.clone": self.template}))
 
     def stop(self) -> None:
         self.server.stop()
@@ -99,7 +101,7 @@ class Templates(Clones):
         super().migrate()
         self.admin = self.connect("postgres")
         # (the session that has migrated may not be gone yet)
-        until(lambda: self.tried("CREATE DATABASE first_copy TEMPLATE migrated"))
+        until(lambda: self.tried(f"CREATE DATABASE first_copy TEMPLATE {self.template}"))
         self.admin.query("DROP DATABASE first_copy")
 
     def tried(self, statement: str) -> bool:
@@ -112,7 +114,7 @@ class Templates(Clones):
             raise
 
     def test(self, number: int) -> int:
-        self.admin.query(f"CREATE DATABASE test_{number} TEMPLATE migrated")
+        self.admin.query(f"CREATE DATABASE test_{number} TEMPLATE {self.template}")
         counted = short_test(self.connect(f"test_{number}"))
         until(lambda: self.tried(f"DROP DATABASE test_{number}"))
         return counted
@@ -134,7 +136,7 @@ class OfPostgreSQL(Templates):
         return pgwire.Connection(self.place.host, self.place.port, self.place.user, database, timeout=600, **settings)
 
     def stop(self) -> None:
-        self.admin.query("DROP DATABASE migrated")
+        self.admin.query(f"DROP DATABASE {self.template}")
         self.admin.close()
 
 
@@ -142,37 +144,23 @@ class LikePgtestdb(OfPostgreSQL):
     """As pgtestdb does it: each test has a session of its own that asks under a lock whether there is a template, and one that drops its database."""
 
     name = "pgtestdb's method"
-
-    def migrate(self) -> None:
-        # (its template is its own: the other way's may be in use)
-        c = self.connect("postgres")
-        c.query("CREATE DATABASE migrated_by_hash")
-        c.close()
-        c = self.connect("migrated_by_hash")
-        c.query(POSTGRESQL)
-        c.close()
-        self.admin = self.connect("postgres")
-        until(lambda: self.tried("CREATE DATABASE first_copy TEMPLATE migrated_by_hash"))
-        self.admin.query("DROP DATABASE first_copy")
+    # (its own: the other way's may be in use)
+    template = "migrated_by_hash"
 
     def test(self, number: int) -> int:
         c = self.connect("postgres")
         c.query("SELECT pg_advisory_lock(71)")
-        there = c.query("SELECT EXISTS (SELECT FROM pg_database WHERE datname = 'migrated_by_hash')")
+        there = c.query(f"SELECT EXISTS (SELECT FROM pg_database WHERE datname = '{self.template}')")
         c.query("SELECT pg_advisory_unlock(71)")
         if there != [["t"]]:
             raise RuntimeError("the template is gone")
-        c.query(f"CREATE DATABASE hashed_{number} WITH TEMPLATE migrated_by_hash OWNER postgres")
+        c.query(f"CREATE DATABASE hashed_{number} WITH TEMPLATE {self.template} OWNER postgres")
         c.close()
         counted = short_test(self.connect(f"hashed_{number}"))
         c = self.connect("postgres")
         c.query(f"DROP DATABASE hashed_{number} WITH (FORCE)")
         c.close()
         return counted
-
-    def stop(self) -> None:
-        self.admin.query("DROP DATABASE migrated_by_hash")
-        self.admin.close()
 
 
 class OfPglite(Way):
