@@ -1,0 +1,1 @@
+//! The recipes are the tests.
