@@ -160,17 +160,13 @@ impl ExecCommand {
                 Databases::Directory(folder.to_path_buf())
             }
         };
-        (config.host, config.tcp, config.port) = ("127.0.0.1".into(), self.tcp, PORT);
+        (config.host, config.tcp, config.port) = ("127.0.0.1".into(), self.tcp, if self.tcp { 0 } else { PORT });
         (config.auth, config.tls, config.tls_client_ca, config.require_tls) = (Some(Auth::Trust), None, None, false);
         (config.sqli_port, config.metrics_addr, config.status_addr) = (None, None, None);
         // (a file that Litestream replicates is known by its tables)
         config.checkpoints_left = false;
         config.standby = None;
         config.archive = None;
-        if self.tcp {
-            let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).context("no free port")?;
-            config.port = listener.local_addr()?.port();
-        }
         Ok(config)
     }
 
@@ -216,14 +212,15 @@ impl ExecCommand {
 async fn serve(exec: &ExecCommand, folder: &Path, configured: Configured) -> Result<ExitCode> {
     let mut signals = Signals::new().context("signal handlers")?;
     let config = exec.config(folder, configured)?;
-    let server = Server::start(config.clone()).await.map_err(told)?;
+    let server = Server::start(config).await.map_err(told)?;
     let user = server.bootstrap_role(&exec.name()).map_err(told)?;
+    let port = server.config().port;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn(server.run(async {
         let _ = stopped.await;
     }));
     let name = exec.command[0].to_string_lossy();
-    let code = match exec.command(folder, config.port, &user).spawn() {
+    let code = match exec.command(folder, port, &user).spawn() {
         Err(e) => {
             eprintln!("pgsqlite: cannot start {name}: {e}");
             let missing = e.kind() == std::io::ErrorKind::NotFound;

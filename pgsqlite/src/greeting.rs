@@ -1,12 +1,13 @@
 //! The lines that tell a newcomer how to connect.
 
-use pgsqlite_server::config::{Auth, Config, Databases};
+use pgsqlite_server::config::{Auth, Databases};
 use pgsqlite_server::Server;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// What is printed once the server listens.
-pub fn greeting(config: &Config, server: &Server) -> String {
+/// What is printed once the server listens. `sqli_port`: where Informix clients are listened for.
+pub fn greeting(server: &Server, sqli_port: Option<u16>) -> String {
+    let config = server.config();
     let what = match &config.databases {
         Databases::File(path) => path.display().to_string(),
         Databases::Memory => "a database in memory".into(),
@@ -23,7 +24,7 @@ pub fn greeting(config: &Config, server: &Server) -> String {
         let (host, note) = reachable(&config.host);
         lines += &format!("  postgresql://{at}{host}:{}/{database}{note}\n", config.port);
     }
-    if let Some(port) = config.sqli_port {
+    if let Some(port) = sqli_port {
         let (host, note) = reachable(&config.host);
         lines += &format!("  jdbc:informix-sqli://{host}:{port}/{database}:INFORMIXSERVER=pgsqlite{note}\n");
     }

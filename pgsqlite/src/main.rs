@@ -73,7 +73,7 @@ struct Flags {
     /// Address to listen on [default: localhost]
     #[arg(long, env = "PGSQLITE_HOST")]
     host: Option<String>,
-    /// Port to listen on, which also names the Unix socket: .s.PGSQL.5432 [default: 5432]
+    /// Port to listen on, which also names the Unix socket: .s.PGSQL.5432; 0 is any free one, which is printed [default: 5432]
     #[arg(long, env = "PGSQLITE_PORT")]
     port: Option<u16>,
     /// Port for Informix clients (SQLI); Informix itself uses 9088 [default: none]
@@ -626,10 +626,12 @@ fn run() -> anyhow::Result<ExitCode> {
             _ = signals.next(), if config.standby.is_some() => return Ok(ExitCode::SUCCESS),
         };
         let sqli = pgsqlite_sqli::Listener::start(&server).await.map_err(offline::told)?;
+        let mut sqli_port = None;
         if let Some(listener) = sqli {
+            sqli_port = Some(listener.port().map_err(offline::told)?);
             tokio::spawn(listener.run());
         }
-        print!("{}", greeting::greeting(&config, &server));
+        print!("{}", greeting::greeting(&server, sqli_port));
         use std::io::Write;
         std::io::stdout().flush()?;
         server.run(stop(signals, config.stop_with_input)).await.map_err(offline::told)?;

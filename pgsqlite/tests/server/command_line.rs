@@ -1,7 +1,10 @@
 //! Flags, PGSQLITE_ variables, the configuration file, and which of them wins.
 
 use crate::harness::*;
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
+use std::process::Stdio;
 
 /// The variables that `--help` names.
 fn variables() -> Vec<String> {
@@ -273,4 +276,31 @@ fn unknown_variables_are_told_of() {
     let said = String::from_utf8(output(command).stderr).unwrap();
     let warnings: Vec<&str> = said.lines().filter(|l| l.contains("warning")).collect();
     assert_eq!(warnings, ["pgsqlite: warning: the environment variable PGSQLITE_POOLSIZE means nothing to pgsqlite"]);
+}
+
+#[test]
+fn port_0_is_any_free_port_and_the_one_that_was_given_is_printed_and_shown() {
+    let folder = Folder::new();
+    let socket_dir = folder.0.to_str().unwrap();
+    let any = ["--port", "0", "--sqli-port", "0", "--status-addr", "localhost:0", "--socket-dir", socket_dir];
+    let mut command = pgsqlite(&[&["--in-memory"][..], &any].concat());
+    let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+    // "… serves …", and one line each for the socket, TCP, Informix clients and the page
+    let lines: Vec<String> =
+        BufReader::new(process.stdout.take().unwrap()).lines().take(5).map(|line| line.unwrap()).collect();
+    let number = |after: &str, line: &str| {
+        let rest = line.split_once(after).unwrap_or_else(|| panic!("{after:?} in {lines:?}")).1;
+        rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse::<u16>().unwrap()
+    };
+    let port = number(" -p ", &lines[1]);
+    assert_ne!(port, 0);
+    assert_eq!(number("localhost:", &lines[2]), port);
+    for (after, line) in [("localhost:", &lines[2]), ("localhost:", &lines[3]), ("localhost:", &lines[4])] {
+        TcpStream::connect(("localhost", number(after, line))).unwrap();
+    }
+    let server = Server { process, socket: folder.0.join(format!(".s.PGSQL.{port}")), port };
+    assert_eq!(server.session().rows("SHOW port"), [[port.to_string()]]);
+    server.stop();
+    let said = refused(unix_only(&folder, &["--in-memory", "--port", "0"]));
+    assert!(said.contains("port 0") && said.contains("Name the port"), "{said}");
 }

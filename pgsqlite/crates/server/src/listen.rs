@@ -62,8 +62,8 @@ impl Drop for UnixSocket {
 }
 
 impl Server {
-    /// Opens the databases and the sockets.
-    pub async fn start(config: Config) -> Result<Server> {
+    /// Opens the databases and the sockets. In its configuration a port 0 becomes the one that the system has chosen.
+    pub async fn start(mut config: Config) -> Result<Server> {
         let tls = match &config.tls {
             Some(tls) => Some(Tls::new(tls, config.tls_client_ca.as_deref())?),
             None => None,
@@ -71,6 +71,13 @@ impl Server {
         let mut tcp = vec![];
         if config.tcp {
             tcp = bind(&config, config.port).await?;
+            config.port = port_of(&tcp)?;
+        } else if config.port == 0 {
+            return Err(PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                "port 0 stands for any free TCP port, and the server does not listen on TCP",
+            )
+            .hint("Name the port: clients find the Unix socket by it."));
         }
         let unix = match &config.socket_dir {
             Some(dir) => Some(unix_socket(dir.join(format!(".s.PGSQL.{}", config.port)))?),
@@ -90,7 +97,9 @@ impl Server {
             Some(address) => {
                 let failed = |e| address_error(format!("{address} for the status page"), e, "--status-addr HOST:PORT");
                 let addresses = tokio::net::lookup_host(address).await.map_err(failed)?;
-                bind_all(&config, addresses, failed).await?
+                let sockets = bind_all(&config, addresses, failed).await?;
+                config.status_addr = Some(with_port(address, port_of(&sockets)?));
+                sockets
             }
             None => vec![],
         };
@@ -139,6 +148,11 @@ impl Server {
     /// Whether any user of the one database has a password to log in with; None: there are several databases.
     pub fn knows_password(&self) -> Option<bool> {
         self.shared.databases.knows_password()
+    }
+
+    /// What it was started with, and the ports that it was given.
+    pub fn config(&self) -> &Config {
+        &self.shared.config
     }
 
     /// What listeners of other protocols share with this one.
@@ -229,14 +243,36 @@ pub async fn bind(config: &Config, port: u16) -> Result<Vec<TcpListener>> {
     bind_all(config, addresses, failed).await
 }
 
-/// Listens on all of the addresses.
+/// How often another port is asked for where the one that is free for one address is taken for another.
+const FREE_PORTS_TRIED: usize = 20;
+
+/// Listens on all of the addresses. Port 0 becomes a free one, which is the same for all.
 async fn bind_all(
     config: &Config,
     addresses: impl Iterator<Item = SocketAddr>,
     failed: impl Fn(std::io::Error) -> PgError,
 ) -> Result<Vec<TcpListener>> {
-    let mut sockets = Vec::new();
-    for address in addresses {
+    let addresses: Vec<SocketAddr> = addresses.collect();
+    let any = addresses.len() > 1 && addresses.iter().all(|address| address.port() == 0);
+    for _ in 1..if any { FREE_PORTS_TRIED } else { 1 } {
+        match bind_each(config, &addresses, &failed).await {
+            Err(e) if e.code() == SqlState::OBJECT_IN_USE => {}
+            bound => return bound,
+        }
+    }
+    bind_each(config, &addresses, &failed).await
+}
+
+async fn bind_each(
+    config: &Config,
+    addresses: &[SocketAddr],
+    failed: &impl Fn(std::io::Error) -> PgError,
+) -> Result<Vec<TcpListener>> {
+    let mut sockets: Vec<TcpListener> = Vec::new();
+    for mut address in addresses.iter().copied() {
+        if let (0, Some(first)) = (address.port(), sockets.first()) {
+            address.set_port(first.local_addr().map_err(failed)?.port());
+        }
         if config.auth.is_none() && config.hba.is_none() && !is_loopback(address.ip()) {
             return Err(PgError::new(
                 SqlState::INVALID_PARAMETER_VALUE,
@@ -251,6 +287,23 @@ async fn bind_all(
         }
     }
     Ok(sockets)
+}
+
+/// The port that sockets of one listener have. Errors: 58030 if there is none, or if it cannot be told.
+pub fn port_of(sockets: &[TcpListener]) -> Result<u16> {
+    let address = sockets.first().map(TcpListener::local_addr);
+    match address.unwrap_or_else(|| Err(std::io::ErrorKind::AddrNotAvailable.into())) {
+        Ok(address) => Ok(address.port()),
+        Err(e) => Err(PgError::new(SqlState::IO_ERROR, format!("the address of a socket: {e}"))),
+    }
+}
+
+/// HOST:PORT with the port that was given for a port 0.
+fn with_port(address: &str, port: u16) -> String {
+    match address.rsplit_once(':') {
+        Some((host, _)) => format!("{host}:{port}"),
+        None => address.to_string(),
+    }
 }
 
 /// The next client.

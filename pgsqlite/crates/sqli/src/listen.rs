@@ -36,6 +36,11 @@ impl Listener {
         Ok(Some(Listener { shared, sockets }))
     }
 
+    /// The port that it has, also where the system has chosen it.
+    pub fn port(&self) -> Result<u16> {
+        listen::port_of(&self.sockets)
+    }
+
     /// Accepts clients until the server stops.
     pub async fn run(self) {
         let mut accepting = tokio::task::JoinSet::new();
