@@ -10,28 +10,28 @@ use pgsqlite_types::transaction::parse_lsn;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Make a database again from the copies of its changes, which --archive or Litestream has written
+/// Restore a database from the copies of its changes that --archive or Litestream has written
 ///
-/// The file must not exist. Every page that is read is compared with its checksum, and the file has its name only when it is complete. Without
-/// --at, --lsn and --txid it is the newest state.
+/// The new file must not exist. Every copy that is read is compared with its checksum, and the file gets its name only when it is complete. Without
+/// --at, --lsn and --txid the newest state is restored.
 #[derive(Args, Debug)]
 pub struct RestoreCommand {
     /// Where the copies are: file:PATH, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX
     url: String,
     /// The new SQLite file
     file: PathBuf,
-    /// The state of this time, such as 2026-01-31T12:00:00Z: the last commit by then of which there is a copy
+    /// Restore the last copied state that is not later than this time, such as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME", conflicts_with_all = ["lsn", "txid"])]
     at: Option<String>,
-    /// The state of this place in the log, as pg_current_wal_lsn() has returned it: the last one by then of which there is a copy
+    /// Restore the last copied state that is not beyond this place in the log, as pg_current_wal_lsn() has returned it
     #[arg(long, value_name = "LSN", conflicts_with = "txid")]
     lsn: Option<String>,
-    /// The state after this transaction, as `verify` and Litestream number them (hexadecimal)
+    /// Restore the state after this transaction, as `verify` and Litestream number transactions (hexadecimal)
     #[arg(long, value_name = "NUMBER")]
     txid: Option<String>,
 }
 
-/// Read all copies of a database's changes, and look whether they are sound and lead to the newest state
+/// Read all copies of a database's changes, and check that they are sound and lead to the newest state
 ///
 /// The exit code is 1 if something is wrong.
 #[derive(Args, Debug)]

@@ -5,7 +5,7 @@ use anyhow::{bail, Result};
 use clap::Args;
 use std::path::PathBuf;
 
-/// Make a small sample database, and print what to type
+/// Make a small sample database, and print commands to try with it
 #[derive(Args, Debug)]
 pub struct DemoCommand {
     /// The file to make

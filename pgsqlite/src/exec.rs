@@ -34,10 +34,10 @@ const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 const OWN_FAILURE: u8 = 125;
 
-/// Run a command with a database of its own, and end as it ends
+/// Run a command with a database of its own, and exit with its exit code
 ///
 /// The command finds the server by PGHOST, PGPORT, PGUSER, PGDATABASE and DATABASE_URL. Without --database or --template the database is
-/// new, in memory, and gone at the end, and the command may make others beside it. The exit code is the command's, 128 + n if signal n ended it, 125 if the server could not be
+/// new, in memory, and gone at the end, and the command may create other databases. The exit code is the command's, 128 + n if signal n ended it, 125 if the server could not be
 /// started, and 126 or 127 if the command could not.
 #[derive(Args, Debug)]
 pub struct ExecCommand {
@@ -47,7 +47,7 @@ pub struct ExecCommand {
     /// Serve a private copy of this file, which stays as it is
     #[arg(long, value_name = "FILE")]
     template: Option<PathBuf>,
-    /// Listen on a free port of localhost, for programs that know no Unix sockets (other users of the machine can connect)
+    /// Listen on a free port of localhost, for programs that cannot use Unix sockets (other users of the machine can connect)
     #[arg(long)]
     tcp: bool,
     /// The command and its arguments

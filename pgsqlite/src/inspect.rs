@@ -10,23 +10,23 @@ use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Print what a file has: tables with rows and sizes, its format, who has it open
+/// Print what is in a file: tables with rows and sizes, its format, the processes that have it open
 #[derive(Args, Debug)]
 pub struct InfoCommand {
     /// The SQLite file
     file: PathBuf,
 }
 
-/// Look whether a file is sound: pages, indexes, foreign keys, catalogs
+/// Check that a file is sound: pages, indexes, foreign keys, catalogs
 ///
-/// It reads all of the file, which may be served meanwhile. The exit code is 1 if something is wrong.
+/// It reads the whole file. A server may have the file open. The exit code is 1 if something is wrong.
 #[derive(Args, Debug)]
 pub struct CheckCommand {
     /// The SQLite file
     file: PathBuf,
 }
 
-/// Bring a file that an earlier pgsqlite has written to the newest format
+/// Upgrade a file of an earlier pgsqlite to the newest format
 ///
 /// A server does so by itself with the first change of the schema. An earlier pgsqlite cannot serve the file afterwards.
 #[derive(Args, Debug)]

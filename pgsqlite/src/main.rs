@@ -61,7 +61,7 @@ enum Command {
 
 #[derive(clap::Args, Debug)]
 struct Flags {
-    /// Serve this SQLite file under any database name that a client gives, and make it if it does not exist
+    /// Serve this SQLite file, whatever database name a client gives, and make it if it does not exist
     #[arg(long, env = "PGSQLITE_DATABASE", value_name = "FILE")]
     database: Option<PathBuf>,
     /// Serve a private database in memory, which is gone when the server stops
@@ -85,19 +85,19 @@ struct Flags {
     /// Listen on the Unix socket only
     #[arg(long, env = "PGSQLITE_NO_TCP", value_parser = clap::builder::BoolishValueParser::new())]
     no_tcp: bool,
-    /// How clients prove who they are [default: trust on loopback and Unix sockets, nothing else is listened on]
+    /// How clients prove who they are [default: trust, and the server listens on loopback addresses and the Unix socket only]
     #[arg(long, env = "PGSQLITE_AUTH", value_enum)]
     auth: Option<AuthFlag>,
-    /// Rules of who may connect from where, in the syntax of pg_hba.conf, instead of --auth; methods: trust, reject, scram-sha-256, peer, cert
+    /// File of rules, instead of --auth, that say who may connect from where, in the syntax of pg_hba.conf; methods: trust, reject, scram-sha-256, peer, cert
     #[arg(long, env = "PGSQLITE_HBA", value_name = "FILE")]
     hba: Option<PathBuf>,
-    /// Maps from users of the operating system, and from certificates, to roles, in the syntax of pg_ident.conf (with --hba)
+    /// File of maps from users of the operating system, and from certificates, to roles, in the syntax of pg_ident.conf (with --hba)
     #[arg(long, env = "PGSQLITE_IDENT", value_name = "FILE")]
     ident: Option<PathBuf>,
     /// Folder in which superusers may COPY from and to files of the server [default: none]
     #[arg(long, env = "PGSQLITE_SERVER_FILES", value_name = "DIR")]
     server_files: Option<PathBuf>,
-    /// A superuser that a new file has beside `postgres` [default: the operating system's user]
+    /// Name of the superuser that a new file has beside `postgres` [default: the operating system's user]
     #[arg(long, env = "PGSQLITE_SUPERUSER", value_name = "NAME")]
     superuser: Option<String>,
     /// TLS certificate chain, PEM (with --tls-key)
@@ -106,7 +106,7 @@ struct Flags {
     /// TLS private key, PEM
     #[arg(long, env = "PGSQLITE_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
-    /// Authorities, PEM: clients are asked for certificates that one of them has signed (for rules of --hba)
+    /// Certificates of authorities, PEM: the server asks clients for certificates that one of them has signed (for rules of --hba)
     #[arg(long, env = "PGSQLITE_TLS_CA", value_name = "FILE")]
     tls_ca: Option<PathBuf>,
     /// Offer TLS with a certificate made at start
@@ -145,10 +145,10 @@ struct Flags {
     /// Write copies of all changes to this URL within about a second: file:PATH, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX. Each database has a folder of its own there [default: none]
     #[arg(long, env = "PGSQLITE_ARCHIVE", value_name = "URL")]
     archive: Option<String>,
-    /// Hours for which the archive keeps states to go back to [default: 168]
+    /// Hours for which the archive keeps earlier states of a database [default: 168]
     #[arg(long, env = "PGSQLITE_ARCHIVE_RETENTION", value_name = "HOURS")]
     archive_retention: Option<u64>,
-    /// Hours after which the archive gets a copy of the whole database again [default: 24]
+    /// Hours between copies of the whole database in the archive [default: 24]
     #[arg(long, env = "PGSQLITE_ARCHIVE_SNAPSHOTS", value_name = "HOURS")]
     archive_snapshots: Option<u64>,
     /// Follow the archive that another server writes at this URL (its --archive), and serve readers, until the server is promoted [default: none]
@@ -163,16 +163,16 @@ struct Flags {
     /// Largest number of clients [default: 1000]
     #[arg(long, env = "PGSQLITE_MAX_CONNECTIONS", value_name = "N")]
     max_connections: Option<usize>,
-    /// Connections that are kept for superusers, out of --max-connections [default: 3]
+    /// Number of the --max-connections that are reserved for superusers [default: 3]
     #[arg(long, env = "PGSQLITE_RESERVED_CONNECTIONS", value_name = "N")]
     reserved_connections: Option<usize>,
-    /// Transactions that may be prepared at once in a database (PREPARE TRANSACTION). 0: none [default: 64]
+    /// Largest number of prepared transactions in a database (PREPARE TRANSACTION). 0: none [default: 64]
     #[arg(long, env = "PGSQLITE_MAX_PREPARED_TRANSACTIONS", value_name = "N")]
     max_prepared_transactions: Option<usize>,
     /// Seconds a client has to connect and authenticate [default: 60]
     #[arg(long, env = "PGSQLITE_AUTHENTICATION_TIMEOUT", value_name = "SECONDS")]
     authentication_timeout: Option<u64>,
-    /// Seconds that a client may take nothing of its result; then its session ends. 0: no limit [default: 300]
+    /// Seconds that a client may leave its result unread; then its session ends. 0: no limit [default: 300]
     #[arg(long, env = "PGSQLITE_SEND_TIMEOUT", value_name = "SECONDS")]
     send_timeout: Option<u64>,
     /// Microseconds that a busy session's thread polls for the next message before it sleeps. 0: it sleeps at once [default: 50]
@@ -190,7 +190,7 @@ struct Flags {
     /// Serve metrics for Prometheus at http://ADDR/metrics, for example localhost:9187
     #[arg(long, env = "PGSQLITE_METRICS_ADDR", value_name = "ADDR")]
     metrics_addr: Option<String>,
-    /// Serve a page that shows what the server does at http://ADDR/, for example localhost:9188; it lets in whom SQL lets in
+    /// Serve a page that shows what the server does at http://ADDR/, for example localhost:9188; it lets in whoever may log in for SQL
     #[arg(long, env = "PGSQLITE_STATUS_ADDR", value_name = "ADDR")]
     status_addr: Option<String>,
     /// Log statements that take at least this many milliseconds, as log_min_duration_statement does
@@ -219,7 +219,7 @@ enum AuthFlag {
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum CheckpointsFlag {
-    /// The server
+    /// The server itself
     Own,
     /// Another program, such as Litestream; the server leaves the log alone
     External,

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
 
-/// The users of a database file, for --auth scram
+/// Make, list, change and remove the users of a database file, for --auth scram
 #[derive(Args, Debug)]
 pub struct UserCommand {
     #[command(subcommand)]
@@ -18,7 +18,7 @@ pub struct UserCommand {
 
 #[derive(Args, Debug)]
 struct File {
-    /// The SQLite file whose users they are
+    /// The SQLite file
     #[arg(long, env = "PGSQLITE_DATABASE", value_name = "FILE")]
     database: PathBuf,
 }
@@ -27,8 +27,9 @@ struct File {
 enum Action {
     /// Make a user (and the file, if it does not exist); the password is asked for, or read from standard input
     Add {
+        /// The name of the user
         name: String,
-        /// The user may do everything, as the first one should
+        /// Make a superuser, who may do everything; the first user should be one
         #[arg(long)]
         superuser: bool,
         #[command(flatten)]
@@ -36,6 +37,7 @@ enum Action {
     },
     /// Remove a user
     Remove {
+        /// The name of the user
         name: String,
         #[command(flatten)]
         file: File,
@@ -47,6 +49,7 @@ enum Action {
     },
     /// Change a password, which is asked for, or read from standard input
     Passwd {
+        /// The name of the user
         name: String,
         #[command(flatten)]
         file: File,

@@ -18,17 +18,17 @@ use std::time::Instant;
 
 /// Import a dump of pg_dump (plain SQL) or a folder of CSV files
 ///
-/// All of it is one transaction: after an error the file is as it was. Of a folder each NAME.csv becomes the table NAME; its first line
-/// names the columns, whose types are found out from the values.
+/// The import is one transaction: after an error the file is as it was. Each file NAME.csv of a folder becomes the table NAME. Its first line
+/// names the columns, and the values determine their types.
 #[derive(Args, Debug)]
 pub struct ImportCommand {
     /// The SQLite file, made if it does not exist
     #[arg(long, env = "PGSQLITE_DATABASE", value_name = "FILE")]
     database: PathBuf,
-    /// Leave out whose the objects are, and who may use them (OWNER TO, GRANT, REVOKE)
+    /// Leave out owners and privileges (OWNER TO, GRANT, REVOKE)
     #[arg(long)]
     no_owner: bool,
-    /// The dump, or - for standard input, or the folder
+    /// The dump, the folder, or - for a dump on standard input
     source: PathBuf,
 }
 
