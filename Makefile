@@ -77,7 +77,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did. A part that takes longer than PART_LIMIT seconds has failed. What each
 # took is listed at the end, and is in build/parts.txt from the moment that it ends.
 PARTS := test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-bombs test-dump test-differential \
-  test-crash test-faults test-litestream test-standby test-clients test-status test-docs test-reports test-scoreboard test-isolation test-bench subprojects
+  test-crash test-faults test-litestream test-standby test-clients test-status test-few-examples test-docs test-reports test-scoreboard test-isolation test-bench subprojects
 PART_LIMIT ?= 1500
 test:
 	@failed=0; passed=0
