@@ -192,6 +192,32 @@ def it_shows_a_busy_server_on_a_desktop_and_on_a_phone() -> None:
 
 
 @cases.test
+def it_shows_how_far_a_standby_is() -> None:
+    stage = busy()
+    folder = os.path.join(stage.folder, "standby")
+    os.mkdir(folder)
+    address = f"127.0.0.1:{free_port()}"
+    standby = Server("--data-dir", folder, "--status-addr", address, "--standby", f"file:{stage.folder}/archive")
+
+    def look(browser: object) -> None:
+        page = Page(browser, "phone")
+        page.page.goto(f"http://{address}/")
+        page.waits_for("#archive td", "postgres")
+        # (labels of a phone's cells are from the style sheet)
+        labels = page.page.evaluate("[...document.querySelectorAll('#archive td')].map((cell) => cell.dataset.label)")
+        assert labels[:4] == ["Standby", "Behind", "Applied", "Failures"], labels
+        page.picture("standby")
+        assert page.problems == [], page.problems
+        page.context.close()
+
+    try:
+        with_browser(look)
+    finally:
+        standby.stop()
+        stage.close()
+
+
+@cases.test
 def it_is_live_and_reads_only() -> None:
     stage = busy()
 

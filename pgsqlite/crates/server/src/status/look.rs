@@ -5,6 +5,7 @@ use crate::answer::Answer;
 use crate::shared::Shared;
 use hyper::StatusCode;
 use pgsqlite_engine::session::{Flow, OutputColumn, Row, RowSink, Session, SessionOptions};
+use pgsqlite_natives::recovery::Recovery;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{DatumRef, PgError, Result};
 use serde_json::{json, Value};
@@ -258,6 +259,18 @@ fn of_server(shared: &Arc<Shared>, entry: &Entry) -> Value {
             })
         })
         .collect();
+    let follows = |(database, recovery): (String, Arc<Recovery>)| {
+        let at = recovery.followed_at.load(Ordering::Relaxed);
+        json!({
+            "database": database,
+            "lag": (at > 0).then(|| (now - at).max(0) as f64 / 1000.0),
+            "replayed": recovery.replayed.load(Ordering::Relaxed),
+            "failures": recovery.failed.load(Ordering::Relaxed),
+        })
+    };
+    let is_standby = shared.config.standby.is_some();
+    let standby: Option<Vec<Value>> =
+        is_standby.then(|| shared.databases.recoveries().into_iter().map(follows).collect());
     let clones: Vec<Value> = shared
         .databases
         .clones()
@@ -273,6 +286,7 @@ fn of_server(shared: &Arc<Shared>, entry: &Entry) -> Value {
         "names": shared.databases.names(),
         "log": log(&entry.engine, shared),
         "archives": archives,
+        "standby": standby,
         "clones": clones,
     })
 }

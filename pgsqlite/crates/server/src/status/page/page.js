@@ -212,11 +212,21 @@ function logPart(log) {
     ['Limit', log.limit ? bytes(log.limit) : 'none'],
     ['Checkpoints', log.left_to_others ? 'left to another program' : 'by the server'],
   ]
-  if (log.oldest_reader) facts.push(['Longest reader', `process ${log.oldest_reader.pid}: the log has grown by ${bytes(log.oldest_reader.grown)} since it began to read`])
+  if (log.oldest_reader) facts.push(['Longest reader', `${log.oldest_reader.pid ? `process ${log.oldest_reader.pid}` : 'the server itself'}: the log has grown by ${bytes(log.oldest_reader.grown)} since it began to read`])
   return [
     s('svg', { class: 'bar', viewBox: '0 0 100 6', preserveAspectRatio: 'none', role: 'img', 'aria-label': `${Math.floor(part * 100)} % written back` }, s('rect', { class: 'all', width: 100, height: 6 }), s('rect', { class: 'part', width: 100 * part, height: 6 })),
     h('dl', {}, ...facts.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])),
   ]
+}
+
+function standbyPart(standby) {
+  if (!standby.length) return nothing('This server was a standby, and was promoted.')
+  return table(standby, [
+    { label: 'Standby', of: (one) => one.database },
+    { label: 'Behind', of: (one) => (one.lag === null ? 'not begun' : duration(one.lag)), kind: 'number' },
+    { label: 'Applied', of: (one) => bytes(one.replayed), kind: 'number' },
+    { label: 'Failures', of: (one) => exact(one.failures), kind: 'number' },
+  ])
 }
 
 function archivePart(live) {
@@ -247,7 +257,7 @@ function draw() {
   show('sessions', live.sessions, () => problem(live.sessions) ?? sessionsTable(sessions))
   show('statements', [live.statements, [...plans]], () => problem(live.statements) ?? statementsTable(rowsOf(live.statements)))
   show('log', live.log, () => logPart(live.log))
-  show('archive', live.archives, () => archivePart(live))
+  show('archive', [live.archives, live.standby], () => [live.standby && standbyPart(live.standby), (!live.standby || live.archives.length) && archivePart(live)])
   show('clones', live.clones, () => (live.clones.length ? table(live.clones, [
     { label: 'Clone', of: (one) => one.name },
     { label: 'Of', of: (one) => one.original },
