@@ -48,8 +48,8 @@ STORAGE = (
 ALLOWED = {
     "crates/storage/src/connection/branch.rs": (2, "its tests"),
     "crates/natives/src/udf/groups.rs": (2, "a new temporary file, whose name is removed at once"),
-    "crates/storage/src/connection/mod.rs": (2, "the connections of a database, which vfs/open.rs opens"),
-    "crates/engine/src/engine.rs": (3, "connections to the engine's own room, and the one by which SQLite reads what it has stored of the journal mode"),
+    "crates/storage/src/connection/mod.rs": (4, "the connections of a database, which vfs/open.rs opens"),
+    "crates/engine/src/engine.rs": (4, "connections to the engine's own room, and the one by which SQLite reads what it has stored of the journal mode"),
     "crates/engine/src/image.rs": (1, "a connection to the room of a copy that has just been made"),
     "crates/engine/src/copy.rs": (8, "SQLite's connections to a room or to a file that the process does not have open, and copies, which are new files"),
     "crates/engine/src/inspect.rs": (2, "a connection of a process that serves nothing, and one to its own room"),

@@ -6,6 +6,7 @@
 use crate::config::{EngineConfig, Location};
 use crate::engine::Engine;
 use crate::image::{Image, Read};
+use crate::session::sequences::Sequences;
 use pgsqlite_storage::files::Room;
 use pgsqlite_storage::memory::MemoryFolder;
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -31,13 +32,24 @@ impl Engine {
             let read = Read::of(&Room::enter(&folder.file())?)?;
             return Engine::open_read(config, folder, read);
         }
-        let image = self.image(bytes)?;
+        let (image, sequences) = self.image_and_sequences(bytes)?;
         let folder = MemoryFolder::with_room(bytes)?;
         let failed = |e| PgError::new(SqlState::IO_ERROR, format!("cannot copy the database \"{database}\": {e}"));
         image.room.copy_to(&folder.file()).map_err(failed)?;
-        // sequences go on without a commit
-        self.settle_sequences(Some(&folder.file()))?;
-        Engine::open_read(config, folder, image.read.clone())
+        let clone = Engine::open_read(config, folder, image.read.clone())?;
+        clone.continue_sequences(sequences);
+        Ok(clone)
+    }
+
+    /// The state that is committed now, and where its sequences stand, which go on without a commit: nothing was committed between the two.
+    fn image_and_sequences(&self, bytes: u64) -> Result<(Arc<Image>, Sequences)> {
+        loop {
+            let image = self.image(bytes)?;
+            let sequences = self.standing_sequences();
+            if image.mark.is_none() || image.mark == self.room.mark() {
+                return Ok((image, sequences));
+            }
+        }
     }
 
     /// The state that is committed now.
@@ -109,6 +121,7 @@ mod tests {
         let four = base.open_clone("four").unwrap();
         assert_eq!(run(&two, "SELECT count(*) FROM t").await, "Int(2)");
         assert_eq!(run(&three, "INSERT INTO t (s) VALUES ('three') RETURNING i").await, "Int(4)");
+        assert_eq!(run(&four, "SELECT last_value FROM t_i_seq").await, "Int(4)");
         assert_eq!(run(&four, "INSERT INTO t (s) VALUES ('four') RETURNING i").await, "Int(5)");
         assert_eq!(run(&three, "SELECT n FROM v").await, "Int(3)");
         assert_eq!(run(&base, "SELECT n FROM v").await, "Int(2)");

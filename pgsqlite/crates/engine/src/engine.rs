@@ -17,7 +17,7 @@ use pgsqlite_storage::vfs::Anchor;
 use pgsqlite_storage::wal::Wal;
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::datetime::Timestamp;
-use pgsqlite_types::{Datum, Oid, PgError, Result, Settings, SqlState};
+use pgsqlite_types::{Datum, PgError, Result, Settings, SqlState};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,7 +72,7 @@ pub struct Engine {
     leases: Option<Arc<Leases>>,
     pub(crate) writer: Writer,
     pub(crate) plans: crate::plans::PlanCache,
-    pub(crate) sequences: Mutex<HashMap<Oid, crate::sequence_state::State>>,
+    pub(crate) sequences: Mutex<crate::session::sequences::Sequences>,
     pub(crate) locks: crate::locks::table::LockTable,
     pub(crate) rows: crate::locks::rows::RowLocks,
     pub(crate) serializable: crate::locks::serializable::Serializable,
@@ -127,7 +127,10 @@ impl Engine {
         read: Option<Read>,
     ) -> Result<Arc<Engine>> {
         let room = Room::enter(path)?;
-        let keeper = Connection::open_in(&room)?;
+        let keeper = match &read {
+            Some(_) => Connection::open_unread(&room)?,
+            None => Connection::open_in(&room)?,
+        };
         let known = match &read {
             Some(read) => read.version,
             None => {
@@ -153,15 +156,15 @@ impl Engine {
         let mark = room.mark();
         let cookie = schema_version(&keeper)?;
         let is_clone = read.is_some();
-        let mut catalog = match read {
-            Some(read) => Catalog::clone(&read.catalog),
-            None => store::load(keeper.rusqlite())?,
+        let (mut catalog, highest) = match read {
+            Some(read) => (Catalog::clone(&read.catalog), read.highest),
+            None => (store::load(keeper.rusqlite())?, store::transactions::highest(keeper.rusqlite())?),
         };
         // what has nothing of ours yet is new to us
         if let (None, Some(founder)) = (known, config.founder.as_deref().and_then(store::base::founder_role)) {
             catalog.roles.insert(founder.oid, Arc::new(founder));
         }
-        pgsqlite_metadata::numbers::pass(store::transactions::highest(keeper.rusqlite())?);
+        pgsqlite_metadata::numbers::pass(highest);
         catalog.epoch = next_number();
         catalog.database.clone_from(&config.database);
         catalog.database_alias = config.databases.is_none().then(|| "main".into());

@@ -24,6 +24,8 @@ pub(crate) struct Image {
 pub(crate) struct Read {
     pub catalog: Arc<Catalog>,
     pub version: Option<i64>,
+    /// the highest number of a transaction that it knows
+    pub highest: u64,
 }
 
 impl Read {
@@ -32,6 +34,7 @@ impl Read {
         // (SQLite's own copy has another mode)
         connection.exec("PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL")?;
         let version = store::version(connection.rusqlite())?;
-        Ok(Read { catalog: Arc::new(store::load(connection.rusqlite())?), version })
+        let highest = store::transactions::highest(connection.rusqlite())?;
+        Ok(Read { catalog: Arc::new(store::load(connection.rusqlite())?), version, highest })
     }
 }

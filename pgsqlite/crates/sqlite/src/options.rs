@@ -23,6 +23,8 @@ pub const DEFINED: &[(&str, &str)] = &[
     ("SQLITE_ENABLE_SNAPSHOT", ""),
     // a plan's loops can be counted, for EXPLAIN ANALYZE; connections turn it off otherwise
     ("SQLITE_ENABLE_STMT_SCANSTATUS", ""),
+    // bytes of a hash table: with 1024 of them, thousands of functions share 64 lists, which each connection and each look-up walks through
+    ("SQLITE_MALLOC_SOFT_LIMIT", "16384"),
     ("SQLITE_MAX_EXPR_DEPTH", "10000"),
     ("SQLITE_MAX_VARIABLE_NUMBER", "65535"),
     ("SQLITE_OMIT_DEPRECATED", ""),

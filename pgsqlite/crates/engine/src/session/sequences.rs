@@ -22,6 +22,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
+/// Where sequences stand, by their OIDs.
+pub(crate) type Sequences = HashMap<Oid, State>;
+
 /// A state that the running transaction stores.
 struct Storing {
     sequence: Oid,
@@ -415,6 +418,20 @@ impl Engine {
         connection.exec("BEGIN IMMEDIATE")?;
         settle(&mut all, connection.rusqlite(), |_| ())?;
         connection.exec("COMMIT")
+    }
+
+    /// Where the sequences stand that were used since the start.
+    pub(crate) fn standing_sequences(&self) -> Sequences {
+        self.sequences.lock().clone()
+    }
+
+    /// In a new copy of the database whose sequences stand at `standing`: the copy's file may say less of them.
+    pub(crate) fn continue_sequences(&self, standing: Sequences) {
+        let catalog = self.catalog();
+        // (neither temporary ones, nor those of transactions that are not committed)
+        let own = standing.into_iter().filter(|(oid, _)| stored_sequence(&catalog, *oid).is_some());
+        let unstored = |(oid, state)| (oid, State { stored: None, durable: None, ..state });
+        *self.sequences.lock() = own.map(unstored).collect();
     }
 
     /// Before the database is closed. A failure leaves a gap, as a crash does.

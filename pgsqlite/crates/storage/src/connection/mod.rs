@@ -148,19 +148,32 @@ impl<N: Natives> DerefMut for Connection<N> {
 impl<N: Natives> Connection<N> {
     /// A connection to the database that the engine has open.
     pub fn open_in(room: &Arc<Room>) -> Result<Connection<N>> {
-        let mut connection = Connection::<N>::open(room.path())?;
+        Connection::<N>::open(room.path())?.enter(room)
+    }
+
+    /// As [`Connection::open_in`], for a file that is never synced: SQLite reads the schema with the first statement that needs it, and has its own
+    /// size for the cache.
+    pub fn open_unread(room: &Arc<Room>) -> Result<Connection<N>> {
+        Connection::<N>::open_with(room.path(), "PRAGMA foreign_keys = ON; PRAGMA temp_store = FILE;")?.enter(room)
+    }
+
+    fn enter(mut self, room: &Arc<Room>) -> Result<Connection<N>> {
         // another file may have come to the path
-        room.check_open(connection.has_moved())?;
-        connection.room = Some(room.clone());
-        Ok(connection)
+        room.check_open(self.has_moved())?;
+        self.room = Some(room.clone());
+        Ok(self)
     }
 
     /// Sorts and sets of rows that outgrow their caches go to temporary files. (A sort has the memory of `cache_size`, see `vfs/caches.rs`.)
     pub fn open(path: &Path) -> Result<Connection<N>> {
+        let usual = "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = FILE;";
+        Connection::open_with(path, &[usual, wide::CACHE_SIZE].concat())
+    }
+
+    fn open_with(path: &Path, settings: &str) -> Result<Connection<N>> {
         let conn = open_file(path)?;
         let setup = || -> rusqlite::Result<()> {
-            conn.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = FILE;")?;
-            conn.execute_batch(wide::CACHE_SIZE)?;
+            conn.execute_batch(settings)?;
             conn.pragma_update(None, "journal_size_limit", LOG_KEPT)
         };
         setup().map_err(|e| error::open_error(path, e))?;
