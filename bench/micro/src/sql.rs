@@ -23,6 +23,7 @@ fn environment<'a>(catalog: &'a Catalog, settings: &'a Settings) -> Environment<
         user: 10,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
         fitted_parameters: false,
+        sqlite_text: pgsqlite_sql::lower::lower_expression,
     }
 }
 

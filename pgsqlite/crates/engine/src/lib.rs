@@ -14,9 +14,7 @@ mod changes;
 mod clone;
 pub mod config;
 pub mod connection;
-mod constraint_modes;
 pub mod copy;
-mod diagnose;
 mod discard;
 pub mod engine;
 mod gate;
@@ -29,11 +27,9 @@ mod notify;
 pub mod plans;
 mod prepared;
 mod requests;
-pub(crate) mod routine;
 mod sequence_state;
 pub mod session;
 mod standby;
-mod standing;
 mod transactions;
 pub mod writer;
 
@@ -44,3 +40,4 @@ pub(crate) use pgsqlite_metadata::{clock, databases, error, naming, numbers, sto
 pub(crate) use pgsqlite_natives::{host, large_object, regex, settings, statistics, text_search, udf};
 #[allow(unused_imports)]
 pub(crate) use pgsqlite_objects::{ddl, exclusion, pg_catalog, vtab};
+pub(crate) use pgsqlite_routines::{constraint_modes, diagnose, routine, standing};

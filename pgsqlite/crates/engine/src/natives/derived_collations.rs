@@ -46,6 +46,7 @@ fn environment<'e>(catalog: &'e Catalog, settings: &'e Settings, names: &'e Cata
         user: BOOTSTRAP_ROLE,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
         fitted_parameters: false,
+        sqlite_text: pgsqlite_sql::lower::lower_expression,
     }
 }
 

@@ -189,6 +189,7 @@ impl Session {
             user: view.user,
             rights: view.rights,
             fitted_parameters: view.fitted_parameters,
+            sqlite_text: pgsqlite_sql::lower::lower_expression,
         })
     }
 }

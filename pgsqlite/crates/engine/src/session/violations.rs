@@ -53,20 +53,21 @@ impl Session {
         })?;
         let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let mut reader = Reader(connection);
         if let Some(first) = &first {
             // (another part of the statement may have failed: it must be the error that was met)
-            let found = violation(first, catalog, context, connection, parameters, code)?;
+            let found = violation(first, catalog, context, &mut reader, parameters, code)?;
             if let Some(found) = found.filter(|found| same_constraint(found, error)) {
                 return Ok(Some(found));
             }
         }
         let mut found = match &proposed {
-            Some(proposed) => violation(proposed, catalog, context, connection, parameters, code)?,
+            Some(proposed) => violation(proposed, catalog, context, &mut reader, parameters, code)?,
             None => None,
         };
         let met = |found: &PgError| code == SqlState::FOREIGN_KEY_VIOLATION || same_constraint(found, error);
         if !parts.is_empty() && !found.as_ref().is_some_and(met) {
-            found = violation_of_parts(&parts, catalog, context, connection, parameters, error)?;
+            found = violation_of_parts(&parts, catalog, context, &mut reader, parameters, error)?;
         }
         match found {
             None if code == SqlState::FOREIGN_KEY_VIOLATION => self.violation_by_action(prepared, parameters),
@@ -95,12 +96,15 @@ impl Session {
     }
 }
 
-impl RowReader for Connection {
+/// The connection on which the statement has failed.
+struct Reader<'c>(&'c mut Connection);
+
+impl RowReader for Reader<'_> {
     fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>> {
-        read(self, sql, parameters, most)
+        read(self.0, sql, parameters, most)
     }
     fn kept(&self, attnum: i16) -> u64 {
-        self.cell.rows.count(attnum)
+        self.0.cell.rows.count(attnum)
     }
 }
 

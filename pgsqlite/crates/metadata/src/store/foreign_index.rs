@@ -46,6 +46,7 @@ pub(super) fn translate(
         user: BOOTSTRAP_ROLE,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
         fitted_parameters: false,
+        sqlite_text: pgsqlite_sql::lower::lower_expression,
     };
     let translator = Translator { environment: &environment, table, own_collations };
     let columns = keys.iter().zip(&texts).map(|(key, text)| translator.key(key, text)).collect::<Option<Vec<_>>>()?;

@@ -368,6 +368,7 @@ impl CatalogNames<'_> {
             user: 0,
             rights: pgsqlite_sql::analyze::Rights::AskedNow,
             fitted_parameters: false,
+            sqlite_text: pgsqlite_sql::lower::lower_expression,
         };
         let mut found = pgsqlite_sql::analyze::resolve_name_of_type(&environment, name);
         if let Err(error) = &mut found {

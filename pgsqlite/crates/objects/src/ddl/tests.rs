@@ -37,6 +37,7 @@ impl Db {
                 user: BOOTSTRAP_ROLE,
                 rights: pgsqlite_sql::analyze::Rights::AskedNow,
                 fitted_parameters: false,
+                sqlite_text: pgsqlite_sql::lower::lower_expression,
             };
             self.conn.execute_batch("SAVEPOINT ddl").map_err(sqlite_error)?;
             match execute(&self.conn, &self.catalog, &environment, &statement, &DdlSession::default()) {
@@ -359,6 +360,7 @@ fn definitions_print_as_postgresql_prints_them() {
         user: 10,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
         fitted_parameters: false,
+        sqlite_text: pgsqlite_sql::lower::lower_expression,
     };
     let constraint = |table: &str, at: usize, style| {
         let table = db.relation(table);

@@ -24,6 +24,7 @@ pub(super) fn with_environment<R>(state: &SessionState, run: impl FnOnce(&Enviro
         user: BOOTSTRAP_ROLE,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
         fitted_parameters: false,
+        sqlite_text: pgsqlite_sql::lower::lower_expression,
     })
 }
 

@@ -12,7 +12,7 @@ use pgsqlite_types::{oid, Result};
 impl Analyzer<'_> {
     /// The SQL of an expression over the table that is changed.
     pub(super) fn lowered(&self, expr: &Expr, target: &Relation) -> Result<String> {
-        crate::lower::lower_expression(&self.env, expr, Some(target))
+        (self.env.sqlite_text)(&self.env, expr, Some(target))
     }
 
     /// Whether `given` says what an index's `predicate` says, and perhaps more. Where it has parameters in place of constants it

@@ -75,7 +75,13 @@ pub struct Environment<'a> {
     /// Parameters in the place of columns were read with the columns' type modifiers (COPY): numerics are rounded, texts are cut and
     /// padded already.
     pub fitted_parameters: bool,
+    /// Writes expressions as SQLite gets them: [`lower_expression`](crate::lower::lower_expression). Analysis, which is below lowering, compares
+    /// what it writes.
+    pub sqlite_text: SqliteText,
 }
+
+/// Returns the SQL of an expression over the columns of one relation.
+pub type SqliteText = for<'e> fn(&Environment<'e>, &Expr, Option<&Relation>) -> Result<String>;
 
 impl Environment<'_> {
     /// For a text that is stored (see [`Analyzer::in_stored_text`]).

@@ -140,15 +140,6 @@ fn outputs(catalog: &Catalog, columns: &[OutputColumn], known: &[Option<&Shown>]
     Ok(out)
 }
 
-/// The numbers of the collections' and rows' types in the catalog.
-fn number_types(catalog: &Catalog, fields: &mut [Field]) {
-    for field in fields {
-        if let Some(oid) = field.complex.and_then(|c| c.oid(catalog)) {
-            field.extended_id = oid as i32;
-        }
-    }
-}
-
 /// Whether values that would be sent as `stored` can be sent as `hint`.
 fn fits(hint: Type, stored: Type) -> bool {
     match (hint, stored) {
@@ -228,7 +219,7 @@ impl Conversation<'_> {
         let field = |column: &OutputColumn, output: &Output| {
             let of_table = environment.catalog.relation(column.table_oid);
             let of_table = of_table.and_then(|r| r.column_by_attnum(column.attnum));
-            output.ty.field(column.name.clone(), of_table.is_some_and(|c| c.not_null))
+            output.ty.numbered_field(column.name.clone(), of_table.is_some_and(|c| c.not_null), &environment.catalog)
         };
         let keys = match &translation.kind {
             Kind::Change { serial, is_insert: true } => {
@@ -260,7 +251,7 @@ impl Conversation<'_> {
         {
             return Err(Failure::refused("LOTOFILE beside more than one *").into());
         }
-        let mut fields: Vec<Field> = match is_query {
+        let fields: Vec<Field> = match is_query {
             true => columns
                 .iter()
                 .zip(&outputs)
@@ -274,12 +265,11 @@ impl Conversation<'_> {
             false if translation.plain_insert => translation
                 .insert_columns
                 .iter()
-                .map(|(name, ty)| ty.map(|ty| ty.field(name.clone(), false)))
+                .map(|(name, ty)| ty.map(|ty| ty.numbered_field(name.clone(), false, &environment.catalog)))
                 .collect::<Option<Vec<_>>>()
                 .unwrap_or_default(),
             false => vec![],
         };
-        number_types(&environment.catalog, &mut fields);
         Ok(Statement {
             outputs,
             files,
@@ -323,7 +313,7 @@ impl Conversation<'_> {
 
     pub(super) fn describe_input(&mut self) -> Step {
         let statement = self.statement()?;
-        let mut fields: Vec<Field> = statement
+        let fields: Vec<Field> = statement
             .translation
             .targets
             .iter()
@@ -337,10 +327,9 @@ impl Conversation<'_> {
                     // of any type: clients send text
                     None => Type::Char(0),
                 };
-                ty.field(String::new(), false)
+                ty.numbered_field(String::new(), false, &statement.catalog)
             })
             .collect();
-        number_types(&statement.catalog, &mut fields);
         self.client.out.describe_input(&fields);
         Ok(())
     }

@@ -35,7 +35,7 @@ pub use print::{translate, Environment, Kind, Shown, Translation};
 use crate::errors::Failure;
 
 /// A type by Informix's name; None: it is none, or a collection or row.
-pub fn simple_type(name: &str) -> Option<crate::values::types::Type> {
+fn simple_type(name: &str) -> Option<crate::values::types::Type> {
     parser::data_type(name).ok().filter(|ty| !matches!(ty, crate::values::types::Type::Complex(_)))
 }
 

@@ -349,7 +349,7 @@ fn describe(complex: &'static Complex, codeset: CodeSet, out: &mut Vec<u8>) -> R
         // elements cannot be NULL
         let flags = if node.level > 0 && node.field == 0 { NOT_NULL } else { 0 };
         // what a collection or row is, is said by the nodes of its parts
-        let opaque = described.complex.is_none() && !described.type_name.is_empty();
+        let opaque = node.ty.complex().is_none() && !described.type_name.is_empty();
         let (type_name, owner) = if opaque { (described.type_name.as_ref(), SCHEMA) } else { ("", "") };
         for n in [short(i + 1)?, short(node.level)?, short(node.parent)?] {
             out.extend_from_slice(&n.to_be_bytes());

@@ -135,7 +135,27 @@ impl Type {
 
     /// Back from [`Type::name`], for what is no collection or row.
     pub fn of_name(name: &str) -> Option<Type> {
-        crate::dialect::simple_type(name).filter(|ty| ty.name() == name)
+        let (head, arguments) = match name.strip_suffix(')').and_then(|name| name.split_once('(')) {
+            Some((head, arguments)) => (head, arguments),
+            None => (name, ""),
+        };
+        let simple = match (head, arguments.split_once(',')) {
+            ("char", None) => arguments.parse().ok().map(Type::Char),
+            ("varchar", None) => arguments.parse().ok().map(Type::VarChar),
+            ("decimal", Some((p, s))) => p.parse().ok().zip(s.parse().ok()).map(|(p, s)| Type::Decimal(p, Some(s))),
+            ("smallint", None) => Some(Type::SmallInt),
+            ("integer", None) => Some(Type::Integer),
+            ("serial", None) => Some(Type::Serial),
+            ("bigint", None) => Some(Type::BigInt),
+            ("bigserial", None) => Some(Type::BigSerial),
+            ("float", None) => Some(Type::Float),
+            ("smallfloat", None) => Some(Type::SmallFloat),
+            ("date", None) => Some(Type::Date),
+            ("boolean", None) => Some(Type::Boolean),
+            ("byte", None) => Some(Type::Byte),
+            _ => None,
+        };
+        simple.or_else(|| Type::of_domain(name)).filter(|ty| ty.name() == name)
     }
 
     /// The type of a row's field, or of a domain's values.
@@ -369,6 +389,15 @@ impl Type {
         }
     }
 
+    /// As DESCRIBE tells a column of this type, with the number that a collection's or row's type has in the catalog.
+    pub fn numbered_field(self, name: String, not_null: bool, catalog: &Catalog) -> Field {
+        let mut field = self.field(name, not_null);
+        if let Some(oid) = self.complex().and_then(|complex| complex.oid(catalog)) {
+            field.extended_id = oid as i32;
+        }
+        field
+    }
+
     /// As DESCRIBE tells a column of this type.
     pub fn field(self, name: String, not_null: bool) -> Field {
         let (extended_id, type_name): (i32, std::borrow::Cow<'static, str>) = match self {
@@ -376,7 +405,7 @@ impl Type {
             Type::Boolean => (5, "boolean".into()),
             Type::Blob => (10, "blob".into()),
             Type::Clob => (11, "clob".into()),
-            // its number is the catalog's to say
+            // (`numbered_field` has its number)
             Type::Complex(Complex::Named(name, _)) => (0, name.as_str().into()),
             // (a row's is written so)
             Type::Complex(Complex::Row(_)) => (0, self.name().replacen("row(", "ROW(", 1).into()),
@@ -385,9 +414,8 @@ impl Type {
         };
         const NOT_NULL: u16 = 0x100;
         let type_code = self.code() as u16 | self.flags() | if not_null { NOT_NULL } else { 0 };
-        let complex = self.complex();
         let (encoded_length, width) = (self.encoded_length(), self.width());
-        Field { name, type_code, extended_id, complex, type_name, encoded_length, width }
+        Field { name, type_code, extended_id, type_name, encoded_length, width }
     }
 }
 

@@ -16,8 +16,6 @@ pub struct Field {
     /// type code with flags
     pub type_code: u16,
     pub extended_id: i32,
-    /// a collection's or row's type, whose number the catalog has
-    pub complex: Option<&'static crate::values::complex::Complex>,
     pub type_name: std::borrow::Cow<'static, str>,
     pub encoded_length: i32,
     /// the most bytes it takes in a tuple
@@ -204,7 +202,6 @@ mod tests {
             name: "(constant)".into(),
             type_code: 2,
             extended_id: 0,
-            complex: None,
             type_name: "".into(),
             encoded_length: 4,
             width: 4,

@@ -21,6 +21,7 @@ pub(crate) fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Envir
         user: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
         fitted_parameters: false,
+        sqlite_text: pgsqlite_sql::lower::lower_expression,
     })
 }
 

@@ -8,7 +8,7 @@ use pgsqlite_types::{Datum, Oid};
 use std::collections::HashMap;
 
 /// An open cursor. Its rows were read when it was opened.
-pub(crate) struct Open {
+pub struct Open {
     pub columns: Vec<Column>,
     /// the same as RowDescription tells them
     pub described: Vec<PlanColumn>,
@@ -47,7 +47,7 @@ impl Open {
 
 /// The cursors by name.
 #[derive(Default)]
-pub(crate) struct Cursors {
+pub struct Cursors {
     open: HashMap<String, Open>,
     opened: u64,
     /// names that the session's own cursors and portals have

@@ -36,7 +36,7 @@ impl RegNames for OwnNames {
 }
 
 /// Shows the natives of the connection another state of the catalog.
-pub(crate) fn show_catalog(host: Host, catalog: Arc<Catalog>) {
+pub fn show_catalog(host: Host, catalog: Arc<Catalog>) {
     host.cell.update(|state| {
         state.names = Arc::new(OwnNames { catalog: catalog.clone(), path: state.search_path.clone() });
         if let Some(sequences) = &state.sequences {
@@ -49,7 +49,7 @@ pub(crate) fn show_catalog(host: Host, catalog: Arc<Catalog>) {
 }
 
 /// Runs a statement that is no query. `place`: where it stands, as messages name it.
-pub(crate) fn run(host: Host, node: &NodeEnum, place: &str) -> Result<()> {
+pub fn run(host: Host, node: &NodeEnum, place: &str) -> Result<()> {
     match node {
         NodeEnum::TransactionStmt(t) => Err(PgError::new(
             SqlState::FEATURE_NOT_SUPPORTED,
@@ -142,6 +142,7 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
         user,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
         fitted_parameters: false,
+        sqlite_text: pgsqlite_sql::lower::lower_expression,
     };
     let connection = host.connection()?;
     if let Some(sequences) = &host.cell.state().sequences {

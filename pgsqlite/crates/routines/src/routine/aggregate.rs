@@ -160,7 +160,7 @@ impl Program {
 
 /// The state of one group or frame.
 #[derive(Default)]
-pub(crate) struct UserAggregate {
+pub struct UserAggregate {
     program: Option<Rc<Program>>,
     /// the connection, from the first row on
     db: Option<*mut ffi::sqlite3>,
@@ -176,7 +176,7 @@ pub(crate) struct UserAggregate {
     left: Vec<Vec<Datum>>,
 }
 
-pub(crate) fn new_user_aggregate() -> Box<dyn State> {
+pub fn new_user_aggregate() -> Box<dyn State> {
     Box::<UserAggregate>::default()
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The tables of a cursor's query.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Standing {
+pub struct Standing {
     tables: Vec<Table>,
     /// FOR UPDATE or FOR SHARE was written
     locks: bool,
@@ -30,7 +30,7 @@ struct Table {
 }
 
 /// 24000, for a cursor that does not stand on a row as it should.
-pub(crate) fn state(message: String) -> PgError {
+pub fn state(message: String) -> PgError {
     PgError::new(SqlState::INVALID_CURSOR_STATE, message)
 }
 
@@ -209,7 +209,7 @@ impl Standing {
 }
 
 /// Whether a cursor over the query can go back if nothing is said of it: what PostgreSQL's plan of it would most likely allow.
-pub(crate) fn goes_back(select: &ast::SelectStmt) -> bool {
+pub fn goes_back(select: &ast::SelectStmt) -> bool {
     if !select.values_lists.is_empty() {
         return true;
     }

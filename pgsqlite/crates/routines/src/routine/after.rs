@@ -27,7 +27,7 @@ pub(super) enum After {
 
 /// A statement, while it runs.
 #[derive(Default)]
-pub(crate) struct Level {
+pub struct Level {
     queue: VecDeque<After>,
     /// the transition tables of (table, event): until a trigger reads them
     sets: HashMap<(Oid, Event), Set>,
@@ -38,7 +38,7 @@ pub(crate) struct Level {
 }
 
 /// Deferred until the end of the transaction.
-pub(crate) enum Pending {
+pub enum Pending {
     Trigger { fires: Rc<Fires>, trigger: Box<Trigger>, row: Rc<Changed> },
     Key(PendingKey),
 }
@@ -59,7 +59,7 @@ fn with_top<R>(host: Host, run: impl FnOnce(&mut Level) -> R) -> Result<R> {
 }
 
 /// Runs a statement, then what it has left to be done.
-pub(crate) fn at_level<R>(host: Host, run: impl FnOnce() -> Result<R>) -> Result<R> {
+pub fn at_level<R>(host: Host, run: impl FnOnce() -> Result<R>) -> Result<R> {
     inside(host, Level::default(), || {
         let result = run()?;
         drain(host)?;
@@ -122,7 +122,7 @@ pub(super) fn uses(host: Host, table: Oid) -> Result<()> {
 }
 
 /// The tables in use: those whose rows the statements that run change, and those that open cursors and loops of functions read.
-pub(crate) fn busy_tables(host: Host) -> Vec<Oid> {
+pub fn busy_tables(host: Host) -> Vec<Oid> {
     let routines = host.routines();
     let (levels, cursors) = (routines.levels.borrow(), routines.cursors.borrow());
     let changed = levels.iter().flat_map(|level| level.tables.iter().copied());
@@ -130,7 +130,7 @@ pub(crate) fn busy_tables(host: Host) -> Vec<Oid> {
 }
 
 /// The tables for whose rows something waits.
-pub(crate) fn pending_tables(host: Host) -> Vec<Oid> {
+pub fn pending_tables(host: Host) -> Vec<Oid> {
     let table = |pending: &Rc<Pending>| match &**pending {
         Pending::Trigger { fires, .. } => fires.relation.oid,
         Pending::Key(key) => key.table(),
@@ -160,7 +160,7 @@ pub(super) fn defer(host: Host, pending: Pending) {
 }
 
 /// Carries out what is deferred of the constraints that `due` names. Errors: what the triggers raise, 23503.
-pub(crate) fn run_pending(host: Host, due: impl Fn(Oid) -> bool) -> Result<()> {
+pub fn run_pending(host: Host, due: impl Fn(Oid) -> bool) -> Result<()> {
     loop {
         // (triggers may defer more)
         let next = {

@@ -11,7 +11,7 @@ use std::rc::Rc;
 const KEPT: usize = 512;
 
 /// A value as one of another type, as PL/pgSQL assigns it. Errors: 42846 and those of the types' input.
-pub(crate) fn assign(host: Host, value: Datum, from: Oid, to: Oid, typmod: i32) -> Result<Datum> {
+pub fn assign(host: Host, value: Datum, from: Oid, to: Oid, typmod: i32) -> Result<Datum> {
     // what is not typed is stored as a text
     let from = if from == oid::UNKNOWN { oid::TEXT } else { from };
     if from == to && typmod < 0 {
@@ -31,7 +31,7 @@ pub(crate) fn assign(host: Host, value: Datum, from: Oid, to: Oid, typmod: i32) 
 }
 
 /// As [`assign`], but by casts alone, not by way of text. None: there is no cast.
-pub(crate) fn assign_by_cast(host: &Host, value: Datum, from: Oid, to: Oid, typmod: i32) -> Result<Option<Datum>> {
+pub fn assign_by_cast(host: &Host, value: Datum, from: Oid, to: Oid, typmod: i32) -> Result<Option<Datum>> {
     let there = from == to
         || from != oid::UNKNOWN && host.with_environment(|e| conversion(e, from, to, typmod, false))?.is_some();
     there.then(|| assign(*host, value, from, to, typmod)).transpose()

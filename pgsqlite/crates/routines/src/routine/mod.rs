@@ -13,23 +13,23 @@
 //! What a body may do follows from the statement around it ([`Access`]): the session has taken the writer slot if the functions
 //! that it calls may change data (`pgsqlite_sql::effects`). Nothing here waits for anything.
 
-pub(crate) mod after;
-pub(crate) mod aggregate;
-pub(crate) mod builtin_triggers;
-pub(crate) mod convert;
+pub mod after;
+pub mod aggregate;
+pub mod builtin_triggers;
+pub mod convert;
 mod counted;
-pub(crate) mod cursors;
+pub mod cursors;
 mod exclusion;
 mod foreign_key;
-pub(crate) mod plpgsql;
+pub mod plpgsql;
 mod queried;
-pub(crate) mod rewritten;
-pub(crate) mod scratch;
+pub mod rewritten;
+pub mod scratch;
 mod spread;
 mod sql;
-pub(crate) mod statement;
-pub(crate) mod trigger;
-pub(crate) mod utility;
+pub mod statement;
+pub mod trigger;
+pub mod utility;
 
 use crate::standing::Standing;
 use libsqlite3_sys as ffi;
@@ -84,7 +84,7 @@ pub struct Runtime {
     writing_loops: Cell<usize>,
     depth: Cell<usize>,
     /// where the bodies that run are, the innermost last
-    pub(crate) places: RefCell<Vec<Place>>,
+    pub places: RefCell<Vec<Place>>,
     /// how many of the functions that run are triggers'
     pub trigger_depth: Cell<usize>,
     /// a function that is not volatile runs: it changes nothing
@@ -108,35 +108,35 @@ pub struct Runtime {
     /// the statements that run, the innermost last
     levels: RefCell<Vec<after::Level>>,
     /// the tables that the queries of the loops read that run
-    pub(crate) loop_tables: RefCell<Vec<Oid>>,
+    pub loop_tables: RefCell<Vec<Oid>>,
     /// temporary tables between the steps of the statements that run
     busy_tables: RefCell<Vec<String>>,
     /// what a COPY FROM leaves to be done after its last row
     copying: RefCell<after::Level>,
     /// what waits for the end of the transaction
-    pub(crate) pending: RefCell<VecDeque<Rc<after::Pending>>>,
+    pub pending: RefCell<VecDeque<Rc<after::Pending>>>,
     /// the same as it was at each savepoint
     waited: RefCell<Vec<VecDeque<Rc<after::Pending>>>>,
     /// the same as it was before a statement that may be undone
     kept: RefCell<VecDeque<Rc<after::Pending>>>,
     /// what the statements of functions have passed over since the outer statement began
-    pub(crate) passed_over: Cell<pgsqlite_sql::plan::PassesOver>,
+    pub passed_over: Cell<pgsqlite_sql::plan::PassesOver>,
     /// what SET CONSTRAINTS has said
-    pub(crate) modes: RefCell<crate::constraint_modes::Modes>,
+    pub modes: RefCell<crate::constraint_modes::Modes>,
     /// statements of foreign keys: by constraint, table and kind
     keys: RefCell<HashMap<(Oid, Oid, char), Rc<statement::Planned>>>,
     /// rows that the connection has written of the tables that are watched
-    pub(crate) written: Arc<Mutex<Written>>,
+    pub written: Arc<Mutex<Written>>,
     /// what the transaction changes, if that is recorded
-    pub(crate) recorder: Arc<Mutex<pgsqlite_storage::changes::recorder::Recorder>>,
+    pub recorder: Arc<Mutex<pgsqlite_storage::changes::recorder::Recorder>>,
     /// the cursors that functions have opened
-    pub(crate) cursors: RefCell<cursors::Cursors>,
+    pub cursors: RefCell<cursors::Cursors>,
     /// a body's cursors have asked for that: to be forgotten when the transaction ends
-    pub(crate) cursors_stand: Cell<bool>,
+    pub cursors_stand: Cell<bool>,
 }
 
 /// Where a body that runs is.
-pub(crate) struct Place {
+pub struct Place {
     /// `PL/pgSQL function f(integer)`, or all of the line for a body in SQL
     pub body: Rc<str>,
     /// None: a body in SQL
@@ -146,7 +146,7 @@ pub(crate) struct Place {
 }
 
 /// A body runs, as long as this lives.
-pub(crate) struct Entered<'a>(&'a Runtime);
+pub struct Entered<'a>(&'a Runtime);
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
@@ -155,7 +155,7 @@ impl Drop for Entered<'_> {
 }
 
 /// The session's side of COMMIT and ROLLBACK in a body, which runs on a thread of its own meanwhile.
-pub(crate) struct Ender {
+pub struct Ender {
     /// true: COMMIT
     pub request: std::sync::mpsc::Sender<bool>,
     pub done: std::sync::mpsc::Receiver<Result<()>>,
@@ -175,7 +175,7 @@ enum Runnable {
 
 /// What decides how a body is analyzed.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     epoch: u64,
     path: Vec<Oid>,
     user: Oid,
@@ -203,7 +203,7 @@ impl Stamp {
 }
 
 /// The functions of the user on a connection.
-pub(crate) trait HasRoutines {
+pub trait HasRoutines {
     fn routines(&self) -> &Runtime;
 }
 
@@ -281,27 +281,27 @@ impl Runtime {
         self.pending.borrow_mut().clone_from(&self.kept.borrow());
     }
 
-    pub(crate) fn enter(&self, body: Rc<str>, at: Option<(u32, &'static str)>) -> Entered<'_> {
+    pub fn enter(&self, body: Rc<str>, at: Option<(u32, &'static str)>) -> Entered<'_> {
         self.places.borrow_mut().push(Place { body, at, statement: None });
         Entered(self)
     }
 
     /// The innermost body is at this statement.
-    pub(crate) fn at(&self, line: u32, what: &'static str) {
+    pub fn at(&self, line: u32, what: &'static str) {
         if let Some(place) = self.places.borrow_mut().last_mut() {
             place.at = Some((line, what));
         }
     }
 
     /// The SQL that the innermost body runs. None: no more.
-    pub(crate) fn runs(&self, statement: Option<String>) {
+    pub fn runs(&self, statement: Option<String>) {
         if let Some(place) = self.places.borrow_mut().last_mut() {
             place.statement = statement;
         }
     }
 
     /// What `PG_CONTEXT` says: the bodies that run, from the inside out.
-    pub(crate) fn context(&self) -> String {
+    pub fn context(&self) -> String {
         let mut lines = Vec::new();
         for place in self.places.borrow().iter().rev() {
             if let Some(statement) = &place.statement {
@@ -316,7 +316,7 @@ impl Runtime {
     }
 
     /// Who ends the transaction from now on. None: nobody can.
-    pub(crate) fn set_ender(&self, ender: Option<Ender>) {
+    pub fn set_ender(&self, ender: Option<Ender>) {
         self.ender.replace(ender);
         self.subtransactions.set(0);
         self.writing_loops.set(0);
@@ -393,7 +393,7 @@ type Condition = (statement::Planned, Vec<(bool, Option<usize>)>);
 
 /// The connection on which a body runs, seen from inside it.
 #[derive(Clone, Copy)]
-pub(crate) struct Host<'a> {
+pub struct Host<'a> {
     pub cell: &'a SessionCell,
     pub db: *mut ffi::sqlite3,
 }
@@ -477,6 +477,7 @@ impl<'a> Host<'a> {
             user: state.user_oid,
             rights: pgsqlite_sql::analyze::Rights::AskedNow,
             fitted_parameters: false,
+            sqlite_text: pgsqlite_sql::lower::lower_expression,
         })
     }
 
@@ -515,14 +516,14 @@ impl<'a> Host<'a> {
 }
 
 /// What a call gave.
-pub(crate) enum Outcome {
+pub enum Outcome {
     Value(Datum),
     /// the columns' values of each row
     Rows(Vec<Vec<Datum>>),
 }
 
 /// Calls a function. `types`: of the arguments at the call; `ret`: of the result.
-pub(crate) fn call(host: Host, function: Oid, types: &[Oid], ret: Oid, args: Vec<Datum>) -> Result<Outcome> {
+pub fn call(host: Host, function: Oid, types: &[Oid], ret: Oid, args: Vec<Datum>) -> Result<Outcome> {
     let catalog = host.catalog();
     let routine = catalog.routines.get(&function).ok_or_else(|| {
         PgError::new(SqlState::UNDEFINED_FUNCTION, format!("cache lookup failed for function {function}"))
@@ -570,7 +571,7 @@ pub(crate) fn call(host: Host, function: Oid, types: &[Oid], ret: Oid, args: Vec
 }
 
 /// Bodies and texts that functions run are read as the standard has it: refuses those in which backslashes would escape.
-pub(crate) fn check_escapes(host: Host, text: &str) -> Result<()> {
+pub fn check_escapes(host: Host, text: &str) -> Result<()> {
     if host.cell.state().settings.standard_conforming_strings || !pgsqlite_sql::escapes::depends(text) {
         return Ok(());
     }
@@ -788,10 +789,10 @@ pub const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
 ];
 
 /// The fields of a row type: (name, type, type modifier).
-pub(crate) type Fields = Vec<(String, Oid, i32)>;
+pub type Fields = Vec<(String, Oid, i32)>;
 
 /// A row of values as a record's storage form. `anonymous`: it has no type of its own, so the names go with it.
-pub(crate) fn record_of(fields: &[(String, Oid, i32)], values: &[Datum], anonymous: bool) -> Datum {
+pub fn record_of(fields: &[(String, Oid, i32)], values: &[Datum], anonymous: bool) -> Datum {
     if anonymous {
         let named: Vec<(String, record::Field)> =
             fields.iter().zip(values).map(|((n, ty, _), v)| (n.clone(), (*ty, v.clone()))).collect();
@@ -802,7 +803,7 @@ pub(crate) fn record_of(fields: &[(String, Oid, i32)], values: &[Datum], anonymo
 }
 
 /// An error in a text of a body: its location counts in that text. `shift`: bytes that were put in front of it for analysis.
-pub(crate) fn in_query(mut error: PgError, query: &str, shift: i64) -> PgError {
+pub fn in_query(mut error: PgError, query: &str, shift: i64) -> PgError {
     let fields = error.fields_mut();
     if let (Some(location), None) = (fields.location, &fields.internal_query) {
         fields.location = usize::try_from(location as i64 + shift).ok().filter(|l| *l <= query.len());
@@ -814,7 +815,7 @@ pub(crate) fn in_query(mut error: PgError, query: &str, shift: i64) -> PgError {
 }
 
 /// As [`in_query`]; an error without a place in the text gets `line`, which has the text, as CONTEXT.
-pub(crate) fn of_query(error: PgError, query: &str, shift: i64, line: impl Into<String>) -> PgError {
+pub fn of_query(error: PgError, query: &str, shift: i64, line: impl Into<String>) -> PgError {
     let told = error.fields().internal_query.is_some();
     let error = in_query(error, query, shift);
     match error.fields().internal_query.is_some() && !told {
@@ -824,7 +825,7 @@ pub(crate) fn of_query(error: PgError, query: &str, shift: i64, line: impl Into<
 }
 
 /// A line more of CONTEXT, from the inside out.
-pub(crate) fn add_context(mut error: PgError, line: impl Into<String>) -> PgError {
+pub fn add_context(mut error: PgError, line: impl Into<String>) -> PgError {
     let line = line.into();
     let fields = error.fields_mut();
     if fields.internal_query.is_none() {
@@ -838,12 +839,12 @@ pub(crate) fn add_context(mut error: PgError, line: impl Into<String>) -> PgErro
 }
 
 /// `void` as a value.
-pub(crate) fn void() -> Datum {
+pub fn void() -> Datum {
     Datum::Text(String::new())
 }
 
 /// The type of a result where a function's is polymorphic: the one of the call.
-pub(crate) fn actual_type(declared: Oid, call: Oid) -> Oid {
+pub fn actual_type(declared: Oid, call: Oid) -> Oid {
     match declared {
         oid::ANYELEMENT
         | oid::ANYARRAY

@@ -9,13 +9,13 @@ use pgsqlite_sql::lower::{scratch_name, SCRATCH};
 use pgsqlite_types::Result;
 
 /// Whether the connection has the database.
-pub(crate) fn is_attached(db: *mut ffi::sqlite3) -> bool {
+pub fn is_attached(db: *mut ffi::sqlite3) -> bool {
     // SAFETY: a live connection and a name that ends with a null byte; nothing is kept.
     unsafe { ffi::sqlite3_txn_state(db, c"pg_scratch".as_ptr()) >= 0 }
 }
 
 /// Forgets all rows there. Must be called outside a transaction.
-pub(crate) fn clear(db: &rusqlite::Connection) {
+pub fn clear(db: &rusqlite::Connection) {
     // SAFETY: the handle is used while `db` is borrowed.
     if !is_attached(unsafe { db.handle() }) {
         return;
@@ -32,7 +32,7 @@ pub(crate) fn clear(db: &rusqlite::Connection) {
 }
 
 /// Sees to it that the connection has the database.
-pub(crate) fn attach(host: Host) -> Result<()> {
+pub fn attach(host: Host) -> Result<()> {
     match is_attached(host.db) {
         true => Ok(()),
         false => host.exec(&format!("ATTACH ':memory:' AS {SCRATCH}")),
@@ -41,7 +41,7 @@ pub(crate) fn attach(host: Host) -> Result<()> {
 
 /// An empty table with the columns `c1`, `c2` … without types. One that is there is emptied if it has as many columns: statements that
 /// are running may have it open.
-pub(crate) fn empty_table(host: Host, table: &str, columns: usize) -> Result<()> {
+pub fn empty_table(host: Host, table: &str, columns: usize) -> Result<()> {
     attach(host)?;
     let name = scratch_name(table);
     let names: Vec<String> = (1..=columns).map(|i| format!("c{i}")).collect();
@@ -55,7 +55,7 @@ pub(crate) fn empty_table(host: Host, table: &str, columns: usize) -> Result<()>
 }
 
 /// The INSERT that fills such a table.
-pub(crate) fn insert(table: &str, columns: usize) -> String {
+pub fn insert(table: &str, columns: usize) -> String {
     let places: Vec<String> = (1..=columns).map(|i| format!("?{i}")).collect();
     format!("INSERT INTO {} VALUES ({})", scratch_name(table), places.join(", "))
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 /// What the fields of a row are.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Shape {
+pub struct Shape {
     pub fields: Fields,
     /// the composite type; RECORD: none
     pub ty: Oid,
@@ -22,7 +22,7 @@ impl Shape {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub struct Row {
     pub shape: Rc<Shape>,
     pub values: Vec<Datum>,
 }
@@ -35,7 +35,7 @@ impl Row {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Value {
+pub enum Value {
     Scalar(Datum),
     /// None: no row was assigned yet, or NULL
     Row(Option<Row>),
@@ -50,7 +50,7 @@ impl Value {
 
 /// A value with its type.
 #[derive(Debug, Clone)]
-pub(crate) struct Typed {
+pub struct Typed {
     pub value: Datum,
     pub ty: Oid,
 }

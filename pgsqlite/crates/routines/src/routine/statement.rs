@@ -15,14 +15,14 @@ use std::cell::RefCell;
 
 /// A column of the rows that a statement gives.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Column {
+pub struct Column {
     pub name: String,
     pub ty: Oid,
     pub typmod: i32,
 }
 
 /// A planned statement. Its parameters are those of the plan, `?1` …
-pub(crate) struct Planned {
+pub struct Planned {
     pub plan: Plan,
     /// None: it gives no rows
     pub columns: Option<Vec<Column>>,
@@ -44,13 +44,13 @@ enum Shortcut {
 
 /// What a statement did.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Done {
+pub struct Done {
     /// rows given or changed
     pub rows: u64,
 }
 
 /// Takes rows; false: enough.
-pub(crate) type Rows<'r> = &'r mut dyn FnMut(Vec<Datum>) -> Result<bool>;
+pub type Rows<'r> = &'r mut dyn FnMut(Vec<Datum>) -> Result<bool>;
 
 impl Planned {
     /// Plans a query or data modification. `parameters`: gives the types of the parameters after analysis.
@@ -315,7 +315,7 @@ impl Planned {
 }
 
 /// What the steps of a statement have done that are carried out row by row.
-pub(crate) struct DoneByRows {
+pub struct DoneByRows {
     /// how many steps: all, or all but the last one, which is a query
     pub steps: usize,
     /// rows changed
@@ -326,7 +326,7 @@ pub(crate) struct DoneByRows {
 
 /// Runs the steps of a statement some of which are carried out row by row, with what comes after their rows. A query at the end
 /// is left to the caller.
-pub(crate) fn run_by_rows(host: Host, steps: &[PlanStep], parameters: &[Datum]) -> Result<DoneByRows> {
+pub fn run_by_rows(host: Host, steps: &[PlanStep], parameters: &[Datum]) -> Result<DoneByRows> {
     let query = steps.last().is_some_and(|s| s.by_rows.is_none() && s.output == StepOutput::Rows);
     let mut done = DoneByRows { steps: steps.len() - usize::from(query), count: 0, shown: vec![] };
     let busy = host.routines().busy_tables.borrow().len();
@@ -364,7 +364,7 @@ pub(crate) fn run_by_rows(host: Host, steps: &[PlanStep], parameters: &[Datum]) 
 }
 
 /// The error of a failed data modification with what PostgreSQL tells of the row. `adapt`: changes the query of its rows.
-pub(crate) fn told_more(
+pub fn told_more(
     host: Host,
     modify: &Modify,
     shown: Option<&Vec<usize>>,
@@ -459,7 +459,7 @@ impl crate::diagnose::RowReader for Reader<'_> {
 }
 
 /// 0A000 in a function that is not volatile, 25006 in a read-only transaction.
-pub(crate) fn check_may_write(runtime: &super::Runtime, command: &str) -> Result<()> {
+pub fn check_may_write(runtime: &super::Runtime, command: &str) -> Result<()> {
     if runtime.steady.get() {
         return Err(PgError::new(
             SqlState::FEATURE_NOT_SUPPORTED,
@@ -500,7 +500,7 @@ fn shortcut(statement: &Statement) -> Option<Shortcut> {
 ///
 /// # Safety
 /// `values` must stay in place until the statement is reset.
-pub(crate) unsafe fn bind(host: Host, statement: &mut RawStatement, values: &[Datum]) -> Result<()> {
+pub unsafe fn bind(host: Host, statement: &mut RawStatement, values: &[Datum]) -> Result<()> {
     for i in 1..=statement.parameter_count() {
         let value = values.get(i - 1).ok_or_else(|| PgError::internal(format!("no value for parameter {i}")))?;
         // SAFETY: promised by the caller.
@@ -511,12 +511,12 @@ pub(crate) unsafe fn bind(host: Host, statement: &mut RawStatement, values: &[Da
     Ok(())
 }
 
-pub(crate) fn step_once(host: Host, statement: &mut RawStatement) -> Result<Step> {
+pub fn step_once(host: Host, statement: &mut RawStatement) -> Result<Step> {
     statement.step().map_err(|_| host.error())
 }
 
 /// Rows into a table of the statement's own.
-pub(crate) fn materialize(host: Host, table: &str, columns: usize, rows: Vec<Vec<Datum>>) -> Result<()> {
+pub fn materialize(host: Host, table: &str, columns: usize, rows: Vec<Vec<Datum>>) -> Result<()> {
     super::scratch::empty_table(host, table, columns)?;
     let mut insert = host.prepare(&super::scratch::insert(table, columns))?;
     for row in rows {

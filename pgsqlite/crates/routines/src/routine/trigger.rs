@@ -22,13 +22,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// A row that was changed: as it was and as it is.
-pub(crate) struct Changed {
+pub struct Changed {
     pub old: Option<Vec<Datum>>,
     pub new: Option<Vec<Datum>>,
 }
 
 /// What an event of a table's rows fires.
-pub(crate) struct Fires {
+pub struct Fires {
     pub(super) relation: Arc<Relation>,
     shape: Rc<Shape>,
     pub(super) event: Event,
@@ -72,7 +72,7 @@ impl std::ops::Deref for Firing<'_> {
 }
 
 /// Runs the statement; what RETURNING shows goes to `rows` when all is done. Returns how many rows were changed.
-pub(crate) fn run(
+pub fn run(
     host: Host,
     t: &Triggered,
     parameters: &[Datum],
@@ -229,7 +229,7 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
 }
 
 /// A step of a statement, as part of the level around it: how many rows it changed, and what RETURNING shows of them.
-pub(crate) fn run_step(host: Host, step: &ByRows, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
+pub fn run_step(host: Host, step: &ByRows, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
     match step {
         ByRows::Modify(t) => {
             check_may_write(host.routines(), t.event.word())?;
@@ -312,7 +312,7 @@ fn instead_rows(
 }
 
 /// Begins a COPY FROM to a relation whose triggers it fires. What is to be done after its last row waits with the connection.
-pub(crate) fn begin_copy(host: Host, t: &Triggered) -> Result<()> {
+pub fn begin_copy(host: Host, t: &Triggered) -> Result<()> {
     check_may_write(host.routines(), "COPY FROM")?;
     let fired = firing(host, t, &target(host, t)?)?;
     let ((), level) = after::inside(host, Level::default(), || fired.before_statement())?;
@@ -321,7 +321,7 @@ pub(crate) fn begin_copy(host: Host, t: &Triggered) -> Result<()> {
 }
 
 /// Stores a row of COPY FROM, whose values are `parameters`; gives the rows stored: none where a condition or a trigger says so.
-pub(crate) fn copy_row(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<u64> {
+pub fn copy_row(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<u64> {
     let (count, level) = after::inside(host, host.routines().copying.take(), || {
         if let Some(spread) = &t.spread {
             return super::spread::copy_row(host, t, spread, parameters);
@@ -345,7 +345,7 @@ pub(crate) fn copy_row(host: Host, t: &Triggered, parameters: &[Datum]) -> Resul
 }
 
 /// Fires what comes after the last row of a COPY FROM.
-pub(crate) fn end_copy(host: Host, t: &Triggered) -> Result<()> {
+pub fn end_copy(host: Host, t: &Triggered) -> Result<()> {
     let fired = firing(host, t, &target(host, t)?)?;
     after::inside(host, host.routines().copying.take(), || {
         after::statement(host, &fired.fires)?;
@@ -361,7 +361,7 @@ fn target(host: Host, t: &Triggered) -> Result<Arc<Relation>> {
 }
 
 /// Fires the TRUNCATE triggers of a table. Errors: 0A000 if they change the schema, which the TRUNCATE is about to do itself.
-pub(crate) fn fire_truncate(host: Host, relation: &Arc<Relation>, timing: Timing) -> Result<()> {
+pub fn fire_truncate(host: Host, relation: &Arc<Relation>, timing: Timing) -> Result<()> {
     let triggers: Vec<Trigger> = relation
         .triggers
         .iter()

@@ -6,14 +6,14 @@ use pgsqlite_sql::plan::{PlanColumn, ProductPlan, RewrittenPlan};
 use pgsqlite_types::{Datum, PgError, Result};
 
 /// The rows of a rule's SELECT, which the client gets beside what the statement gives.
-pub(crate) struct Aside {
+pub struct Aside {
     pub columns: Vec<PlanColumn>,
     pub rows: Vec<Vec<Datum>>,
 }
 
 /// What running it has given.
 #[derive(Default)]
-pub(crate) struct Given {
+pub struct Given {
     /// what the command tag counts
     pub count: u64,
     /// of RETURNING
@@ -22,7 +22,7 @@ pub(crate) struct Given {
 }
 
 /// Runs all of them.
-pub(crate) fn run(host: Host, plan: &RewrittenPlan, parameters: &[Datum]) -> Result<Given> {
+pub fn run(host: Host, plan: &RewrittenPlan, parameters: &[Datum]) -> Result<Given> {
     let mut given = Given::default();
     for (i, product) in plan.products.iter().enumerate() {
         host.check_interrupt()?;

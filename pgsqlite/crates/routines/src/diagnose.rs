@@ -17,10 +17,10 @@ const MOST_ROWS: usize = 100_000;
 /// Bytes of a value that a DETAIL shows of a row (`maxfieldlen` of PostgreSQL).
 const SHOWN_BYTES: usize = 64;
 
-pub(crate) type RowValues = Vec<Datum>;
+pub type RowValues = Vec<Datum>;
 
 /// The rows that a modification proposes; None where they cannot be told.
-pub(crate) fn proposed_of(environment: &Environment, modify: &Modify) -> Result<Option<Proposed>> {
+pub fn proposed_of(environment: &Environment, modify: &Modify) -> Result<Option<Proposed>> {
     // values of rows are not told where policies hide some
     if row_security_counts(environment, &modify.target)? {
         return Ok(None);
@@ -29,7 +29,7 @@ pub(crate) fn proposed_of(environment: &Environment, modify: &Modify) -> Result<
 }
 
 /// The rows that each part of it proposes, where parts do different things.
-pub(crate) fn proposed_by(environment: &Environment, modify: &Modify) -> Result<Vec<Proposed>> {
+pub fn proposed_by(environment: &Environment, modify: &Modify) -> Result<Vec<Proposed>> {
     match row_security_counts(environment, &modify.target)? {
         true => Ok(vec![]),
         false => proposed_by_parts(environment, modify),
@@ -37,14 +37,14 @@ pub(crate) fn proposed_by(environment: &Environment, modify: &Modify) -> Result<
 }
 
 /// Whether two errors are of the same constraint.
-pub(crate) fn same_constraint(a: &PgError, b: &PgError) -> bool {
+pub fn same_constraint(a: &PgError, b: &PgError) -> bool {
     let constraint =
         |e: &PgError| (e.code(), e.fields().table.clone(), e.fields().constraint.clone(), e.fields().column.clone());
     constraint(a) == constraint(b)
 }
 
 /// The error with the row of the one part that has met it; None: several have, or none.
-pub(crate) fn violation_of_parts(
+pub fn violation_of_parts(
     parts: &[Proposed],
     catalog: &Catalog,
     context: Context,
@@ -67,7 +67,7 @@ pub(crate) fn violation_of_parts(
 }
 
 /// The same of the first WITH query, if it is a modification: those after it may read what it gives.
-pub(crate) fn first_in_with(environment: &Environment, ctes: &[Cte]) -> Option<Proposed> {
+pub fn first_in_with(environment: &Environment, ctes: &[Cte]) -> Option<Proposed> {
     match &ctes.first()?.body {
         CteBody::Modify(modify) => proposed_of(environment, modify).ok().flatten(),
         CteBody::Query(_) => None,
@@ -75,7 +75,7 @@ pub(crate) fn first_in_with(environment: &Environment, ctes: &[Cte]) -> Option<P
 }
 
 /// Whether an error is one that the proposed rows tell more of.
-pub(crate) fn may_tell_more(error: &PgError) -> bool {
+pub fn may_tell_more(error: &PgError) -> bool {
     let table_constraint = match error.code() {
         SqlState::FOREIGN_KEY_VIOLATION | SqlState::UNIQUE_VIOLATION | SqlState::WITH_CHECK_OPTION_VIOLATION => true,
         SqlState::NOT_NULL_VIOLATION | SqlState::CHECK_VIOLATION => error.fields().table.is_some(),
@@ -85,7 +85,7 @@ pub(crate) fn may_tell_more(error: &PgError) -> bool {
 }
 
 /// The error of the first of the proposed rows that PostgreSQL would have refused.
-pub(crate) fn violation(
+pub fn violation(
     proposed: &Proposed,
     catalog: &Catalog,
     context: Context,
@@ -105,7 +105,7 @@ pub(crate) fn violation(
 }
 
 /// What reads rows on the connection of a failed statement.
-pub(crate) trait RowReader {
+pub trait RowReader {
     /// All rows of a query; None: more than `most`.
     fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>>;
     /// How many values the statement has remembered for a column.
@@ -421,7 +421,7 @@ fn missing_parent(child: (&str, &str), constraint: &str, key: &str, parent: &str
 }
 
 /// A value as its type's output function prints it.
-pub(crate) fn printed(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
+pub fn printed(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
     if *value == Datum::Null {
         return Ok("null".into());
     }
@@ -436,7 +436,7 @@ pub(crate) fn printed(catalog: &Catalog, context: &Context, type_oid: Oid, value
 
 /// At most [`SHOWN_BYTES`] of a value, whole characters, with `...` where more was there.
 /// A value as DETAIL shows it of a row.
-pub(crate) fn shown(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
+pub fn shown(catalog: &Catalog, context: &Context, type_oid: Oid, value: &Datum) -> Result<String> {
     Ok(clip(printed(catalog, context, type_oid, value)?))
 }
 

@@ -10,7 +10,7 @@ use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
 use std::rc::Rc;
 
 /// A running body.
-pub(crate) struct Frame<'h> {
+pub struct Frame<'h> {
     pub host: Host<'h>,
     pub program: &'h Program,
     pub values: Vec<Value>,

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 /// What SET CONSTRAINTS said in the running transaction: true is deferred.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Modes {
-    pub(crate) all: Option<bool>,
-    pub(crate) named: BTreeMap<Oid, bool>,
+pub struct Modes {
+    pub all: Option<bool>,
+    pub named: BTreeMap<Oid, bool>,
 }
 
 impl Modes {

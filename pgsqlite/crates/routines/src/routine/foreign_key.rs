@@ -42,7 +42,7 @@ pub(super) struct Key {
 }
 
 /// A key that is looked at when its constraint is due.
-pub(crate) struct PendingKey {
+pub struct PendingKey {
     pub constraint: Oid,
     key: Rc<Key>,
     values: Vec<Datum>,
@@ -209,7 +209,7 @@ fn check_new(host: Host, key: &Rc<Key>, event: Event, old: Option<Vec<Datum>>, n
 }
 
 /// Looks at a key: 23503 if it is in the referencing table and not in the referenced one.
-pub(crate) fn check_pending(host: Host, pending: &PendingKey) -> Result<()> {
+pub fn check_pending(host: Host, pending: &PendingKey) -> Result<()> {
     let (key, values) = (&*pending.key, &pending.values);
     if key.is_referenced_row(host, values)? || !key.has_referencing_row(host, values)? {
         return Ok(());

@@ -10,7 +10,7 @@ mod run;
 mod values;
 
 pub(super) use expressions::Using;
-pub(crate) use values::{Shape, Value};
+pub use values::{Shape, Value};
 
 use super::{actual_type, record_of, void, Fields, Host, Outcome};
 use pgsqlite_sql::effects;
@@ -23,7 +23,7 @@ use std::rc::Rc;
 
 /// What a variable holds.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
+pub enum Kind {
     Scalar {
         ty: Oid,
         typmod: i32,
@@ -49,7 +49,7 @@ enum Result_ {
 }
 
 /// A compiled body.
-pub(crate) struct Program {
+pub struct Program {
     /// for CONTEXT: `f(integer)`
     name: Rc<str>,
     source: String,

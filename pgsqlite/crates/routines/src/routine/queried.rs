@@ -25,7 +25,7 @@ impl Variables for NoVariables {
 }
 
 /// The types of its columns, and its rows.
-pub(crate) fn queried(host: Host, text: &str) -> Result<(Vec<Oid>, Vec<Vec<Datum>>)> {
+pub fn queried(host: Host, text: &str) -> Result<(Vec<Oid>, Vec<Vec<Datum>>)> {
     let run = || {
         super::check_escapes(host, text)?;
         let statements = parse(text)?;
