@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that no code but the storage layer opens, makes, renames or removes files that may be a database's.
+"""Checks that source files are short enough, that names are quoted in one place, that XX000 stands for defects of ours, and that no code but the storage layer opens, makes,
+renames or removes files that may be a database's.
 
 When a process closes any descriptor of a database's file, SQLite's locks on it are gone, and with them commits that were acknowledged
 (`pgsqlite/crates/storage/src/files/mod.rs` says how). So whatever opens or changes a file stands in the storage layer, or in the list
@@ -51,7 +52,7 @@ ALLOWED = {
     "crates/storage/src/connection/mod.rs": (4, "the connections of a database, which vfs/open.rs opens"),
     "crates/engine/src/engine.rs": (4, "connections to the engine's own room, and the one by which SQLite reads what it has stored of the journal mode"),
     "crates/engine/src/image.rs": (1, "a connection to the room of a copy that has just been made"),
-    "crates/engine/src/copy.rs": (8, "SQLite's connections to a room or to a file that the process does not have open, and copies, which are new files"),
+    "crates/engine/src/database_copy.rs": (8, "SQLite's connections to a room or to a file that the process does not have open, and copies, which are new files"),
     "crates/engine/src/inspect.rs": (2, "a connection of a process that serves nothing, and one to its own room"),
     "crates/storage/src/wal.rs": (1, "the log, which SQLite does not lock; it stays open as long as the database"),
     "crates/storage/src/stream.rs": (3, "the log, which SQLite does not lock, and connections to the stream's own room"),
@@ -78,6 +79,14 @@ ALLOWED = {
     "src/main.rs": (1, "the configuration file, before any database is open"),
 }
 
+
+# A file beyond so many lines usually holds several ideas.
+MOST_LINES = 900
+# Files that are longer, with their lines: neither the list nor a number in it may become greater.
+LONG: dict[str, int] = {}
+
+# What `PgError::internal`, by which we own up to a defect, must not say: that something outside has failed.
+OUTSIDE = re.compile(r'\binternal\((?:format!\()?"[^"]*(?:shut down|is closed|engine is gone|random|thread|stored \w+ (?:is malformed|cannot be read))')
 
 DOUBLED = r'''replace('"', "\"\"")'''
 
@@ -125,8 +134,37 @@ def files_of_other_crates() -> int:
     return len(places)
 
 
+def blames_itself() -> int:
+    """Prints where an error that is no defect of ours is reported as one. Returns how many places there are."""
+    places = [
+        f"pgsqlite/{path.relative_to(ROOT).as_posix()}:{n}: write PgError::corrupted, no_resources or shut_down"
+        for path in sources()
+        for n, line in enumerate(code_of(path).splitlines(), 1)
+        if OUTSIDE.search(line)
+    ]
+    print("\n".join(places), end="\n" if places else "")
+    return len(places)
+
+
+def too_long() -> int:
+    """Prints which files are too long, and which ones have become shorter than `LONG` says. Returns their number."""
+    places = []
+    lengths = {p.relative_to(ROOT).as_posix(): len(p.read_text(encoding="utf-8").splitlines()) for p in sources()}
+    for name, lines in lengths.items():
+        if lines > LONG.get(name, MOST_LINES):
+            places.append(f"pgsqlite/{name}: {lines} lines; cut it along its ideas, {LONG.get(name, MOST_LINES)} are allowed")
+    for name, allowed in LONG.items():
+        lines = lengths.get(name, 0)
+        if lines <= MOST_LINES:
+            places.append(f"pgsqlite/{name}: it has {lines} lines now; strike it from LONG (tools/lint_files.py)")
+        elif lines < allowed - 20:
+            places.append(f"pgsqlite/{name}: it has {lines} lines now; write that into LONG (tools/lint_files.py)")
+    print("\n".join(places), end="\n" if places else "")
+    return len(places)
+
+
 def main() -> int:
-    wrong = quotes_by_hand() + files_of_other_crates()
+    wrong = quotes_by_hand() + files_of_other_crates() + too_long() + blames_itself()
     seen = set()
     for path in sources():
         name = path.relative_to(ROOT).as_posix()

@@ -6,7 +6,7 @@
 use crate::offline::told;
 use anyhow::{Context as _, Result};
 use clap::Args;
-use pgsqlite_engine::copy::copy_file;
+use pgsqlite_engine::database_copy::copy_file;
 use pgsqlite_server::config::{Auth, Config, Databases};
 use pgsqlite_server::Server;
 use pgsqlite_storage::files::folder::make_empty;

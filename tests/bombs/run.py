@@ -223,8 +223,8 @@ def explode(stage: Stage, name: str, sql: str, way: str, limit: float, bounds: a
     expected = {"timeout": {"57014"}, "cancel": {"57014"}, "terminate": {"57P01"}}[way]
     if not result.ended_itself and result.state in {"57014", "57P01", "gone", "?"} - expected:
         result.faults.append(f"ends with {result.state}")
-    if result.state == "XX000":
-        result.faults.append(f"XX000 {getattr(client, 'message', '')}")
+    if result.state in ("XX000", "XX001"):
+        result.faults.append(f"{result.state} {getattr(client, 'message', '')}")
     if result.late > bounds.end and timer.ident and stage.server.process.poll() is None:
         # on a machine that does other work, too, the server's own time counts, up to a multiple of the bound
         result.waited = delays(stage.server.process.pid) - delayed[0]

@@ -102,7 +102,7 @@ def judge_one(sql: str, wanted: dict, again: dict, got: dict) -> tuple[str, str]
     error, mine = wanted.get("error"), got.get("error")
     if mine == error and error is not None:
         return "matched", ""
-    if mine in ("lost", "slow") or (mine == "XX000"):
+    if mine in ("lost", "slow") or mine in ("XX000", "XX001"):
         return "crashed", f"{mine} {got.get('message', '')}"
     if mine == "0A000":
         return "refused", got.get("message", "")

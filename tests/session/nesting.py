@@ -248,7 +248,7 @@ class Player:
         self.lines.append(f"    {sql}  -- {' '.join(o.split(' [')[0] for o in out)[:120]}")
         if any(k == b"E" for k, _ in messages):
             code = [pgwire.fields_of(b)["C"] for k, b in messages if k == b"E"][0]
-            if code == "XX000":
+            if code in ("XX000", "XX001"):
                 raise Violation(f"{sql}: {out}")
             raise Failed(code)
         return out

@@ -1,11 +1,11 @@
-//! A statement's way to SQLite SQL: parse, lift the literals, analyze, lower.
+//! A statement's way to SQLite SQL: parse, make parameters of the literals, analyze, lower.
 
 use crate::statements::STATEMENTS;
 use crate::{engine, Case};
 use pgsqlite_sql::analyze::{analyze, Environment};
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
-use pgsqlite_sql::lift;
 use pgsqlite_sql::lower::lower;
+use pgsqlite_sql::parameterize;
 use pgsqlite_sql::parse::parse;
 use pgsqlite_types::codec::NoNames;
 use pgsqlite_types::{Oid, Settings};
@@ -49,6 +49,6 @@ pub fn cases(cases: &mut Vec<Case>) {
     }
     let text = "SELECT id, n, s FROM b WHERE id = 4711 AND s <> 'nothing' LIMIT 20";
     cases.push(Case::new("sql/literals found in a text", move || {
-        black_box(lift::mask(black_box(text))).expect("a mask");
+        black_box(parameterize::mask(black_box(text))).expect("a mask");
     }));
 }

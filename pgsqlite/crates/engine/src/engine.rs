@@ -103,8 +103,9 @@ impl Engine {
     /// Opens or makes the database. Errors: 58P01/58030 for the file system, 55006 when another pgsqlite has it open,
     /// 0A000/XX001 for a file that is not a database or that a newer pgsqlite wrote.
     pub fn open(config: EngineConfig) -> Result<Arc<Engine>> {
-        pgsqlite_sqlite::check()
-            .map_err(|wrong| PgError::internal(format!("SQLite was not compiled as pgsqlite needs it: {wrong}")))?;
+        pgsqlite_sqlite::check().map_err(|wrong| {
+            PgError::new(SqlState::SYSTEM_ERROR, format!("SQLite was not compiled as pgsqlite needs it: {wrong}"))
+        })?;
         match config.location.clone() {
             Location::Memory => {
                 let folder = MemoryFolder::new()?;
@@ -180,7 +181,7 @@ impl Engine {
         if !leaves_log
             && !is_clone
             && checkpoints::has_litestreams_tables(
-                keeper.lock().as_ref().ok_or_else(|| PgError::internal("the keeper is closed"))?.rusqlite(),
+                keeper.lock().as_ref().ok_or_else(|| PgError::shut_down())?.rusqlite(),
             )?
         {
             tracing::warn!(
@@ -276,9 +277,9 @@ impl Engine {
     /// Copies what is committed to a file that does not exist yet, sequences as they stand, without what is prepared; others may use the database meanwhile. The copy
     /// is not synced. What it has of the database is on disk there. It waits: not to be called on a thread with other tasks.
     pub fn copy_to(&self, to: &Path) -> Result<()> {
-        crate::copy::copy_to(&self.room, &self.catalog(), to)?;
+        crate::database_copy::copy_to(&self.room, &self.catalog(), to)?;
         self.writer.settle_all()?;
-        crate::copy::leave_prepared(to)?;
+        crate::database_copy::leave_prepared(to)?;
         self.settle_sequences(Some(to))
     }
 

@@ -14,7 +14,7 @@ mod changes;
 mod clone;
 pub mod config;
 pub mod connection;
-pub mod copy;
+pub mod database_copy;
 mod discard;
 pub mod engine;
 mod gate;
@@ -39,5 +39,5 @@ pub(crate) use pgsqlite_metadata::{clock, databases, error, naming, numbers, sto
 #[allow(unused_imports)]
 pub(crate) use pgsqlite_natives::{host, large_object, regex, settings, statistics, text_search, udf};
 #[allow(unused_imports)]
-pub(crate) use pgsqlite_objects::{ddl, exclusion, pg_catalog, vtab};
-pub(crate) use pgsqlite_routines::{constraint_modes, diagnose, routine, standing};
+pub(crate) use pgsqlite_objects::{ddl, pg_catalog, vtab};
+pub(crate) use pgsqlite_routines::{constraint_modes, cursor_position, diagnose, routine};

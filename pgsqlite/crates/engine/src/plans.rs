@@ -1,7 +1,7 @@
 //! The plan cache: parsed, analyzed and lowered statements, shared by all sessions of an engine.
 
 use parking_lot::Mutex;
-use pgsqlite_sql::lift::{Lifted, Literal, Masked};
+use pgsqlite_sql::parameterize::{Literal, Masked, Parameterized};
 use pgsqlite_sql::parse::RawStatement;
 use pgsqlite_sql::plan::Plan;
 use pgsqlite_storage::bounded::Bounded;
@@ -76,7 +76,7 @@ pub struct Template {
     pub statement: Arc<RawStatement>,
     /// types of the parameters, 0 where their surroundings decide
     pub given: Vec<Oid>,
-    pub lifted: Vec<Lifted>,
+    pub parameterized: Vec<Parameterized>,
     /// the literals that stay: which, and their text
     pub fixed: Vec<(usize, String)>,
 }

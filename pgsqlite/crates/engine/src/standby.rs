@@ -44,7 +44,7 @@ impl Engine {
         self.refresh(None)?;
         self.sequences.lock().clear();
         let keeper = self.keeper();
-        let Some(keeper) = keeper.as_ref() else { return Err(PgError::internal("the engine is shut down")) };
+        let Some(keeper) = keeper.as_ref() else { return Err(PgError::shut_down()) };
         pgsqlite_metadata::numbers::pass(pgsqlite_metadata::store::transactions::highest(keeper.rusqlite())?);
         self.restore_prepared(keeper)
     }

@@ -56,7 +56,7 @@ const BOUNDED: &[(&str, &str)] = &[
     ("types/src/int.rs", "the digits until a number overflows"),
     ("types/src/network", "the groups of an address"),
     ("types/src/normalize.rs", "the forms that a value may have"),
-    ("types/src/foreign.rs", "the forms that a value may have"),
+    ("types/src/normalize.rs", "the forms that a value may have"),
     ("types/src/numeric/text.rs", "the 18 digits of a short number"),
     ("types/src/text.rs", "the bytes of a name"),
     ("types/src/uuid.rs", "16 bytes"),

@@ -1,7 +1,7 @@
 //! The objects of a database: [`ddl`] carries out the statements that define, change and drop them, [`pg_catalog`] makes the rows that show them,
-//! and [`vtab`] has SQLite read those rows as tables. [`exclusion`] has the errors of EXCLUDE constraints.
+//! and [`vtab`] has SQLite read those rows as tables. [`exclusion_violation`] has the errors of EXCLUDE constraints.
 
 pub mod ddl;
-pub mod exclusion;
+pub mod exclusion_violation;
 pub mod pg_catalog;
 pub mod vtab;

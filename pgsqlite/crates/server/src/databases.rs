@@ -744,7 +744,7 @@ impl Registry {
     /// The database a client names; 3D000 if there is none. In a folder that may be a throw-away copy, as long as other sessions use it.
     pub fn get(&self, name: &str) -> Result<Arc<Engine>> {
         let Databases::Directory(dir) = &self.shared.config.databases else {
-            return self.shared.always_open().ok_or_else(|| PgError::internal("the database is closed"));
+            return self.shared.always_open().ok_or_else(|| PgError::shut_down());
         };
         let unknown =
             || PgError::new(SqlState::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist")).fatal();

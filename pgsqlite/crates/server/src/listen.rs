@@ -104,10 +104,11 @@ impl Server {
             None => vec![],
         };
         // (before the first client: the signal's default would end the server)
-        let hangups = signal(SignalKind::hangup()).map_err(|e| PgError::internal(format!("signal handlers: {e}")))?;
+        let hangups = signal(SignalKind::hangup())
+            .map_err(|e| PgError::no_resources(format!("could not install signal handlers: {e}")))?;
         let databases = open(&config, &tcp, unix.as_ref().map(|unix| &unix.listener)).await?;
         let mut mock_secret = [0u8; 16];
-        let no_random = |e| PgError::internal(format!("no random numbers: {e}"));
+        let no_random = |e| PgError::no_resources(format!("could not generate random numbers: {e}"));
         getrandom::fill(&mut mock_secret).map_err(no_random)?;
         let run_mark = getrandom::u64().map_err(no_random)?;
         Ok(Server {

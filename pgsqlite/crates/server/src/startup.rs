@@ -52,7 +52,7 @@ fn fatal(code: SqlState, message: impl Into<String>) -> End {
 fn random<const N: usize>() -> Result<[u8; N], End> {
     let mut bytes = [0u8; N];
     getrandom::fill(&mut bytes)
-        .map_err(|e| End::Fatal(PgError::internal(format!("no random numbers: {e}")).fatal()))?;
+        .map_err(|e| End::Fatal(PgError::no_resources(format!("could not generate random numbers: {e}")).fatal()))?;
     Ok(bytes)
 }
 

@@ -223,14 +223,14 @@ pub struct Triggered {
     /// of a descendant of the table that the statement names: the live columns (positions) that the errors of its rows show
     pub shown: Option<Vec<usize>>,
     /// the table stands for several
-    pub spread: Option<Box<Spread>>,
+    pub tuple_routing: Option<Box<TupleRouting>>,
     /// one of several parts of a statement: the FOR EACH STATEMENT triggers have steps of their own
     pub part_of_several: bool,
 }
 
-/// The rest of a data modification of a table with children or partitions (`lower/spread.rs`).
+/// The rest of a data modification of a table with children or partitions (`lower/tuple_routing.rs`).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spread {
+pub struct TupleRouting {
     /// UPDATE and DELETE: the descendants that have rows
     pub branches: Vec<Triggered>,
     /// where a partitioned table's new rows go

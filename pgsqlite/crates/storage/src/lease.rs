@@ -39,7 +39,7 @@ impl Leases {
 
     /// Waits for a lease, in the order in which they are asked for.
     pub async fn take(&self, superuser: bool) -> Result<Lease> {
-        let closed = |_| PgError::internal("the pool is closed");
+        let closed = |_| PgError::shut_down();
         let common = match superuser {
             true => None,
             false => Some(self.common.clone().acquire_owned().await.map_err(closed)?),

@@ -104,6 +104,24 @@ impl PgError {
         Self::new(SqlState::INTERNAL_ERROR, message)
     }
 
+    /// XX001: a stored value is not in the storage form of its type. Another program has written it, or the file is damaged.
+    #[track_caller]
+    pub fn corrupted(message: impl Into<String>) -> Self {
+        Self::new(SqlState::DATA_CORRUPTED, message)
+    }
+
+    /// 53000: the operating system has no threads, no randomness or nothing else of the kind to give.
+    #[track_caller]
+    pub fn no_resources(message: impl Into<String>) -> Self {
+        Self::new(SqlState::INSUFFICIENT_RESOURCES, message)
+    }
+
+    /// 57P01: the database, or the whole server, is being shut down.
+    #[track_caller]
+    pub fn shut_down() -> Self {
+        Self::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
+    }
+
     pub fn fields(&self) -> &Fields {
         &self.0
     }

@@ -130,7 +130,7 @@ pub fn terms(kind: Kind, stored: &str) -> Result<Vec<String>> {
 
 /// The elements of an array; None: NULL.
 fn elements(kind: Kind, stored: &str) -> Result<Vec<Option<String>>> {
-    let malformed = || PgError::internal("a stored array is malformed");
+    let malformed = || PgError::corrupted("a stored array is malformed");
     let array = Array::from_storage(stored, &kind.element()).ok_or_else(malformed)?;
     let text = |d: Datum| match d {
         Datum::Null => Ok(None),

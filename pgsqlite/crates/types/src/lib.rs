@@ -16,7 +16,7 @@
 //! | collations of languages | [`collation`] |
 //! | order: what SQLite's collations call | [`compare`], [`codec::TypeCodec::compare_storage`] |
 //! | type modifiers and type names | [`typmod`], [`codec::TypeCodec::coerce_typmod`] |
-//! | values that another program stored | [`foreign`] |
+//! | values that another program stored | [`normalize`] |
 //! | hashes, as partitions have them | [`hash`] |
 //!
 //! `tests/vectors` holds what PostgreSQL itself answered; `gen/type_vectors.py` and `gen/operator_vectors.py` record it.
@@ -37,7 +37,6 @@ pub mod encoding;
 pub mod error;
 pub mod extension;
 pub mod float;
-pub mod foreign;
 pub mod formatting;
 pub mod geometry;
 pub mod hash;
@@ -48,6 +47,7 @@ pub mod jsonpath;
 pub mod memory;
 pub mod money;
 pub mod network;
+pub mod normalize;
 pub mod numeric;
 pub mod oid;
 pub mod settings;

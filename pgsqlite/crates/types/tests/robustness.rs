@@ -2,7 +2,7 @@
 //! inputs, and random bytes as binary values.
 
 use pgsqlite_types::codec::{Context, NoNames, TypeCodec};
-use pgsqlite_types::{catalog, compare, foreign, Datum, DatumRef, Oid, Settings, SqlState};
+use pgsqlite_types::{catalog, compare, normalize, Datum, DatumRef, Oid, Settings, SqlState};
 
 /// A small generator with a fixed seed, so that a failure can be repeated.
 struct Random(u64);
@@ -123,7 +123,7 @@ fn changed_inputs() {
                         round_trip(codec, &stored, &context);
                     }
                 }
-                let _ = foreign::normalize(codec, -1, DatumRef::Text(&text));
+                let _ = normalize::normalize(codec, -1, DatumRef::Text(&text));
                 if let Some(name) = codec.collation() {
                     let _ = compare::by_name(&name, &text, input);
                 }

@@ -105,7 +105,7 @@ impl Session {
         }
         let tables = self.engine.tables_of(connection, log)?;
         let keeper = self.engine.keeper();
-        let newest = keeper.as_ref().ok_or_else(|| PgError::internal("the engine is shut down"))?;
+        let newest = keeper.as_ref().ok_or_else(|| PgError::shut_down())?;
         let mut comparison = Comparison {
             session: self,
             newest,

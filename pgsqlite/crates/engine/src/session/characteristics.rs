@@ -4,6 +4,7 @@
 //! DEFERRABLE needs no waiting: a SQLite snapshot is always one that a read-only serializable transaction may use.
 
 use super::Session;
+use pgsqlite_natives::settings::rights::{self, Permit, Source};
 use pgsqlite_natives::settings::OF_TRANSACTION;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -108,6 +109,44 @@ impl Session {
             let Some(NodeEnum::DefElem(d)) = &option.node else { return Err(PgError::internal("DefElem expected")) };
             let value = mode_value(d)?;
             self.set_setting(&format!("default_{}", d.defname), Some(&value), false)?;
+        }
+        Ok(())
+    }
+
+    /// Sets a setting inside the transaction's rules (undone by ROLLBACK; LOCAL: undone at its end).
+    pub(super) fn set_setting(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        let catalog = self.catalog();
+        let permit = self.claimant(&catalog).permit(name, value, Source::Statement)?;
+        self.apply_setting(name, value, local, permit)
+    }
+
+    /// As [`Session::set_setting`], for a change that is permitted.
+    pub(super) fn apply_setting(&mut self, name: &str, value: Option<&str>, local: bool, permit: Permit) -> Result<()> {
+        if self.transaction.gucs.is_none() {
+            self.transaction.gucs = Some(self.gucs.clone());
+        }
+        let before = self.gucs.get(name);
+        let key = name.to_ascii_lowercase();
+        let identity = rights::is_identity(&key);
+        let of_transaction = OF_TRANSACTION.contains(&key.as_str());
+        if of_transaction {
+            self.check_characteristic(&key, value)?;
+        }
+        self.gucs.set(name, value, permit)?;
+        if of_transaction {
+            self.apply_characteristics();
+            self.transaction.local.insert(key.clone(), None);
+        } else if local {
+            self.transaction.local.entry(key.clone()).or_insert(before);
+        } else {
+            // SET after SET LOCAL: this value stays
+            self.transaction.local.remove(&key);
+        }
+        if identity {
+            if key == "session_authorization" {
+                self.gucs.set("role", None, permit)?;
+            }
+            self.refresh_superuser();
         }
         Ok(())
     }

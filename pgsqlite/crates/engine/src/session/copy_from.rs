@@ -7,8 +7,8 @@ use super::copy::{check_column, copy_columns, not_referenced, parse_one, Copying
 use super::copy_binary;
 use super::copy_format::{Fields, Lines, Next};
 use super::copy_options::{CopyOptions, Header};
-use super::portal::run_to_end;
 use super::progress::Shown;
+use super::steps::run_to_end;
 use super::{Execution, Session};
 use crate::connection::{Connection, RawStatement as SqliteStatement};
 use crate::plans::{Body, Prepared};

@@ -1,12 +1,12 @@
 //! WHERE CURRENT OF: UPDATE and DELETE of the row that a cursor stands on.
 //!
-//! A cursor over tables reads the numbers of its rows, too ([`Standing`]). Before a statement with WHERE CURRENT OF runs, the
+//! A cursor over tables reads the numbers of its rows, too ([`CursorPosition`]). Before a statement with WHERE CURRENT OF runs, the
 //! connection's cell is told the row (`udf/rows.rs` `Current`), and the statement asks a native function for it.
 
 use super::Session;
+use crate::cursor_position::state;
+pub(super) use crate::cursor_position::CursorPosition;
 use crate::plans::Prepared;
-use crate::standing::state;
-pub(super) use crate::standing::Standing;
 use pgsqlite_natives::udf::rows::Current;
 use pgsqlite_sql::analyze;
 use pgsqlite_sql::parse::{NodeEnum, RawStatement};
@@ -15,47 +15,47 @@ use std::sync::Arc;
 
 impl Session {
     /// The query of a cursor with the hidden columns. None: its rows are not those of tables.
-    pub(super) fn standing(
+    pub(super) fn cursor_position(
         &mut self,
         inner: &Arc<RawStatement>,
         parameters: &[Oid],
-    ) -> Result<Option<(Standing, Arc<Prepared>)>> {
+    ) -> Result<Option<(CursorPosition, Arc<Prepared>)>> {
         let NodeEnum::SelectStmt(select) = &inner.node else { return Ok(None) };
         let view = self.view();
-        let found = Standing::of(select, |schema, name| {
+        let found = CursorPosition::of(select, |schema, name| {
             self.with_environment(&view, |environment| Ok(analyze::find_relation(environment, schema, name)))
         })?;
-        let Some((standing, extended)) = found else { return Ok(None) };
+        let Some((cursor_position, extended)) = found else { return Ok(None) };
         let text = format!("{} /* rows */", inner.text).into();
         let raw = RawStatement { node: NodeEnum::SelectStmt(Box::new(extended)), text, offset: inner.offset };
         // a query that groups without saying so has no such columns
-        Ok(self.plan(&Arc::new(raw), parameters).ok().map(|(plan, _)| (standing, plan)))
+        Ok(self.plan(&Arc::new(raw), parameters).ok().map(|(plan, _)| (cursor_position, plan)))
     }
 
     /// A cursor is open: rows that are deleted from now on are gone for it.
-    pub(super) fn watch_standing(&mut self, standing: &mut Standing) -> Result<()> {
-        if standing.hidden() == 0 || self.connection.is_none() {
+    pub(super) fn watch_position(&mut self, cursor_position: &mut CursorPosition) -> Result<()> {
+        if cursor_position.hidden() == 0 || self.connection.is_none() {
             return Ok(());
         }
         let catalog = self.catalog();
         let connection = self.connection()?;
-        connection.watch_cursor(standing.watched(&catalog));
-        standing.since = connection.written().now();
-        self.transaction.cursors_stand = true;
+        connection.watch_cursor(cursor_position.watched(&catalog));
+        cursor_position.since = connection.written().now();
+        self.transaction.has_positioned_cursors = true;
         Ok(())
     }
 
     /// Whether a cursor may leave rows out: it locks them, and the transaction may have changed some.
-    pub(super) fn may_pass_over(&self, standing: &Standing) -> bool {
-        standing.locks() && self.transaction.cursors_stand
+    pub(super) fn may_pass_over(&self, cursor_position: &CursorPosition) -> bool {
+        cursor_position.locks() && self.transaction.has_positioned_cursors
     }
 
     /// Whether a cursor FOR UPDATE leaves a row out: the transaction itself has changed it since the cursor was opened.
-    pub(super) fn passes_over(&self, standing: &Standing, row: &[Datum]) -> Result<bool> {
-        if !self.may_pass_over(standing) {
+    pub(super) fn passes_over(&self, cursor_position: &CursorPosition, row: &[Datum]) -> Result<bool> {
+        if !self.may_pass_over(cursor_position) {
             return Ok(false);
         }
-        standing.passes_over(&self.catalog(), &self.connection()?.written(), row)
+        cursor_position.passes_over(&self.catalog(), &self.connection()?.written(), row)
     }
 
     /// Before a statement with WHERE CURRENT OF: tells the connection which row that is. `tables`: those that the statement may change.
@@ -79,6 +79,6 @@ impl Session {
             0 => None,
             position => portal.spool.get(position),
         };
-        portal.standing.current(name, tables, row, &self.catalog(), &self.connection()?.written())
+        portal.cursor_position.current(name, tables, row, &self.catalog(), &self.connection()?.written())
     }
 }

@@ -167,23 +167,23 @@ impl Session {
             ));
         }
         let formats = vec![Format::Text; query.columns.as_ref().map_or(0, |c| c.len())];
-        let (standing, hidden) = match self.standing(&inner, &prepared.parameters)? {
-            Some((standing, extended)) => {
+        let (cursor_position, hidden) = match self.cursor_position(&inner, &prepared.parameters)? {
+            Some((cursor_position, extended)) => {
                 let shown = query.columns.as_ref().map_or(0, |c| c.len());
                 query = extended;
-                (standing, query.columns.as_ref().map_or(0, |c| c.len()) - shown)
+                (cursor_position, query.columns.as_ref().map_or(0, |c| c.len()) - shown)
             }
             None => Default::default(),
         };
         let mut portal = Portal::new(Some(query.clone()), parameters.to_vec(), formats);
         portal.hidden = hidden;
-        portal.standing = standing;
+        portal.cursor_position = cursor_position;
         let scroll = match d.options & (SCROLL | NO_SCROLL) {
             SCROLL => Some(true),
             NO_SCROLL => Some(false),
             // rows that are locked come once
             _ if locks => Some(false),
-            _ if matches!(&inner.node, NodeEnum::SelectStmt(s) if !crate::standing::goes_back(s)) => Some(false),
+            _ if matches!(&inner.node, NodeEnum::SelectStmt(s) if !crate::cursor_position::goes_back(s)) => Some(false),
             _ => None,
         };
         portal.spool = Spool::new(match scroll {
@@ -203,7 +203,7 @@ impl Session {
         portal.depth = self.transaction.savepoints.len();
         let mut query = query;
         let opened = self.begin_and_open(&mut portal, &mut query).await;
-        let opened = opened.and_then(|()| self.watch_standing(&mut portal.standing));
+        let opened = opened.and_then(|()| self.watch_position(&mut portal.cursor_position));
         if let Err(e) = opened {
             self.close(portal);
             return Err(e);
@@ -420,6 +420,47 @@ impl Session {
             }
         }
         Ok(Flow::Continue)
+    }
+
+    pub(super) fn close_portals(&mut self, which: impl Fn(&Portal) -> bool) {
+        let names: Vec<String> = self.portals.iter().filter(|(_, p)| which(p)).map(|(n, _)| n.clone()).collect();
+        for name in names {
+            self.drop_portal(&name);
+        }
+    }
+
+    /// At COMMIT: cursors WITH HOLD read the rest of their rows and stay, all other portals are closed.
+    pub(super) fn hold_cursors(&mut self) -> Result<()> {
+        if self.portals.values().all(|p| p.cursor.is_none()) {
+            let mut portals = std::mem::take(&mut self.portals);
+            portals.drain().for_each(|(_, portal)| self.close(portal));
+            self.portals = portals;
+            return Ok(());
+        }
+        self.close_portals(|p| !p.cursor.as_ref().is_some_and(|c| c.hold));
+        let mut portals = std::mem::take(&mut self.portals);
+        let mut result = Ok(());
+        for (name, portal) in &mut portals {
+            if portal.cursor.as_ref().is_some_and(|c| !c.held) {
+                self.transaction.held.push(name.clone());
+            }
+            result = result.and_then(|()| {
+                self.on_sqlite(portal, Begins::Apart, |session, portal| {
+                    session.read_ahead(portal);
+                    portal.take_error()
+                })
+            });
+            if let Some(cursor) = &mut portal.cursor {
+                cursor.held |= result.is_ok();
+            }
+        }
+        self.portals = portals;
+        result
+    }
+
+    /// At PREPARE TRANSACTION: all portals are closed.
+    pub(super) fn close_cursors(&mut self) {
+        self.close_portals(|p| !p.is_held());
     }
 }
 

@@ -7,7 +7,7 @@
 use super::Session;
 use crate::connection::Connection;
 use crate::diagnose::printed;
-use pgsqlite_objects::exclusion::violation;
+use pgsqlite_objects::exclusion_violation::violation;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::{Catalog, Column, Constraint, ConstraintKind, Relation};

@@ -31,7 +31,7 @@ impl Session {
         let statement = parse::parse(&open.text)?.into_iter().next();
         let statement = statement.ok_or_else(|| PgError::internal("a cursor without a query"))?;
         let mut described = open.described;
-        let hidden = open.standing.as_ref().map_or(0, |standing| standing.hidden());
+        let hidden = open.position.as_ref().map_or(0, |cursor_position| cursor_position.hidden());
         // (the portal takes as many away again)
         described.extend((0..hidden).map(|_| pgsqlite_sql::plan::PlanColumn {
             name: String::new(),
@@ -58,7 +58,7 @@ impl Session {
         };
         let mut portal = Portal::of_rows(Arc::new(prepared), formats, open.rows, open.at as u64);
         portal.hidden = hidden;
-        portal.standing = open.standing.unwrap_or_default();
+        portal.cursor_position = open.position.unwrap_or_default();
         portal.depth = self.transaction.savepoints.len();
         let (scroll, statement, created) = (open.scroll, open.text, pgsqlite_metadata::clock::now());
         portal.cursor = Some(Cursor { scroll, hold: false, binary: false, held: false, statement, created });

@@ -92,7 +92,7 @@ pub(super) fn read<R: Send + 'static>(text: &str, read: impl FnOnce(&str) -> Res
         pgsqlite_memory::flush_thread();
     };
     let thread = std::thread::Builder::new().name("long-text".into()).spawn(parse);
-    thread.map_err(|e| PgError::internal(format!("a thread for a long text: {e}")))?;
+    thread.map_err(|e| PgError::no_resources(format!("could not start a thread for a long text: {e}")))?;
     loop {
         match told.recv_timeout(LOOK) {
             Ok(result) => return result,

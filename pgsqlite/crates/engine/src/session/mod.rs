@@ -75,9 +75,11 @@ pub(crate) mod server_functions;
 mod shared;
 mod silence;
 mod spool;
+mod steps;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transaction;
+mod transaction_statement;
 mod two_phase;
 mod utility;
 mod view;

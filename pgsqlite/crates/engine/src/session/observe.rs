@@ -222,7 +222,7 @@ impl Session {
         }
         let text: Arc<str> = match executed {
             Some(statement) => statement.text.clone(),
-            // what is lifted has a text of its own; of several statements each has its part
+            // a parameterized statement has a text of its own; of several statements each has its part
             None if self.transaction.block.is_script() => prepared.statement.text.clone(),
             None => self.source.clone(),
         };

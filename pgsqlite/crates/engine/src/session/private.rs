@@ -241,7 +241,7 @@ impl Engine {
             }
             let renewed = {
                 let keeper = self.keeper();
-                let Some(newest) = &*keeper else { return Err(PgError::internal("the engine is shut down")) };
+                let Some(newest) = &*keeper else { return Err(PgError::shut_down()) };
                 newest.command("BEGIN")?;
                 let renewed = newest.take_snapshot().and_then(|()| connection.take_snapshot_of(newest));
                 newest.command("COMMIT")?;

@@ -236,7 +236,7 @@ impl Session {
         plain
             && !self.has_open_query()
             && !connection.cell.routines().has_pending()
-            && !connection.cell.routines().cursors_stand.get()
+            && !connection.cell.routines().has_positioned_cursors.get()
     }
 
     /// The client is silent from now on, until [`Session::rouse`]: whoever needs the writer slot may have that of an open block.
@@ -638,7 +638,7 @@ impl Session {
         let places: Vec<usize> = locked.iter().map(|(row, _)| log.table(&row.table)).collect();
         let tables = self.engine.tables_of(connection, &log)?;
         let keeper = self.engine.keeper();
-        let newest = keeper.as_ref().ok_or_else(|| PgError::internal("the engine is shut down"))?;
+        let newest = keeper.as_ref().ok_or_else(|| PgError::shut_down())?;
         for ((row, mode), place) in locked.iter().zip(places) {
             pgsqlite_types::work::tick(1)?;
             let table = &tables[place];

@@ -116,7 +116,8 @@ impl Session {
                     // SAFETY: this thread ends with it.
                     unsafe { Unshared::new(result) }
                 });
-                let thread = started.map_err(|e| PgError::internal(format!("no thread for a body: {e}")))?;
+                let thread = started
+                    .map_err(|e| PgError::no_resources(format!("could not start a thread for a function: {e}")))?;
                 while let Ok(commit) = requests.recv() {
                     let ended = runtime.block_on(self.end_in_body(commit, writes));
                     if answers.send(ended).is_err() {
@@ -241,8 +242,9 @@ impl Session {
         loop {
             seen = self.view();
             let compiled = self.on_routines(|host| {
-                let program = Program::inline(host, &code)
-                    .map_err(|e| pgsqlite_objects::ddl::function::body_place(e, &raw.text, raw.offset, &code, false))?;
+                let program = Program::inline(host, &code).map_err(|e| {
+                    pgsqlite_objects::ddl::function_body::body_place(e, &raw.text, raw.offset, &code, false)
+                })?;
                 let writes = program.may_write(host);
                 // SAFETY: it is run on the session's connection, by the thread that runs the session.
                 Ok((writes, unsafe { Unshared::new(program) }))
@@ -337,7 +339,7 @@ impl Session {
         if let Some(columns) = columns {
             let values: Vec<Datum> = match &returned {
                 Datum::Text(text) => record::from_storage(text)
-                    .ok_or_else(|| PgError::internal("a stored record is malformed"))?
+                    .ok_or_else(|| PgError::corrupted("a stored record is malformed"))?
                     .into_iter()
                     .map(|(_, v)| v)
                     .collect(),

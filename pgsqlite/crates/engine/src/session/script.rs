@@ -1,6 +1,6 @@
 //! Query strings of the simple protocol: their statements in turn, and the literals in them.
 //!
-//! A string of one statement is looked up by its mask ([`pgsqlite_sql::lift`]): what differs only in literal values has one
+//! A string of one statement is looked up by its mask ([`pgsqlite_sql::parameterize`]): what differs only in literal values has one
 //! plan, and its values are bound. Whatever goes wrong with that before the statement runs (a value that is no value of
 //! its type, an error of analysis) is left to the plain way, which tells it with its position.
 
@@ -9,7 +9,7 @@ use super::portal::Portal;
 use super::{Execution, Format, RowSink, Session};
 use crate::plans::{Parsed, Prepared, Template, LONGEST, LONGEST_PLANNED};
 use pgsqlite_sql::analyze::check_without_parameters;
-use pgsqlite_sql::lift::{self, Literal, LiteralKind};
+use pgsqlite_sql::parameterize::{self, Literal, LiteralKind};
 use pgsqlite_sql::parse::{is_query, NodeEnum, RawStatement};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
@@ -20,21 +20,21 @@ use std::sync::Arc;
 pub struct Script {
     statements: Parsed,
     /// of a single statement: its template and values; tried first
-    lifted: Option<(Arc<Template>, Vec<Value>)>,
+    parameterized: Option<(Arc<Template>, Vec<Value>)>,
     next: usize,
     /// the one that is running is in the unnamed script portal
     running: bool,
 }
 
-/// The text of a lifted literal, a part of the query string.
+/// The text of a literal that has become a parameter, a part of the query string.
 struct Value {
     place: Range<usize>,
     kind: LiteralKind,
     negative: bool,
 }
 
-/// The longest text, in bytes, of an INSERT whose literals are lifted.
-const LONGEST_LIFTED: usize = 1 << 20;
+/// The longest text, in bytes, of an INSERT whose literals become parameters.
+const LONGEST_PARAMETERIZED: usize = 1 << 20;
 
 impl Script {
     /// Whether the statement that ran was the last one.
@@ -63,25 +63,25 @@ impl Session {
     }
 
     fn read_script(&mut self, text: &str) -> Result<Script> {
-        let lifted = self.lifted_script(text)?;
-        let script = match lifted {
+        let parameterized = self.parameterized_script(text)?;
+        let script = match parameterized {
             Some(script) => script,
-            None => Script { statements: self.parse_text(text)?, lifted: None, next: 0, running: false },
+            None => Script { statements: self.parse_text(text)?, parameterized: None, next: 0, running: false },
         };
         self.tell_truncated(text)?;
         Ok(script)
     }
 
-    fn lifted_script(&self, text: &str) -> Result<Option<Script>> {
+    fn parameterized_script(&self, text: &str) -> Result<Option<Script>> {
         // where backslashes escape, literals end elsewhere
         let inserts = || text.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("insert"));
-        if text.len() > LONGEST_LIFTED
+        if text.len() > LONGEST_PARAMETERIZED
             || text.len() > LONGEST && !inserts()
             || !self.gucs.is_on("standard_conforming_strings")
         {
             return Ok(None);
         }
-        let Some(masked) = lift::mask(text).filter(|m| !m.literals.is_empty()) else { return Ok(None) };
+        let Some(masked) = parameterize::mask(text).filter(|m| !m.literals.is_empty()) else { return Ok(None) };
         // (of a long text, the literals are what is long)
         if masked.mask.len() > LONGEST_PLANNED {
             return Ok(None);
@@ -92,36 +92,36 @@ impl Session {
                 let statements: Parsed = pgsqlite_sql::parse::parse(text)?.into_iter().map(Arc::new).collect();
                 let [raw] = &*statements else { return Ok(None) };
                 let mut node = raw.node.clone();
-                let lifted = lift::lift(&mut node, &masked, text);
-                if lifted.is_empty() {
+                let parameterized = parameterize::parameterize(&mut node, &masked, text);
+                if parameterized.is_empty() {
                     self.engine.plans.put_parsed(text, &statements);
-                    return Ok(Some(Script { statements, lifted: None, next: 0, running: false }));
+                    return Ok(Some(Script { statements, parameterized: None, next: 0, running: false }));
                 }
-                let stays = |i: &usize| !lifted.iter().any(|l| l.literal == *i);
+                let stays = |i: &usize| !parameterized.iter().any(|l| l.literal == *i);
                 let fixed: Vec<_> = (0..masked.literals.len())
                     .filter(stays)
                     .map(|i| (i, masked.literals[i].text.to_string()))
                     .collect();
                 // no client's text is like this one, so the plan is found by templates alone
-                let text = format!("{} /* lifted, but {fixed:?} */", masked.mask).into();
+                let text = format!("{} /* parameterized, but {fixed:?} */", masked.mask).into();
                 let template = Arc::new(Template {
                     statement: Arc::new(RawStatement { node, text, offset: raw.offset }),
-                    given: lifted.iter().map(|l| l.type_oid).collect(),
-                    lifted,
+                    given: parameterized.iter().map(|l| l.type_oid).collect(),
+                    parameterized,
                     fixed,
                 });
                 self.engine.plans.put_template(masked.mask, template.clone());
                 template
             }
         };
-        let values = template.lifted.iter().map(|l| {
+        let values = template.parameterized.iter().map(|l| {
             let literal = &masked.literals[l.literal];
             let place = literal.start..literal.start + literal.text.len();
             Value { place, kind: literal.kind, negative: l.negative }
         });
         let values = values.collect();
         let statements = Arc::new([template.statement.clone()]);
-        Ok(Some(Script { statements, lifted: Some((template, values)), next: 0, running: false }))
+        Ok(Some(Script { statements, parameterized: Some((template, values)), next: 0, running: false }))
     }
 
     /// Makes the portal of the script's next statement.
@@ -130,8 +130,8 @@ impl Session {
         self.sync_follows = script.statements.len() == 1;
         self.begin_statement().await?;
         let mut ready = None;
-        if let Some((template, values)) = script.lifted.take() {
-            ready = self.bind_lifted(&template, &values);
+        if let Some((template, values)) = script.parameterized.take() {
+            ready = self.bind_parameterized(&template, &values);
             if ready.is_none() {
                 let text = self.source.clone();
                 script.statements = self.parse_text(&text)?;
@@ -238,7 +238,7 @@ impl Session {
     }
 
     /// The plan of a template with the values of a text. None: the plain way must do it.
-    fn bind_lifted(&mut self, template: &Template, values: &[Value]) -> Option<(Arc<Prepared>, Vec<Datum>)> {
+    fn bind_parameterized(&mut self, template: &Template, values: &[Value]) -> Option<(Arc<Prepared>, Vec<Datum>)> {
         let text = self.source.clone();
         // SQLite uses a partial index only where it sees the value that its condition names
         if self.view().has_partial_index_of(&text) {

@@ -111,7 +111,7 @@ impl SessionSequences {
 
     /// Runs with the sequence's state, loaded if this is its first use since start.
     fn with_state<R>(&self, oid: Oid, definition: &Sequence, f: impl FnOnce(&mut State) -> Result<R>) -> Result<R> {
-        let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
+        let engine = self.engine.upgrade().ok_or_else(|| PgError::shut_down())?;
         let mut all = engine.sequences.lock();
         match all.entry(oid) {
             Entry::Occupied(mut found) => f(found.get_mut()),
@@ -164,7 +164,7 @@ impl SessionSequences {
             return Ok(false);
         }
         let mut rests_on_others = false;
-        let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
+        let engine = self.engine.upgrade().ok_or_else(|| PgError::shut_down())?;
         let mut changed = std::mem::take(&mut own.dirty);
         changed.append(&mut own.left_over);
         for sequence in changed {
@@ -248,7 +248,7 @@ fn settle(all: &mut HashMap<Oid, State>, db: &rusqlite::Connection, mut stored: 
 
 impl SequenceSource for SessionSequences {
     fn settle(&self, db: &rusqlite::Connection) -> Result<()> {
-        let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
+        let engine = self.engine.upgrade().ok_or_else(|| PgError::shut_down())?;
         let mut own = self.own.lock();
         let mut all = engine.sequences.lock();
         settle(&mut all, db, |stored| own.storing.push(stored))
@@ -261,7 +261,7 @@ impl SequenceSource for SessionSequences {
         use pgsqlite_sql::acl::privilege::{UPDATE, USAGE};
         if self.locks.has_relations() && self.server.heed_sequence(oid)? {
             // the definition of before is no more; who waited for another's DDL has none of its own
-            let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
+            let engine = self.engine.upgrade().ok_or_else(|| PgError::shut_down())?;
             let mut own = self.own.lock();
             if !own.catalog.relations.values().any(|r| r.temporary) {
                 own.catalog = engine.catalog();
@@ -342,9 +342,9 @@ impl SequenceSource for SessionSequences {
     fn last_value(&self, oid: Oid) -> Result<Option<i64>> {
         if self.definition(oid)?.1.row_numbers.is_some() {
             // (what is committed: this is asked for by views of all sequences)
-            let engine = self.engine.upgrade().ok_or_else(|| PgError::internal("the engine is gone"))?;
+            let engine = self.engine.upgrade().ok_or_else(|| PgError::shut_down())?;
             let keeper = engine.keeper();
-            let Some(connection) = &*keeper else { return Err(PgError::internal("the engine is shut down")) };
+            let Some(connection) = &*keeper else { return Err(PgError::shut_down()) };
             let catalog = self.own.lock().catalog.clone();
             return store::sequence_relation::highest_row_number(connection.rusqlite(), &catalog, oid);
         }
@@ -447,7 +447,7 @@ impl Engine {
     /// The stored state; for a column's sequence never behind the column's values (another program may have inserted).
     fn load_sequence(&self, oid: Oid, definition: &Sequence) -> Result<State> {
         let keeper = self.keeper();
-        let Some(connection) = &*keeper else { return Err(PgError::internal("the engine is shut down")) };
+        let Some(connection) = &*keeper else { return Err(PgError::shut_down()) };
         let db = connection.rusqlite();
         let mut state = State::at(definition.start, false);
         // (numbers of temporary objects come again in every process)

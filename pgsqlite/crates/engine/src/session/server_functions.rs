@@ -548,7 +548,7 @@ impl ServerFunctions for SessionServer {
         if found != Recorded::Committed {
             // not by the statement's own snapshot, which may be older than the commit
             let keeper = engine.keeper();
-            let keeper = keeper.as_ref().ok_or_else(|| PgError::internal("the database is closed"))?;
+            let keeper = keeper.as_ref().ok_or_else(|| PgError::shut_down())?;
             found = found.or(recorded(keeper.rusqlite(), number)?);
         }
         if let Some(databases) = &engine.config.databases {

@@ -10,7 +10,7 @@ use crate::routine::HasRoutines;
 use crate::transactions::Number;
 use crate::writer::{Shared, Slot};
 use pgsqlite_natives::statistics::activity::Wait;
-use pgsqlite_types::{PgError, Result};
+use pgsqlite_types::{PgError, Result, SqlState};
 
 /// For so many transactions a session remembers that it met others.
 const REMEMBERED: u8 = 32;
@@ -137,7 +137,7 @@ impl Session {
         }
         let t = &self.transaction;
         // SQLite itself tells of keys that are violated at the end, and of whose they are
-        let is_plain = t.catalog.is_none() && t.savepoints.is_empty() && !t.defers_all && !t.cursors_stand;
+        let is_plain = t.catalog.is_none() && t.savepoints.is_empty() && !t.defers_all && !t.has_positioned_cursors;
         t.members.is_some()
             || busy
                 && is_plain
@@ -173,7 +173,10 @@ impl Session {
         self.activity.set_wait(Wait::Nothing);
         let committed = match outcome {
             Ok(committed) => committed,
-            Err(_) => Err(PgError::internal("the outcome of a commit is not known").fatal()),
+            Err(_) => {
+                Err(PgError::new(SqlState::TRANSACTION_RESOLUTION_UNKNOWN, "the outcome of a commit is not known")
+                    .fatal())
+            }
         };
         self.finish(committed.is_err());
         if committed.is_ok() {

@@ -4,17 +4,15 @@
 //! a SQLite transaction on a fresh snapshot. REPEATABLE READ and SERIALIZABLE hold one from their first statement.
 
 use super::block::{AtSync, Block};
-use super::portal::Portal;
 use super::work::Begins;
 use super::{Session, TransactionStatus};
 use crate::connection::Connection;
 use crate::routine::HasRoutines;
 use crate::writer::{Applicant, Members, Slot};
-use pgsqlite_natives::settings::rights::{self, Permit, Source};
+use pgsqlite_natives::settings::rights::Permit;
 use pgsqlite_natives::settings::Gucs;
 use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_natives::udf::session_cell::LockMark;
-use pgsqlite_natives::udf::session_cell::ServerFunctions as _;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -22,18 +20,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(super) struct Savepoint {
-    name: String,
-    catalog: Option<Arc<Catalog>>,
-    temporary: super::private::Temporary,
-    gucs: Gucs,
-    local: HashMap<String, Option<String>>,
-    pending: crate::notify::Mark,
-    constraints: crate::constraint_modes::Modes,
+    pub name: String,
+    pub catalog: Option<Arc<Catalog>>,
+    pub temporary: super::private::Temporary,
+    pub gucs: Gucs,
+    pub local: HashMap<String, Option<String>>,
+    pub pending: crate::notify::Mark,
+    pub constraints: crate::constraint_modes::Modes,
     /// how many rows were noted as written
-    noted: u64,
+    pub noted: u64,
     /// the changes that were recorded
-    pub(super) recorded: pgsqlite_storage::changes::log::Mark,
-    locks: LockMark,
+    pub recorded: pgsqlite_storage::changes::log::Mark,
+    pub locks: LockMark,
 }
 
 #[derive(Default)]
@@ -89,7 +87,7 @@ pub(super) struct Transaction {
     /// deferrable PRIMARY KEY and UNIQUE constraints
     pub keys: super::deferred_keys::Watch,
     /// cursors stand on rows: the connection notes which are deleted
-    pub cursors_stand: bool,
+    pub has_positioned_cursors: bool,
     /// the catalog after this transaction's DDL
     pub catalog: Option<Arc<Catalog>>,
     /// cursors that its COMMIT holds: they go if it fails
@@ -119,7 +117,7 @@ impl Transaction {
             && self.restarted.is_empty()
             && self.constraints.is_default()
             && !self.defers_all
-            && !self.cursors_stand
+            && !self.has_positioned_cursors
     }
 
     /// Whether something is open or set that COMMIT would keep and ROLLBACK take back.
@@ -452,46 +450,6 @@ impl Session {
         Ok(())
     }
 
-    /// Sets a setting inside the transaction's rules (undone by ROLLBACK; LOCAL: undone at its end).
-    pub(super) fn set_setting(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
-        let catalog = self.catalog();
-        let permit = self.claimant(&catalog).permit(name, value, Source::Statement)?;
-        self.apply_setting(name, value, local, permit)
-    }
-
-    /// As [`Session::set_setting`], for a change that is permitted.
-    fn apply_setting(&mut self, name: &str, value: Option<&str>, local: bool, permit: Permit) -> Result<()> {
-        if self.transaction.gucs.is_none() {
-            self.transaction.gucs = Some(self.gucs.clone());
-        }
-        let before = self.gucs.get(name);
-        let key = name.to_ascii_lowercase();
-        let identity = rights::is_identity(&key);
-        let of_transaction = pgsqlite_natives::settings::OF_TRANSACTION.contains(&key.as_str());
-        if of_transaction {
-            self.check_characteristic(&key, value)?;
-        }
-        self.gucs.set(name, value, permit)?;
-        if of_transaction {
-            self.apply_characteristics();
-            self.transaction.local.insert(key.clone(), None);
-        } else if local {
-            self.transaction.local.entry(key.clone()).or_insert(before);
-        } else {
-            // SET after SET LOCAL: this value stays
-            self.transaction.local.remove(&key);
-        }
-        if identity {
-            if key == "session_authorization" {
-                self.gucs.set("role", None, permit)?;
-            }
-            self.refresh_superuser();
-        }
-        Ok(())
-    }
-
-    // --- ends ------------------------------------------------------------------------------------------------------------
-
     /// Sync: ends the implicit transaction (commits, or rolls back after an error). An error here is sent before ReadyForQuery.
     pub async fn sync(&mut self) -> Result<()> {
         if self.timer.is_some() {
@@ -546,47 +504,6 @@ impl Session {
                 self.server.transaction_ended();
             }
         }
-    }
-
-    fn close_portals(&mut self, which: impl Fn(&Portal) -> bool) {
-        let names: Vec<String> = self.portals.iter().filter(|(_, p)| which(p)).map(|(n, _)| n.clone()).collect();
-        for name in names {
-            self.drop_portal(&name);
-        }
-    }
-
-    /// At COMMIT: cursors WITH HOLD read the rest of their rows and stay, all other portals are closed.
-    fn hold_cursors(&mut self) -> Result<()> {
-        if self.portals.values().all(|p| p.cursor.is_none()) {
-            let mut portals = std::mem::take(&mut self.portals);
-            portals.drain().for_each(|(_, portal)| self.close(portal));
-            self.portals = portals;
-            return Ok(());
-        }
-        self.close_portals(|p| !p.cursor.as_ref().is_some_and(|c| c.hold));
-        let mut portals = std::mem::take(&mut self.portals);
-        let mut result = Ok(());
-        for (name, portal) in &mut portals {
-            if portal.cursor.as_ref().is_some_and(|c| !c.held) {
-                self.transaction.held.push(name.clone());
-            }
-            result = result.and_then(|()| {
-                self.on_sqlite(portal, Begins::Apart, |session, portal| {
-                    session.read_ahead(portal);
-                    portal.take_error()
-                })
-            });
-            if let Some(cursor) = &mut portal.cursor {
-                cursor.held |= result.is_ok();
-            }
-        }
-        self.portals = portals;
-        result
-    }
-
-    /// At PREPARE TRANSACTION: all portals are closed.
-    pub(super) fn close_cursors(&mut self) {
-        self.close_portals(|p| !p.is_held());
     }
 
     /// The snapshot of a transaction that has written nothing is given up.
@@ -872,7 +789,7 @@ impl Session {
     }
 
     /// Sequences that were set since a savepoint (None: since the transaction's beginning) stand where they stood before.
-    fn take_back_restarts(&mut self, savepoint: Option<usize>) {
+    pub(super) fn take_back_restarts(&mut self, savepoint: Option<usize>) {
         let mut sequences = self.engine.sequences.lock();
         let mut kept = Vec::new();
         for (sequence, before, at) in std::mem::take(&mut self.transaction.restarted).into_iter().rev() {
@@ -920,7 +837,7 @@ impl Session {
             }
         }
         if let Some(connection) = &self.connection {
-            if connection.cell.routines().cursors_stand.take() || self.transaction.cursors_stand {
+            if connection.cell.routines().has_positioned_cursors.take() || self.transaction.has_positioned_cursors {
                 connection.forget_deletes();
             }
         }
@@ -943,216 +860,5 @@ impl Session {
             self.note_seen(&connection);
             self.engine.idle.put(connection);
         }
-    }
-
-    // --- BEGIN, COMMIT, SAVEPOINT … ------------------------------------------------------------------------------------------
-
-    pub(super) async fn transaction_statement(&mut self, t: &ast::TransactionStmt) -> Result<String> {
-        use ast::TransactionStmtKind as K;
-        let kind = K::try_from(t.kind).map_err(|_| PgError::internal("unknown transaction statement"))?;
-        match kind {
-            K::TransStmtBegin | K::TransStmtStart => {
-                let begins = !self.transaction.block.is_open();
-                if begins {
-                    self.transaction.block.begin();
-                    self.apply_characteristics();
-                } else {
-                    self.warn(SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
-                }
-                let set = self.transaction_options(&t.options);
-                if set.is_err() && begins {
-                    self.transaction.block.end();
-                }
-                set?;
-                Ok(if kind == K::TransStmtBegin { "BEGIN" } else { "START TRANSACTION" }.into())
-            }
-            K::TransStmtCommit | K::TransStmtRollback => {
-                let commit = kind == K::TransStmtCommit;
-                let was = self.transaction.block;
-                if !was.is_explicit() {
-                    if t.chain {
-                        let word = if commit { "COMMIT" } else { "ROLLBACK" };
-                        return Err(PgError::new(
-                            SqlState::NO_ACTIVE_SQL_TRANSACTION,
-                            format!("{word} AND CHAIN can only be used in transaction blocks"),
-                        ));
-                    }
-                    self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
-                }
-                let characteristics = self.characteristics();
-                let committed = commit && !was.is_failed();
-                self.transaction.block.end();
-                if committed {
-                    self.commit().await?;
-                } else {
-                    self.rollback();
-                }
-                if t.chain {
-                    self.chain(characteristics)?;
-                }
-                Ok(if committed { "COMMIT" } else { "ROLLBACK" }.into())
-            }
-            K::TransStmtSavepoint => {
-                self.need_block("SAVEPOINT")?;
-                let i = self.transaction.savepoints.len();
-                if self.transaction.sqlite {
-                    self.connection()?.exec(&format!("SAVEPOINT pg_sp_{i}"))?;
-                }
-                let savepoint = Savepoint {
-                    name: t.savepoint_name.clone(),
-                    catalog: self.transaction.catalog.clone(),
-                    temporary: self.temporary.clone(),
-                    gucs: self.gucs.clone(),
-                    local: self.transaction.local.clone(),
-                    pending: self.server.pending.lock().mark(),
-                    constraints: self.transaction.constraints.clone(),
-                    noted: self.connection.as_ref().map_or(0, |c| c.written().now()),
-                    recorded: match &self.transaction.aside {
-                        Some(aside) => aside.log.mark(),
-                        None if self.transaction.sqlite => self.connection()?.recorder().log.mark(),
-                        None => Default::default(),
-                    },
-                    locks: self.server.locks_now(),
-                };
-                self.transaction.savepoints.push(savepoint);
-                if let Some(connection) = &self.connection {
-                    connection.cell.routines().savepoint(i);
-                }
-                self.server.large_objects.lock().savepoint(i);
-                Ok("SAVEPOINT".into())
-            }
-            K::TransStmtRelease => {
-                self.need_block("RELEASE SAVEPOINT")?;
-                let i = self.savepoint(&t.savepoint_name)?;
-                if self.transaction.sqlite {
-                    self.connection()?.exec(&format!("RELEASE pg_sp_{i}"))?;
-                }
-                // READ ONLY that was set since the savepoint ends with it
-                let read_only = self.transaction.savepoints[i].gucs.is_on("transaction_read_only");
-                if read_only != self.gucs.is_on("transaction_read_only") {
-                    let value = if read_only { "on" } else { "off" };
-                    self.gucs.set("transaction_read_only", Some(value), Permit::put_back())?;
-                    self.apply_characteristics();
-                }
-                self.transaction.savepoints.truncate(i);
-                // what was done within belongs to what is around it
-                self.transaction.slot_depth = self.transaction.slot_depth.min(i);
-                for (_, _, depth) in &mut self.transaction.restarted {
-                    *depth = (*depth).min(i);
-                }
-                for (_, depth) in &mut self.transaction.emptied {
-                    *depth = (*depth).min(i);
-                }
-                for portal in self.portals.values_mut() {
-                    portal.depth = portal.depth.min(i);
-                }
-                Ok("RELEASE".into())
-            }
-            K::TransStmtRollbackTo => {
-                self.need_block("ROLLBACK TO SAVEPOINT")?;
-                let i = self.savepoint(&t.savepoint_name)?;
-                self.close_portals(|p| p.depth > i && !p.is_held());
-                self.lost_portals.clear();
-                self.settle_portals();
-                let t = &self.transaction;
-                let began_since = t.slot.is_some() && t.slot_depth > i && t.members.is_none() && !t.repeatable;
-                if self.has_changed_rows()? {
-                    self.server.undoes();
-                }
-                if self.transaction.sqlite {
-                    self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
-                    self.connection()?.written().undo(self.transaction.savepoints[i].noted);
-                    self.connection()?.cell.routines().rollback_to(i);
-                    self.connection()?.recorder().log.cut(self.transaction.savepoints[i].recorded);
-                } else if let Some(aside) = &mut self.transaction.aside {
-                    aside.log.cut(self.transaction.savepoints[i].recorded);
-                }
-                self.server.large_objects.lock().rollback_to(i);
-                self.transaction.emptied.retain(|(_, depth)| *depth <= i);
-                self.take_back_restarts(Some(i));
-                self.transaction.savepoints.truncate(i + 1);
-                let savepoint = &self.transaction.savepoints[i];
-                self.server.pending.lock().roll_back_to(savepoint.pending);
-                self.server.unlock_since(savepoint.locks);
-                self.hold_what_is_left()?;
-                let savepoint = &self.transaction.savepoints[i];
-                let constraints = savepoint.constraints.clone();
-                let (catalog, gucs) = (savepoint.catalog.clone(), savepoint.gucs.clone());
-                let temporary = self.transaction.temporary_before.is_some().then(|| savepoint.temporary.clone());
-                self.transaction.local = savepoint.local.clone();
-                self.transaction.catalog = catalog;
-                if let Some(temporary) = temporary {
-                    self.set_temporary(temporary);
-                }
-                self.transaction.constraints = constraints;
-                self.gucs = gucs;
-                self.apply_characteristics();
-                self.transaction.block.resume();
-                if began_since {
-                    // nothing is left of what the transaction has written: others may write
-                    self.give_slot_back()?;
-                }
-                Ok("ROLLBACK".into())
-            }
-            K::TransStmtPrepare => {
-                if !self.transaction.block.is_explicit() {
-                    self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
-                    return Ok("ROLLBACK".into());
-                }
-                let is_failed = self.transaction.block.is_failed();
-                self.transaction.block.end();
-                if is_failed {
-                    self.rollback();
-                    return Ok("ROLLBACK".into());
-                }
-                self.prepare_transaction(&t.gid).await?;
-                Ok("PREPARE TRANSACTION".into())
-            }
-            K::TransStmtCommitPrepared | K::TransStmtRollbackPrepared => {
-                let commits = kind == K::TransStmtCommitPrepared;
-                let word = if commits { "COMMIT PREPARED" } else { "ROLLBACK PREPARED" };
-                if self.transaction.block.is_block() {
-                    return Err(PgError::new(
-                        SqlState::ACTIVE_SQL_TRANSACTION,
-                        format!("{word} cannot run inside a transaction block"),
-                    ));
-                }
-                self.finish_prepared(&t.gid, commits).await?;
-                Ok(word.into())
-            }
-            K::Undefined => Err(PgError::internal("undefined transaction statement")),
-        }
-    }
-
-    /// The transaction has changed rows that it can still take back.
-    fn has_changed_rows(&self) -> Result<bool> {
-        if let Some(aside) = &self.transaction.aside {
-            return Ok(!aside.log.is_empty());
-        }
-        let changed = self.connection.as_ref().is_some_and(|c| c.changes_of_transaction() > 0);
-        Ok(changed && self.server.has_writer_slot()?)
-    }
-
-    fn need_block(&self, what: &str) -> Result<()> {
-        if !self.transaction.block.is_explicit() {
-            return Err(PgError::new(
-                SqlState::NO_ACTIVE_SQL_TRANSACTION,
-                format!("{what} can only be used in transaction blocks"),
-            ));
-        }
-        Ok(())
-    }
-
-    fn savepoint(&self, name: &str) -> Result<usize> {
-        self.transaction.savepoints.iter().rposition(|s| s.name == name).ok_or_else(|| {
-            let error =
-                PgError::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"));
-            if !self.transaction.lost_savepoints {
-                return error;
-            }
-            error
-                .detail("A data modification was interrupted in this transaction: SQLite rolls back all of it then.")
-                .hint("Only ROLLBACK ends the transaction now.")
-        })
     }
 }

@@ -251,7 +251,7 @@ impl Session {
                              timing: pgsqlite_sql::routine::Timing| {
             told.into_iter().for_each(|notice| host.cell.notice(notice));
             self.tell_access();
-            crate::routine::trigger::fire_truncate(host, relation, timing)
+            crate::routine::firing::fire_truncate(host, relation, timing)
         };
         let interrupt = self.connection()?.interrupt_handle();
         let connection = self.connection()?.rusqlite();
@@ -338,7 +338,7 @@ impl Session {
                 connection.clear_cache();
             }
         }
-        if let (NodeEnum::TruncateStmt(_), true) = (&raw.node, self.transaction.cursors_stand) {
+        if let (NodeEnum::TruncateStmt(_), true) = (&raw.node, self.transaction.has_positioned_cursors) {
             self.connection()?.written().note_all_deleted();
         }
         if let NodeEnum::TruncateStmt(t) = &raw.node {

@@ -249,7 +249,9 @@ impl SessionServer {
             _ => std::thread::scope(|scope| {
                 let waiting = scope.spawn(|| {
                     let runtime = Builder::new_current_thread().enable_time().build();
-                    runtime.map_err(|e| PgError::internal(e.to_string()))?.block_on(waiting)
+                    runtime
+                        .map_err(|e| PgError::no_resources(format!("could not start a runtime: {e}")))?
+                        .block_on(waiting)
                 });
                 waiting.join().unwrap_or_else(|_| Err(PgError::internal("a wait has panicked")))
             }),

@@ -5,11 +5,11 @@
 //! on the first write, so that nothing in a foreign file changes before, and stores what so far was known in memory only.
 //! DDL then stores each changed object with the functions of [`write`].
 
+mod adopted_indexes;
+pub mod adopted_tables;
 pub mod base;
 pub mod declarations;
 mod declared;
-pub mod foreign;
-mod foreign_index;
 pub mod names;
 pub mod other;
 pub mod prepared;
@@ -103,7 +103,7 @@ pub fn load(conn: &Connection) -> Result<Catalog> {
         read_properties(conn, &mut catalog)?;
         read_comments(conn, &mut catalog)?;
     }
-    foreign::reconcile(conn, &mut catalog, stored, &mut next_oid)?;
+    adopted_tables::reconcile(conn, &mut catalog, stored, &mut next_oid)?;
     // (their arguments may be of the types of tables)
     functions.into_iter().for_each(|f| catalog.add_function(f));
     catalog.epoch = read_epoch(conn)?;

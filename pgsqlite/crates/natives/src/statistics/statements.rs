@@ -3,7 +3,7 @@
 //! A plan remembers its entry ([`Slot`]), so that counting a repeated statement is one lock that nobody else holds.
 
 use parking_lot::Mutex;
-use pgsqlite_sql::lift;
+use pgsqlite_sql::parameterize;
 use pgsqlite_types::Oid;
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -162,7 +162,7 @@ fn drop_least(entries: &mut HashMap<Key, Arc<Entry>>) {
 /// The text with its literals replaced by `$1`, `$2` …; as it is where only the parser could tell them (comments, parameters).
 fn normalized(text: &str) -> String {
     let text = text.trim().trim_end_matches(';').trim_end();
-    let mut out = match lift::mask(text) {
+    let mut out = match parameterize::mask(text) {
         Some(masked) => {
             let (mut out, mut at) = (String::with_capacity(text.len()), 0);
             for (i, literal) in masked.literals.iter().enumerate() {

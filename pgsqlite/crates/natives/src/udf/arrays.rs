@@ -22,7 +22,7 @@ fn subscript(message: &str) -> PgError {
     PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message)
 }
 /// The array at SQL argument 0 with its bounds: the vectors of the catalogs begin at 0.
-fn bounded(c: &Call) -> Result<Array> {
+fn array_with_bounds(c: &Call) -> Result<Array> {
     let mut array = untyped(c.text(1)?)?;
     if matches!(c.types()?.args[0], oid::INT2VECTOR | oid::OIDVECTOR) {
         array.lower = vec![0];
@@ -34,7 +34,7 @@ fn dimension(c: &Call) -> Result<Option<(i64, i64)>> {
     if c.is_null(1) || c.is_null(2) {
         return Ok(None);
     }
-    let (array, n) = (bounded(c)?, c.int(2)?);
+    let (array, n) = (array_with_bounds(c)?, c.int(2)?);
     Ok(usize::try_from(n - 1).ok().and_then(|n| Some((array.lower_bound(n), array.upper_bound(n)?))))
 }
 fn length(c: &Call) -> Result<Datum> {
@@ -57,7 +57,7 @@ fn shape(c: &Call) -> Result<Datum> {
     if c.is_null(1) {
         return Ok(Datum::Null);
     }
-    let shape = bounded(c)?.shown_bounds();
+    let shape = array_with_bounds(c)?.shown_bounds();
     Ok((!shape.is_empty()).then_some(shape).into())
 }
 fn cardinality(c: &Call) -> Result<Datum> {

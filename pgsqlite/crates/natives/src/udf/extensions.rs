@@ -50,7 +50,7 @@ fn version_1(_: &Call) -> Result<Datum> {
 
 /// Of a name in a namespace.
 fn named<D: Digest>(c: &Call, version: u8) -> Result<Datum> {
-    let namespace = hex::decode(c.text(0)?.replace('-', "")).map_err(|_| PgError::internal("a stored uuid"))?;
+    let namespace = hex::decode(c.text(0)?.replace('-', "")).map_err(|_| PgError::corrupted("a stored uuid"))?;
     let digest = D::new().chain_update(namespace).chain_update(c.text(1)?).finalize();
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest[..16]);

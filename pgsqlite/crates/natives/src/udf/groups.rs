@@ -202,7 +202,9 @@ impl Spilled {
         self.rows += 1;
         if !self.counted.grow(self.bytes) {
             let refused = pgsqlite_storage::error::temporary_files_full();
-            return Err(refused.unwrap_or_else(|| PgError::internal("a temporary file was refused")));
+            return Err(
+                refused.unwrap_or_else(|| PgError::new(SqlState::IO_ERROR, "could not write to a temporary file"))
+            );
         }
         self.file.write_all(&row).map_err(failed)
     }
@@ -348,7 +350,8 @@ impl Groups {
         });
         let slots: Box<[Slot]> = slots.collect();
         self.bytes += bytes + slots.len() * std::mem::size_of::<Slot>();
-        let at = u32::try_from(self.groups.len()).map_err(|_| PgError::internal("too many groups"))?;
+        let at = u32::try_from(self.groups.len())
+            .map_err(|_| PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many groups"))?;
         self.places.insert(self.key[..].into(), at);
         self.groups.push(slots);
         Ok(at as usize)

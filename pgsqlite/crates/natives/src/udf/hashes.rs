@@ -31,7 +31,7 @@ fn float(c: &Call, seed: u64) -> Result<u64> {
 }
 fn uuid(c: &Call, seed: u64) -> Result<u64> {
     let bytes =
-        pgsqlite_types::uuid::parse(c.text(0)?).ok_or_else(|| PgError::internal("a stored uuid that is none"))?;
+        pgsqlite_types::uuid::parse(c.text(0)?).ok_or_else(|| PgError::corrupted("a stored uuid that is none"))?;
     Ok(hash::bytes(&bytes, seed))
 }
 fn time(c: &Call, seed: u64) -> Result<u64> {

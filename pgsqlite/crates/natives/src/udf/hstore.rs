@@ -15,7 +15,7 @@ fn hstore(c: &Call, i: usize) -> Result<Hstore> {
 }
 
 fn array(c: &Call, i: usize) -> Result<Array> {
-    Array::from_storage(c.text(i)?, &TypeCodec::Text).ok_or_else(|| PgError::internal("a stored array is malformed"))
+    Array::from_storage(c.text(i)?, &TypeCodec::Text).ok_or_else(|| PgError::corrupted("a stored array is malformed"))
 }
 
 /// The keys that an array names; NULLs name none.
@@ -109,7 +109,7 @@ fn from_record(c: &Call) -> Result<Datum> {
         });
     }
     let stored = c.text(1)?;
-    let fields = record::from_storage(stored).ok_or_else(|| PgError::internal("a stored record is malformed"))?;
+    let fields = record::from_storage(stored).ok_or_else(|| PgError::corrupted("a stored record is malformed"))?;
     let names: Option<Vec<String>> = match c.session.state().catalog.type_entry(ty) {
         Some(TypeEntry::Builtin(_)) | None => record::names(stored),
         _ => columns.map(|columns| columns.into_iter().map(|(name, ..)| name).collect()),

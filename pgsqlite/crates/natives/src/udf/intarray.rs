@@ -9,7 +9,7 @@ use pgsqlite_types::{Datum, PgError, Result, SqlState};
 /// An argument; 22004 where an element is NULL.
 fn array(c: &Call, i: usize) -> Result<Array> {
     let array = Array::from_storage(c.text(i)?, &TypeCodec::Int4)
-        .ok_or_else(|| PgError::internal("a stored array is malformed"))?;
+        .ok_or_else(|| PgError::corrupted("a stored array is malformed"))?;
     if array.elements.iter().any(|e| matches!(e, Datum::Null)) {
         return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "array must not contain nulls"));
     }

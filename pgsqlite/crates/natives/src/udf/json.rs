@@ -14,7 +14,7 @@ use pgsqlite_types::{float, Datum, PgError, Result, SqlState};
 // --- cutting ---------------------------------------------------------------------------------------------------------
 
 pub(crate) fn broken() -> PgError {
-    PgError::internal("a stored json value is malformed")
+    PgError::corrupted("a stored json value is malformed")
 }
 /// The end of the value (or key) that begins at `at`.
 fn skip(bytes: &[u8], mut at: usize) -> usize {

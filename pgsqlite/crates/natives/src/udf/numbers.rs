@@ -450,7 +450,8 @@ fn random(c: &Call) -> Result<Datum> {
     let [s0, s1] = match c.session.random.get() {
         [0, 0] => {
             let mut seed = [0u8; 8];
-            getrandom::fill(&mut seed).map_err(|e| PgError::internal(e.to_string()))?;
+            getrandom::fill(&mut seed)
+                .map_err(|e| PgError::no_resources(format!("could not generate random numbers: {e}")))?;
             let mut seed = u64::from_ne_bytes(seed);
             [split_mix(&mut seed), split_mix(&mut seed)]
         }

@@ -63,7 +63,7 @@ fn interval(value: &Datum) -> Result<Interval> {
         Datum::Text(t) => Interval::from_storage(t),
         _ => None,
     }
-    .ok_or_else(|| PgError::internal("a value that is no stored interval"))
+    .ok_or_else(|| PgError::corrupted("a value that is no stored interval"))
 }
 
 /// `percentile_cont`, `percentile_disc`: of one fraction or (`several`) an array of them.

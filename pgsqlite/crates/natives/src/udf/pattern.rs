@@ -513,7 +513,7 @@ fn regexp_like(c: &Call) -> Result<Datum> {
 }
 
 /// An argument that has to be at least `low`; `default` where the call has it not.
-fn bounded(c: &Call, i: usize, name: &str, low: i64, default: i64) -> Result<i64> {
+fn int_at_least(c: &Call, i: usize, name: &str, low: i64, default: i64) -> Result<i64> {
     if c.len() <= i {
         return Ok(default);
     }
@@ -525,7 +525,7 @@ fn bounded(c: &Call, i: usize, name: &str, low: i64, default: i64) -> Result<i64
 }
 /// Byte offset of the search's start; None: behind the text's end.
 fn start(c: &Call, text: &str, i: usize) -> Result<Option<usize>> {
-    let n = bounded(c, i, "start", 1, 1)? as usize;
+    let n = int_at_least(c, i, "start", 1, 1)? as usize;
     let mut offsets = text.char_indices().map(|(i, _)| i).chain([text.len()]);
     Ok(offsets.nth(n - 1))
 }
@@ -546,11 +546,11 @@ fn regexp_count(c: &Call) -> Result<Datum> {
 fn nth_part(c: &Call, name: &str, flags: usize, part: usize) -> Result<Option<(usize, usize)>> {
     let text = c.text(0)?;
     let from = start(c, text, 2)?;
-    let n = bounded(c, 3, "n", 1, 1)? as usize;
+    let n = int_at_least(c, 3, "n", 1, 1)? as usize;
     if flags > 4 {
         at_end(c)?;
     }
-    let part = bounded(c, part, "subexpr", 0, 0)? as usize;
+    let part = int_at_least(c, part, "subexpr", 0, 0)? as usize;
     let (options, global) = flags_argument(c, flags)?;
     if global {
         return Err(no_global(name));
@@ -566,7 +566,7 @@ fn regexp_substr(c: &Call) -> Result<Datum> {
 }
 /// The argument `endoption` of `regexp_instr`: whether the position behind the match is asked for.
 fn at_end(c: &Call) -> Result<bool> {
-    match bounded(c, 4, "endoption", 0, 0)? {
+    match int_at_least(c, 4, "endoption", 0, 0)? {
         0 => Ok(false),
         1 => Ok(true),
         v => Err(invalid_parameter(format!("invalid value for parameter \"endoption\": {v}"))),
@@ -634,7 +634,7 @@ fn regexp_replace(c: &Call) -> Result<Datum> {
 fn regexp_replace_from(c: &Call) -> Result<Datum> {
     let text = c.text(0)?;
     let from = start(c, text, 3)?;
-    let n = bounded(c, 4, "n", 0, 1)?;
+    let n = int_at_least(c, 4, "n", 0, 1)?;
     let (options, global) = flags_argument(c, 5)?;
     // `g` counts only where the number of the match is not given
     let n = if c.len() > 4 || !global { n } else { 0 };

@@ -10,7 +10,7 @@ use pgsqlite_types::{float, oid, Datum, Oid, PgError, Result, SqlState};
 use std::cmp::Ordering;
 
 fn fields(c: &Call, i: usize) -> Result<Vec<Field>> {
-    record::from_storage(c.text(i)?).ok_or_else(|| PgError::internal("a stored record is malformed"))
+    record::from_storage(c.text(i)?).ok_or_else(|| PgError::corrupted("a stored record is malformed"))
 }
 
 fn mismatch(message: String) -> PgError {

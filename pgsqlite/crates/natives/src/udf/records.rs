@@ -14,7 +14,7 @@ use pgsqlite_types::work;
 use pgsqlite_types::{oid, record, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 fn broken() -> PgError {
-    PgError::internal("a stored record is malformed")
+    PgError::corrupted("a stored record is malformed")
 }
 
 fn fields(text: &str) -> Result<Vec<record::Field>> {

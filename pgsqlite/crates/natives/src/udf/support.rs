@@ -474,7 +474,7 @@ fn array_join(c: &Call) -> Result<Datum> {
         for i in 1..c.len() {
             let inner = c.text(i)?;
             let inner = inner.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
-            let inner = inner.ok_or_else(|| PgError::internal("an array not in storage form"))?;
+            let inner = inner.ok_or_else(|| PgError::corrupted("an array not in storage form"))?;
             if out.len() > 1 && !inner.is_empty() {
                 out.push(',');
             }
@@ -658,7 +658,7 @@ fn array_cast(c: &Call) -> Result<Datum> {
         return Err(PgError::internal("an array cast between types that are no arrays"));
     };
     let mut array =
-        Array::from_storage(c.text(2)?, from).ok_or_else(|| PgError::internal("an array not in storage form"))?;
+        Array::from_storage(c.text(2)?, from).ok_or_else(|| PgError::corrupted("an array not in storage form"))?;
     // the vectors of the catalogs begin at 0, and so do the arrays made of them
     if matches!(type_argument(c, 0)?, oid::INT2VECTOR | oid::OIDVECTOR) && !array.elements.is_empty() {
         array.lower = vec![0];

@@ -26,7 +26,7 @@ fn query(c: &Call, i: usize) -> Result<Query> {
 }
 
 fn array(c: &Call, i: usize, element: &TypeCodec) -> Result<Array> {
-    Array::from_storage(c.text(i)?, element).ok_or_else(|| PgError::internal("a stored array is malformed"))
+    Array::from_storage(c.text(i)?, element).ok_or_else(|| PgError::corrupted("a stored array is malformed"))
 }
 
 /// The texts of an array that are not NULL.

@@ -170,7 +170,7 @@ fn from_array(c: &Call, kind: Kind) -> Result<Datum> {
     let text = c.text(0)?;
     // (what is in the text tells numerics, which are strings, from the rest)
     let array = Array::from_storage(text, &TypeCodec::Float8)
-        .ok_or_else(|| PgError::internal("a stored array is malformed"))?;
+        .ok_or_else(|| PgError::corrupted("a stored array is malformed"))?;
     if array.dimensions.len() > 1 {
         return Err(data("array must be 1-D"));
     }

@@ -1,6 +1,6 @@
 //! ALTER TABLE of a table that has children or partitions, or is one: which commands go on to the descendants, what they may not do.
 
-use super::drop::Object;
+use super::dependencies::Object;
 use super::inherit::{invalid_table, renumbered};
 use super::{Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
@@ -251,7 +251,7 @@ impl Ddl<'_> {
                 self.put_relation(new)?;
                 continue;
             }
-            super::create_table::check_column_name(&old.columns, &column.name, -1)?;
+            super::column_definition::check_column_name(&old.columns, &column.name, -1)?;
             let mut new = old.clone();
             let attnum = new.columns.len() as i16 + 1;
             new.columns.push(Column {

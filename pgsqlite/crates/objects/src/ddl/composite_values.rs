@@ -141,7 +141,7 @@ impl Ddl<'_> {
         if !self.catalog.holds_values_of(base, row) {
             return Ok(value);
         }
-        let broken = || PgError::internal("a stored value is malformed");
+        let broken = || PgError::corrupted("a stored value is malformed");
         if let Some(element) = self.catalog.element_type(base) {
             let codec = self.catalog.codec(element).ok_or_else(broken)?;
             let mut array = Array::from_storage(text, &codec).ok_or_else(broken)?;

@@ -3,7 +3,7 @@
 //! The rows go in by an ordinary `INSERT INTO new SELECT …` that is analyzed and lowered like a client's, so that values are
 //! checked and stored as everywhere else.
 
-use super::drop::Object;
+use super::dependencies::Object;
 use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::acl::privilege;
 use pgsqlite_sql::analyze;
@@ -127,7 +127,7 @@ impl Ddl<'_> {
                     format!("column \"{name}\" specified more than once"),
                 ));
             }
-            super::create_table::check_column_name(&relation.columns, name, -1)?;
+            super::column_definition::check_column_name(&relation.columns, name, -1)?;
             self.check_column_type(name, column.ty, -1)?;
             let collation = self.derived_collation(name, column.ty, column.collation)?;
             relation.columns.push(Column { collation, ..Column::new(attnum, name, column.ty, column.typmod) });
@@ -271,7 +271,7 @@ impl Ddl<'_> {
 
     /// 42501 unless the session's role owns the relation.
     pub(super) fn check_owner(&self, relation: &Relation) -> Result<()> {
-        self.check_owned(super::drop::kind_word(&relation.kind), &relation.name, relation.owner)
+        self.check_owned(super::dependencies::kind_word(&relation.kind), &relation.name, relation.owner)
     }
 
     /// 42501 `must be owner of …`.

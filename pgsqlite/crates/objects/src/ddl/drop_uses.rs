@@ -2,7 +2,7 @@
 //! `stored_references`) the defaults, generated columns, checks and indexes of tables, which are looked into only where their text
 //! has the object's name, and what few databases have many of: conditions of triggers, domains, partition keys, functions.
 
-use super::drop::Object;
+use super::dependencies::Object;
 use super::Ddl;
 use pgsqlite_sql::analyze::inline::Parameters;
 use pgsqlite_sql::analyze::Environment;

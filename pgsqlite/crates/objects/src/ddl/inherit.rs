@@ -70,7 +70,7 @@ impl Ddl<'_> {
         for from in parent.live_columns() {
             work::visit();
             let Some(at) = relation.columns.iter().position(|c| c.name == from.name) else {
-                super::create_table::check_column_name(&relation.columns, &from.name, -1)?;
+                super::column_definition::check_column_name(&relation.columns, &from.name, -1)?;
                 let attnum = relation.columns.len() as i16 + 1;
                 relation.columns.push(Column {
                     not_null: from.not_null,

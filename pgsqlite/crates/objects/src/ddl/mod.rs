@@ -11,32 +11,41 @@
 
 mod absent;
 mod aggregate;
+mod alter_column_type;
 mod alter_table;
 mod alter_tree;
 mod altered;
 mod chosen_names;
 mod collation;
+mod column_definition;
 mod column_keeping;
+mod comment;
 mod composite;
 mod composite_values;
 mod create_as;
 mod create_table;
 mod default_privileges;
+mod dependencies;
 mod domain;
 mod drop;
 mod drop_uses;
-mod exclusion;
+mod exclude;
 mod extended_statistics;
 mod foreign_key;
 pub mod function;
+pub mod function_body;
 mod grant;
 mod index;
 mod inherit;
 mod inverted;
+mod like;
+mod membership;
 mod named_schemas;
 mod nearest;
 mod operator;
 mod options;
+mod owned;
+mod owner;
 mod partition;
 mod partition_parts;
 mod policy;
@@ -50,8 +59,10 @@ pub(crate) mod sequence;
 pub mod sqlite;
 mod statistics;
 mod storage;
+mod table_constraints;
 mod text_search;
 mod trigger;
+mod truncate;
 mod types;
 mod view;
 
@@ -87,7 +98,7 @@ pub struct Outcome {
 
 /// A relation's kind as messages name it.
 pub fn kind_word(kind: &RelationKind) -> &'static str {
-    drop::kind_word(kind)
+    dependencies::kind_word(kind)
 }
 
 /// Fires the triggers of a table that come before or after its TRUNCATE.

@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP of operators and casts. What is checked and how it is told follows PostgreSQL's `DefineOperator`,
 //! `OperatorCreate` and `CreateCast`.
 
-use super::drop::Object;
+use super::dependencies::Object;
 use super::function::invalid;
 use super::options::{boolean, def_elems, name_of};
 use super::{strings, Ddl, NodeEnum};

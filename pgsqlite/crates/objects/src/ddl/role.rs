@@ -710,7 +710,7 @@ fn scram_verifier(password: &str) -> Result<String> {
     use base64::Engine as _;
     const ITERATIONS: u32 = 4096;
     let mut salt = [0u8; 16];
-    getrandom::fill(&mut salt).map_err(|e| PgError::internal(format!("random bytes: {e}")))?;
+    getrandom::fill(&mut salt).map_err(|e| PgError::no_resources(format!("could not generate random numbers: {e}")))?;
     let (stored, server) = scram_keys(password, &salt, ITERATIONS);
     let encode = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
     Ok(format!("SCRAM-SHA-256${ITERATIONS}:{}${}:{}", encode(&salt), encode(&stored), encode(&server)))

@@ -1,7 +1,7 @@
 //! CREATE RULE, DROP RULE, ALTER RULE … RENAME, ALTER TABLE … ENABLE and DISABLE RULE. A rule is stored with its relation, with the texts
 //! of its condition and commands; an ON SELECT rule makes its relation a view.
 
-use super::drop::{kind_word, Object};
+use super::dependencies::{kind_word, Object};
 use super::{Ddl, NodeEnum};
 use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_sql::analyze::{self, Environment, RuleTree};

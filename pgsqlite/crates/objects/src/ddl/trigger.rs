@@ -1,6 +1,6 @@
 //! CREATE TRIGGER, DROP TRIGGER, ALTER TRIGGER … RENAME, ALTER TABLE … ENABLE and DISABLE TRIGGER. A trigger is stored with its table.
 
-use super::drop::Object;
+use super::dependencies::Object;
 use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::acl::{self, privilege};
 use pgsqlite_sql::catalog::*;

@@ -307,7 +307,7 @@ impl Ddl<'_> {
         if !self.catalog.holds_values_of(base, of) {
             return Ok(value);
         }
-        let unreadable = || PgError::internal("a stored value that cannot be read");
+        let unreadable = || PgError::corrupted("a stored value that cannot be read");
         // what would not come back as it is stored stays as it is
         let unchanged = |again: String| match again == *text {
             true => Ok(()),

@@ -6,8 +6,8 @@
 //! triggers fire once per table and level. What is deferred goes to [`Pending`] and is carried out by SET CONSTRAINTS or
 //! COMMIT.
 
+use super::firing::{Changed, Fires, Firing};
 use super::foreign_key::{self, Key, PendingKey};
-use super::trigger::{Changed, Fires, Firing};
 use super::Host;
 use pgsqlite_sql::routine::{Event, Timing, Trigger};
 use pgsqlite_types::work;

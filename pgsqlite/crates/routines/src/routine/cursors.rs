@@ -2,7 +2,7 @@
 //! that called it and, when the statement has ended, for the session, which makes portals of them (`session/function_cursors.rs`).
 
 use super::statement::Column;
-use crate::standing::Standing;
+use crate::cursor_position::CursorPosition;
 use pgsqlite_sql::plan::PlanColumn;
 use pgsqlite_types::{Datum, Oid};
 use std::collections::HashMap;
@@ -12,14 +12,14 @@ pub struct Open {
     pub columns: Vec<Column>,
     /// the same as RowDescription tells them
     pub described: Vec<PlanColumn>,
-    /// with the hidden columns of `standing` behind the others
+    /// with the hidden columns of `position` behind the others
     pub rows: Vec<Vec<Datum>>,
     /// the row it stands on: 0 before the first, one more than there are behind the last
     pub at: usize,
     /// None: neither SCROLL nor NO SCROLL
     pub scroll: Option<bool>,
     /// the tables that its rows are of; None: that is not known
-    pub standing: Option<Standing>,
+    pub position: Option<CursorPosition>,
     /// the tables that the query reads
     pub tables: Vec<Oid>,
     /// the query's text
@@ -34,8 +34,8 @@ pub struct Open {
 
 impl Open {
     pub fn new(text: String, columns: Vec<Column>, described: Vec<PlanColumn>, rows: Vec<Vec<Datum>>) -> Open {
-        let (at, scroll, standing, tables) = (0, None, None, vec![]);
-        Open { tables, columns, described, rows, at, scroll, standing, text, pinned: false, held: false, serial: 0 }
+        let (at, scroll, position, tables) = (0, None, None, vec![]);
+        Open { tables, columns, described, rows, at, scroll, position, text, pinned: false, held: false, serial: 0 }
     }
 
     /// The row of a number from 1, without the hidden columns.

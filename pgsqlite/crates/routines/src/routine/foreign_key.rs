@@ -4,9 +4,10 @@
 //! UPDATE of the referencing table, planned as PostgreSQL plans it, in the same [`super::after`] level.
 
 use super::after::{self, Pending};
+use super::firing::Changed;
 use super::plpgsql::Using;
 use super::statement::{printed_value, Planned};
-use super::trigger::{self, Changed};
+use super::trigger;
 use super::Host;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, Relation};

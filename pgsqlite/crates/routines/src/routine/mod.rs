@@ -19,19 +19,20 @@ pub mod builtin_triggers;
 pub mod convert;
 mod counted;
 pub mod cursors;
-mod exclusion;
+mod exclusion_check;
+pub mod firing;
 mod foreign_key;
 pub mod plpgsql;
 mod queried;
 pub mod rewritten;
 pub mod scratch;
-mod spread;
 mod sql;
 pub mod statement;
 pub mod trigger;
+mod tuple_routing;
 pub mod utility;
 
-use crate::standing::Standing;
+use crate::cursor_position::CursorPosition;
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
 use pgsqlite_natives::udf::session_cell::{Routines, SessionCell};
@@ -132,7 +133,7 @@ pub struct Runtime {
     /// the cursors that functions have opened
     pub cursors: RefCell<cursors::Cursors>,
     /// a body's cursors have asked for that: to be forgotten when the transaction ends
-    pub cursors_stand: Cell<bool>,
+    pub has_positioned_cursors: Cell<bool>,
 }
 
 /// Where a body that runs is.
@@ -373,7 +374,7 @@ impl Runtime {
     }
 
     /// A trigger's WHEN, planned.
-    fn condition(&self, host: Host, trigger: Oid, text: &str, names: &trigger::RowNames) -> Result<Rc<Condition>> {
+    fn condition(&self, host: Host, trigger: Oid, text: &str, names: &firing::RowNames) -> Result<Rc<Condition>> {
         if let Some(found) = self.conditions.borrow().get(&trigger) {
             if found.0.holds(host) {
                 return Ok(found.clone());
@@ -490,15 +491,15 @@ impl<'a> Host<'a> {
     }
 
     /// A cursor is open: rows that are deleted (or, if it locks them, changed) from now on are gone for it.
-    pub fn watch_standing(&self, standing: &mut Standing) {
+    pub fn watch_position(&self, position: &mut CursorPosition) {
         let (catalog, runtime) = (self.catalog(), self.routines());
         let mut written = runtime.written.lock();
-        for (temporary, table, changes) in standing.watched(&catalog) {
+        for (temporary, table, changes) in position.watched(&catalog) {
             written.watch_cursor(temporary, table, changes);
         }
-        standing.since = written.now();
+        position.since = written.now();
         drop(written);
-        runtime.cursors_stand.set(true);
+        runtime.has_positioned_cursors.set(true);
         // SAFETY: a live connection, whose cell holds what is written.
         unsafe { pgsqlite_storage::written::listen(self.db, &runtime.written) }
     }
@@ -751,7 +752,7 @@ fn pg_call_records(c: &Call) -> Result<Datum> {
             out.push(Array::from_elements(vec![Datum::Null; expected.len()]).to_storage());
             continue;
         };
-        let fields = record::from_storage(&text).ok_or_else(|| PgError::internal("a stored record is malformed"))?;
+        let fields = record::from_storage(&text).ok_or_else(|| PgError::corrupted("a stored record is malformed"))?;
         if converts && fields.len() != expected.len() {
             let what = if fields.len() > expected.len() { "too many" } else { "too few" };
             let message = "return type mismatch in function declared to return record";

@@ -1,7 +1,7 @@
 //! Statements in a body that are no queries: DDL, SET, and those that cannot be there.
 
+use super::firing;
 use super::statement::check_may_write;
-use super::trigger;
 use super::Host;
 use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_objects::ddl;
@@ -123,7 +123,7 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
     let show = |catalog: Arc<Catalog>| show_catalog(host, catalog);
     let fire = |told: Vec<PgError>, relation: &Arc<Relation>, timing: Timing| {
         told.into_iter().for_each(|notice| host.cell.notice(notice));
-        trigger::fire_truncate(host, relation, timing)
+        firing::fire_truncate(host, relation, timing)
     };
     let session = ddl::DdlSession {
         show_catalog: Some(&show),

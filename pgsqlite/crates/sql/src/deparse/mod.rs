@@ -7,6 +7,7 @@
 mod columns;
 pub mod definitions;
 mod expr;
+mod from;
 mod function_body;
 pub mod modify;
 mod query;

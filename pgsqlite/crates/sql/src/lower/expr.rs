@@ -4,23 +4,18 @@ use super::{quote_text, support, Lowerer};
 use crate::analyze::collations::{needs, Needs};
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
-use crate::catalog::{KeyPart, StorageForm, TypeEntry, UserType, UserTypeKind, NO_COLLATION};
+use crate::catalog::{StorageForm, NO_COLLATION};
 use crate::routine::Language;
-use crate::typed::{
-    Aggregate, AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, Frame, FrameBound, FrameExclusion,
-    FrameMode, OperatorRef, Quantifier, RteColumn, SortKey, SubLinkKind, Window,
-};
-use crate::volatility;
-use crate::walk::{self, contains_aggregate, contains_window};
+use crate::typed::{AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, OperatorRef, RteColumn, SortKey};
+use crate::walk;
 use pgsqlite_types::codec::TypeCodec;
-use pgsqlite_types::extension;
-use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 /// Arguments that a call of a function of SQLite gets at most (its limit is 1000).
 const MOST_ARGUMENTS: usize = 900;
 
 /// What no text has that SQLite gives a collation.
-const COLLATE: &str = " COLLATE ";
+pub(super) const COLLATE: &str = " COLLATE ";
 
 impl Lowerer<'_> {
     /// The collation under which values of a type compare as in PostgreSQL; None: SQLite's own order is right.
@@ -90,7 +85,7 @@ impl Lowerer<'_> {
         };
         let text = self.settled(expr, text);
         pgsqlite_types::work::tick(32 + text.len() / 16)?;
-        bounded(text).map_err(|e| e.at(expr.location))
+        within_length_limit(text).map_err(|e| e.at(expr.location))
     }
 
     /// The text of an expression, with its own collation where it may have got another.
@@ -559,273 +554,19 @@ impl Lowerer<'_> {
         args.iter().map(|a| self.value_arg(a)).collect()
     }
 
-    fn value_arg(&mut self, arg: &Expr) -> Result<String> {
+    pub(super) fn value_arg(&mut self, arg: &Expr) -> Result<String> {
         self.expr(arg)
     }
 
     /// The first argument of typed natives: argument types, `v` in front if VARIADIC was written, result type.
-    fn type_list(&self, args: &[Expr], variadic: bool, ret: Oid) -> String {
+    pub(super) fn type_list(&self, args: &[Expr], variadic: bool, ret: Oid) -> String {
         let types: Vec<String> = args.iter().map(|a| a.ty.to_string()).collect();
         format!("'{}{}>{}'", if variadic { "v" } else { "" }, types.join(","), ret)
     }
 
     // --- casts -------------------------------------------------------------------------------------------------------
 
-    /// Whether a parameter was read with the type modifier that the cast applies (see [`Environment::fitted_parameters`]).
-    ///
-    /// [`Environment::fitted_parameters`]: crate::analyze::Environment::fitted_parameters
-    fn is_fitted(&self, cast: &Expr, arg: &Expr) -> bool {
-        let by_input = matches!(self.env.catalog.base_type(cast.ty), oid::NUMERIC | oid::VARCHAR | oid::BPCHAR);
-        self.env.fitted_parameters && by_input && matches!(arg.kind, ExprKind::Param(_))
-    }
-
-    fn cast(&mut self, arg: &Expr, method: &CastMethod, form: CastForm, whole: &Expr) -> Result<String> {
-        let ty = whole.ty;
-        match method {
-            CastMethod::Relabel => {
-                let text = self.expr(arg)?;
-                // An integer's 32 bits are an OID's, so that -1 is 4294967295; a constant that is not negative stays readable.
-                let unsigned = |t: Oid| matches!(self.env.catalog.codec(t), Some(TypeCodec::Oid | TypeCodec::Reg(_)));
-                let plain = matches!(arg.kind, ExprKind::Const(Datum::Int(0..=0x7fff_ffff) | Datum::Null));
-                let (from, to) = (self.env.catalog.base_type(arg.ty), self.env.catalog.base_type(ty));
-                Ok(if from == oid::INT4 && unsigned(to) && !plain {
-                    format!("({text} & 4294967295)")
-                } else if unsigned(from) && to == oid::INT4 && !plain {
-                    format!("((({text} + 2147483648) & 4294967295) - 2147483648)")
-                } else if matches!(from, oid::INT2VECTOR | oid::OIDVECTOR) && to != from && form == CastForm::Explicit {
-                    format!("{}({from}, {to}, {text})", support::ARRAY_CAST)
-                } else if from == extension::CITEXT && to != from {
-                    // (what compares without regard to case is the column's collation)
-                    format!("({text} COLLATE BINARY)")
-                } else {
-                    text
-                })
-            }
-            CastMethod::Function(proc) => {
-                let declared = self
-                    .env
-                    .catalog
-                    .proc(*proc)
-                    .ok_or_else(|| PgError::internal("a cast without a function"))?
-                    .args
-                    .len();
-                let mut args = vec![arg.clone()];
-                if declared >= 2 {
-                    args.push(Expr::new(ExprKind::Const(Datum::Int(whole.typmod as i64)), oid::INT4, -1));
-                }
-                if declared >= 3 {
-                    args.push(Expr::new(
-                        ExprKind::Const(Datum::Int((form == CastForm::Explicit) as i64)),
-                        oid::BOOL,
-                        -1,
-                    ));
-                }
-                let text = self.call(*proc, &args, false, whole)?;
-                // int2 becomes an OID by way of int4, whose 32 bits the OID's are
-                let by_int4 = builtin::proc_by_oid(*proc).is_some_and(|p| p.ret == oid::INT4);
-                let unsigned = matches!(self.env.catalog.codec(ty), Some(TypeCodec::Oid | TypeCodec::Reg(_)));
-                Ok(if by_int4 && unsigned { format!("({text} & 4294967295)") } else { text })
-            }
-            CastMethod::InOut => {
-                let value = self.expr(arg)?;
-                let is_text = |t: Oid| {
-                    matches!(
-                        self.env.catalog.base_type(t),
-                        oid::TEXT | oid::VARCHAR | oid::NAME | oid::UNKNOWN | oid::CSTRING
-                    )
-                };
-                let text = if is_text(arg.ty) { value } else { format!("{}({}, {value})", support::TEXT_OUT, arg.ty) };
-                if matches!(ty, oid::TEXT | oid::VARCHAR) {
-                    return Ok(text);
-                }
-                Ok(format!("{}({ty}, -1, {text})", support::TEXT_IN))
-            }
-            CastMethod::Typmod if self.is_fitted(whole, arg) => self.expr(arg),
-            CastMethod::Typmod => {
-                let explicit = (form == CastForm::Explicit) as i32;
-                Ok(format!("{}({ty}, {}, {explicit}, {})", support::TYPMOD, whole.typmod, self.expr(arg)?))
-            }
-            CastMethod::Array(element, from, to) => match **element {
-                CastMethod::InOut | CastMethod::Function(_) => {
-                    // Casts between days, times and intervals that ARRAY_CAST does not know are refused; what is left
-                    // goes through the elements' text form.
-                    let temporal = |t: Oid| {
-                        matches!(
-                            t,
-                            oid::TIMESTAMP | oid::TIMESTAMPTZ | oid::DATE | oid::TIME | oid::TIMETZ | oid::INTERVAL
-                        )
-                    };
-                    let moment = |t: Oid| matches!(t, oid::TIMESTAMP | oid::TIMESTAMPTZ | oid::DATE);
-                    if temporal(*from) && temporal(*to) && !(moment(*from) && moment(*to)) {
-                        return Err(PgError::not_supported("this cast between array types").at(whole.location));
-                    }
-                    // functions that do not give what reading the text form gives
-                    let peculiar = |t: Oid| {
-                        matches!(
-                            self.env.catalog.codec(t),
-                            Some(
-                                TypeCodec::Bits { .. }
-                                    | TypeCodec::Inet { .. }
-                                    | TypeCodec::MacAddr { .. }
-                                    | TypeCodec::Money
-                                    | TypeCodec::Geometric(_)
-                                    | TypeCodec::Lsn
-                            )
-                        )
-                    };
-                    if matches!(**element, CastMethod::Function(_)) && (peculiar(*from) || peculiar(*to)) {
-                        return Err(PgError::not_supported("this cast between array types").at(whole.location));
-                    }
-                    Ok(format!("{}({}, {ty}, {})", support::ARRAY_CAST, arg.ty, self.expr(arg)?))
-                }
-                _ => Err(PgError::not_supported("this cast between array types").at(whole.location)),
-            },
-            CastMethod::Domain => {
-                let value = self.expr(arg)?;
-                // the check has the value in several places
-                if volatility::is_repeatable(arg) || !self.is_constrained(ty) {
-                    return self.domain_check(ty, value, whole.location);
-                }
-                if contains_aggregate(arg) || contains_window(arg) {
-                    let what = "a volatile expression over aggregates as a value of a domain";
-                    return Err(PgError::not_supported(what).at(whole.location));
-                }
-                let alias = self.unique("t");
-                let check = self.domain_check(ty, format!("{alias}.v"), whole.location)?;
-                // MATERIALIZED, or SQLite puts the value's text in each place
-                Ok(format!("(WITH {alias}(v) AS MATERIALIZED (SELECT {value}) SELECT {check} FROM {alias})"))
-            }
-        }
-    }
-
-    /// Whether values of a type have constraints: a domain's, or those of what an array or a row holds.
-    fn is_constrained(&self, ty: Oid) -> bool {
-        let catalog = self.env.catalog;
-        if let Some(TypeEntry::User(t)) = catalog.type_entry(ty) {
-            if let UserTypeKind::Domain { base, not_null, checks, .. } = &t.kind {
-                return *not_null || !checks.is_empty() || self.is_constrained(*base);
-            }
-        }
-        match catalog.element_type(ty) {
-            Some(element) => self.is_constrained(element),
-            None => catalog.composite_fields(ty).is_some_and(|f| f.iter().any(|(_, t, _)| self.is_constrained(*t))),
-        }
-    }
-
-    /// An array or row checked against the constraints of the domains that its elements or fields are of.
-    fn contents_check(&mut self, ty: Oid, value: String, location: i32) -> Result<String> {
-        if let Some(element) = self.env.catalog.element_type(ty) {
-            if pg_type::is_blob(self.env.catalog.base_type(element)) {
-                let base = self.env.catalog.base_type(element);
-                let name = pg_type::by_oid(base).map_or("a BLOB", |t| t.name);
-                return Err(PgError::not_supported(format!("an array of a domain over {name}")).at(location));
-            }
-            let alias = self.unique("t");
-            let check = self.domain_check(element, format!("{alias}.value"), location)?;
-            // count evaluates the check for every element
-            let each = format!("SELECT count({check}) FROM json_each({}({value})) AS {alias}", support::FLATTEN);
-            return Ok(format!("(CASE WHEN ({each}) >= 0 THEN {value} END)"));
-        }
-        let fields = self.env.catalog.composite_fields(ty).unwrap_or_default();
-        let mut parts = Vec::new();
-        for (i, (_, field, _)) in fields.into_iter().enumerate() {
-            if self.is_constrained(field) {
-                parts.push(self.domain_check(field, format!("{}({value}, {i})", support::FIELD), location)?);
-            }
-        }
-        Ok(format!("(CASE WHEN {value} IS NOT NULL THEN {}({}, {value}) END)", support::AFTER, parts.join(", ")))
-    }
-
-    /// A value checked against a domain's constraints (and those of the domains below it), or an array's or row's contents.
-    fn domain_check(&mut self, domain: Oid, value: String, location: i32) -> Result<String> {
-        self.uses_catalog = true;
-        if !self.is_constrained(domain) {
-            return Ok(value);
-        }
-        if self.env.catalog.base_type(domain) == domain {
-            return self.contents_check(domain, value, location);
-        }
-        let Some(TypeEntry::User(t)) = self.env.catalog.type_entry(domain) else {
-            return Err(PgError::not_supported("this domain").at(location));
-        };
-        let t = t.clone();
-        let UserTypeKind::Domain { base, not_null, checks, .. } = &t.kind else {
-            return Err(PgError::internal("a domain expected"));
-        };
-        let value =
-            if self.env.catalog.base_type(*base) != *base { self.domain_check(*base, value, location)? } else { value };
-        if checks.is_empty() && !not_null {
-            return Ok(value);
-        }
-        let base = self.env.catalog.base_type(*base);
-        self.checked_by(&t, base, value)
-    }
-
-    /// A value of the base type checked against one domain's own constraints.
-    fn checked_by(&mut self, domain: &UserType, base: Oid, value: String) -> Result<String> {
-        let UserTypeKind::Domain { not_null, checks, .. } = &domain.kind else {
-            return Err(PgError::internal("a domain expected"));
-        };
-        let schema = self.env.catalog.schemas.get(&domain.schema).map_or("", |s| s.name.as_str());
-        let mut args =
-            vec![value.clone(), quote_text(schema), quote_text(&domain.name), (*not_null as i32).to_string()];
-        for check in checks {
-            let expr = crate::analyze::analyze_domain_check(self.env, &check.expression, base)?;
-            let saved = self.domain_value.replace(value.clone());
-            let condition = self.expr(&expr);
-            self.domain_value = saved;
-            args.push(condition?);
-            args.push(quote_text(&check.name));
-        }
-        Ok(format!("{}({})", support::DOMAIN, args.join(", ")))
-    }
-
     // --- comparisons -------------------------------------------------------------------------------------------------
-
-    fn array_compare(
-        &mut self,
-        op: OperatorRef,
-        quantifier: Quantifier,
-        left: &Expr,
-        array: &Expr,
-        whole: &Expr,
-    ) -> Result<String> {
-        if let Some(text) = self.compare_with_items(op, quantifier, left, array, whole)? {
-            return Ok(text);
-        }
-        let array_text = self.expr(array)?;
-        let each = format!("json_each({}({array_text}))", support::FLATTEN);
-        let element = self
-            .env
-            .catalog
-            .element_type(self.env.catalog.base_type(array.ty))
-            .ok_or_else(|| PgError::internal("ANY without an array"))?;
-        let null_row = format!("SELECT NULL WHERE {array_text} IS NULL");
-        let is_blob = pg_type::is_blob(element);
-        if !is_blob && self.plain_equality(op, left.ty, element) && quantifier == Quantifier::Any {
-            return Ok(format!("({} IN (SELECT value FROM {each} UNION ALL {null_row}))", self.collated(left)?));
-        }
-        let negator = builtin::operator_by_oid(op.oid).and_then(|o| builtin::operator_by_oid(o.negator));
-        if let Some(negator) = negator.filter(|_| quantifier == Quantifier::All && !is_blob) {
-            let equality = OperatorRef { oid: negator.oid, proc: negator.proc };
-            if self.plain_equality(equality, left.ty, element) {
-                return Ok(format!(
-                    "({} NOT IN (SELECT value FROM {each} UNION ALL {null_row}))",
-                    self.collated(left)?
-                ));
-            }
-        }
-        // the general form: the operator per element, folded with three-valued logic
-        let alias = self.unique("t");
-        let value = self.from_json_element(format!("{alias}.value"), element);
-        let item = Expr::new(ExprKind::Var(crate::typed::Var { levels_up: 0, rte: 0, column: 0 }), element, -1);
-        self.scopes.push(super::Scope { entries: vec![vec![value]], ..Default::default() });
-        let raised = raise(left, 1);
-        let test = self.call(op.proc, &[raised, item], false, whole);
-        self.scopes.pop();
-        let fold = fold_quantifier(quantifier, &format!("SELECT {} AS b FROM {each} AS {alias}", test?));
-        Ok(format!("(CASE WHEN {array_text} IS NOT NULL THEN {fold} END)"))
-    }
 
     fn extreme(&mut self, list: &[Expr], operator: &str, whole: &Expr) -> Result<String> {
         if let [one] = list {
@@ -865,463 +606,9 @@ impl Lowerer<'_> {
         Ok(format!("{f}({})", rotations.join(", ")))
     }
 
-    fn row_compare(
-        &mut self,
-        name: &str,
-        operators: &[OperatorRef],
-        left: &[Expr],
-        right: &[Expr],
-        whole: &Expr,
-    ) -> Result<String> {
-        let pair = |i: usize| [left[i].clone(), right[i].clone()];
-        let mut tests = Vec::new();
-        for (i, op) in operators.iter().enumerate() {
-            tests.push(self.call(op.proc, &pair(i), false, whole)?);
-        }
-        Ok(match name {
-            "=" => format!("({})", tests.join(" AND ")),
-            "<>" => format!("({})", tests.join(" OR ")),
-            _ => {
-                // lexicographic: strict on all but the last, which takes the operator itself
-                let mut text = tests.last().cloned().ok_or_else(|| PgError::internal("an empty row comparison"))?;
-                for i in (0..operators.len() - 1).rev() {
-                    let strict_name = if name.starts_with('<') { "<" } else { ">" };
-                    let operator =
-                        builtin::operator_by_oid(operators[i].oid).ok_or_else(|| PgError::internal("row operator"))?;
-                    let find = |n: &str| {
-                        builtin::operators_named(n)
-                            .find(|o| o.left == operator.left && o.right == operator.right)
-                            .ok_or_else(|| PgError::not_supported("this row comparison").at(whole.location))
-                    };
-                    let strict = self.call(find(strict_name)?.proc, &pair(i), false, whole)?;
-                    let equal = self.call(find("=")?.proc, &pair(i), false, whole)?;
-                    text = format!("({strict} OR ({equal} AND {text}))");
-                }
-                text
-            }
-        })
-    }
-
     // --- sub-queries -------------------------------------------------------------------------------------------------
 
-    fn sub_link(&mut self, kind: &SubLinkKind, query: &crate::typed::Query, whole: &Expr) -> Result<String> {
-        match kind {
-            SubLinkKind::Exists => Ok(format!("EXISTS ({})", self.query(query)?)),
-            SubLinkKind::Scalar => {
-                let text = self.query(query)?;
-                if super::query::at_most_one_row(query) {
-                    return Ok(format!("({text})"));
-                }
-                Ok(format!("(SELECT {}(c1) FROM ({text}))", support::SINGLE))
-            }
-            SubLinkKind::Array => {
-                let element = query.columns[0].ty;
-                let text = self.query(query)?;
-                if self.env.catalog.element_type(element).is_some() {
-                    // arrays become the elements of one with a dimension more
-                    return Ok(format!("(SELECT {}(json_group_array(c1)) FROM ({text}))", support::NEST));
-                }
-                Ok(format!("(SELECT json_group_array({}) FROM ({text}))", self.json_element("c1", element)))
-            }
-            SubLinkKind::Quantified { quantifier, tests, operators } => {
-                let all_plain = |l: &Self, ops: &[OperatorRef]| {
-                    ops.iter().zip(tests).zip(&query.columns).all(|((op, t), c)| l.plain_equality(*op, t.ty, c.ty))
-                };
-                let mut left = Vec::new();
-                for test in tests {
-                    left.push(self.collated(test)?);
-                }
-                let left = if left.len() == 1 { left.remove(0) } else { format!("({})", left.join(", ")) };
-                if *quantifier == Quantifier::Any && all_plain(self, operators) {
-                    return Ok(format!("({left} IN ({}))", self.query(query)?));
-                }
-                let negators: Option<Vec<OperatorRef>> = operators
-                    .iter()
-                    .map(|op| {
-                        builtin::operator_by_oid(builtin::operator_by_oid(op.oid)?.negator)
-                            .map(|n| OperatorRef { oid: n.oid, proc: n.proc })
-                    })
-                    .collect();
-                if let Some(negators) = negators.filter(|_| *quantifier == Quantifier::All) {
-                    if all_plain(self, &negators) {
-                        return Ok(format!("({left} NOT IN ({}))", self.query(query)?));
-                    }
-                }
-                let rows = self.compared_rows(tests, operators, query, whole)?;
-                Ok(fold_quantifier(*quantifier, &rows))
-            }
-            SubLinkKind::RowCompare { tests, operators } => {
-                let rows = self.compared_rows(tests, operators, query, whole)?;
-                Ok(format!("(SELECT {}(b) FROM ({rows}))", support::SINGLE))
-            }
-        }
-    }
-
-    /// A query that compares `tests` with each row of `query`: its column `b`.
-    fn compared_rows(
-        &mut self,
-        tests: &[Expr],
-        operators: &[OperatorRef],
-        query: &crate::typed::Query,
-        whole: &Expr,
-    ) -> Result<String> {
-        let inner = self.query(query)?;
-        let alias = self.unique("t");
-        let var = |column| ExprKind::Var(crate::typed::Var { levels_up: 0, rte: 0, column });
-        let items: Vec<Expr> = query.columns.iter().enumerate().map(|(i, c)| Expr::new(var(i), c.ty, -1)).collect();
-        let names = (1..=items.len()).map(|i| format!("{alias}.c{i}")).collect();
-        let tests: Vec<Expr> = tests.iter().map(|t| raise(t, 1)).collect();
-        self.scopes.push(super::Scope { entries: vec![names], ..Default::default() });
-        let comparison = match (&tests[..], &items[..]) {
-            ([test], [item]) => self.call(operators[0].proc, &[test.clone(), item.clone()], false, whole),
-            _ => {
-                let name =
-                    operators.first().and_then(|op| builtin::operator_by_oid(op.oid)).map_or("", |o| o.name.as_str());
-                self.row_compare(name, operators, &tests, &items, whole)
-            }
-        };
-        self.scopes.pop();
-        Ok(format!("SELECT {} AS b FROM ({inner}) AS {alias}", comparison?))
-    }
-
     // --- aggregates and windows ----------------------------------------------------------------------------------------
-
-    pub(super) fn aggregate(&mut self, call: &Aggregate, whole: &Expr) -> Result<String> {
-        let filter = self.filter_of(call)?;
-        if self.env.catalog.function(call.proc).is_some() && self.stands_for(call.proc, whole)? == call.proc {
-            return self.user_aggregate(call, whole, b'f', &filter);
-        }
-        if let Some(text) = self.last_extreme(call)? {
-            return Ok(text + &filter);
-        }
-        Ok(self.aggregate_core(call, whole)? + &filter)
-    }
-
-    /// `min` or `max` of a type whose equal values may be written in different ways (1.0 and 1.00): PostgreSQL gives the last of them,
-    /// SQLite the first, unless a collation makes later values better. None: it makes no difference, or an index has the value, which
-    /// both take from there.
-    fn last_extreme(&mut self, call: &Aggregate) -> Result<Option<String>> {
-        // (DISTINCT changes nothing)
-        let [arg] = &call.args[..] else { return Ok(None) };
-        let name = match imp(call.proc) {
-            Some(Imp::InlineAggregate("min($1)")) => "min",
-            Some(Imp::InlineAggregate("max($1)")) => "max",
-            _ => return Ok(None),
-        };
-        let collation = match self.collation_of(arg) {
-            Some(collation) if collation == "decimal" && arg.typmod < 0 || collation == "pg_interval" => collation,
-            _ => return Ok(None),
-        };
-        if !call.order_by.is_empty() || self.is_indexed(arg) {
-            return Ok(None);
-        }
-        Ok(Some(format!("{name}({} COLLATE {collation}_{name})", self.expr(arg)?)))
-    }
-
-    /// Whether an index of the one table that is read begins with the column.
-    fn is_indexed(&mut self, column: &Expr) -> bool {
-        let ExprKind::Var(v) = &column.kind else { return false };
-        let Some((table, columns)) = &self.scope().whole_table else { return false };
-        let (table, Some(attnum)) = (*table, columns.get(v.column).copied()) else { return false };
-        let begins = |part: &KeyPart| matches!(part, KeyPart::Column(a) if *a == attnum);
-        self.env.catalog.indexes_of(table).any(|(_, i)| i.columns.first().is_some_and(|c| begins(&c.key)))
-    }
-
-    /// ` FILTER (WHERE …)` or nothing
-    fn filter_of(&mut self, call: &Aggregate) -> Result<String> {
-        Ok(match &call.filter {
-            Some(filter) => format!(" FILTER (WHERE {})", self.expr(filter)?),
-            None => String::new(),
-        })
-    }
-
-    /// The function that carries out an aggregate or window function of the user: one of PostgreSQL's, or itself.
-    pub(super) fn stands_for(&self, proc: Oid, whole: &Expr) -> Result<Oid> {
-        let Some(function) = self.env.catalog.function(proc) else { return Ok(proc) };
-        match &function.aggregate {
-            // a state that only PostgreSQL's own functions know
-            Some(aggregate) if aggregate.plain.state == oid::INTERNAL => {
-                builtin::aggregate_like(aggregate).map(|a| a.proc).filter(|a| imp(*a).is_some()).ok_or_else(|| {
-                    let what = format!("the aggregate {}, whose state is internal", function.name);
-                    PgError::not_supported(what).at(whole.location)
-                })
-            }
-            Some(_) => Ok(proc),
-            None => self.internal(proc, whole.location),
-        }
-    }
-
-    /// An aggregate that calls functions for its state. `frame`: how its rows come and go, see [`support::AGGREGATE`].
-    /// SQLite does not say of which aggregate a group without rows is, so that is asked first; `after`: FILTER and OVER.
-    fn user_aggregate(&mut self, call: &Aggregate, whole: &Expr, frame: u8, after: &str) -> Result<String> {
-        self.uses_catalog = true;
-        if !self.routines.contains(&call.proc) {
-            self.routines.push(call.proc);
-        }
-        let all: Vec<Expr> = call.direct.iter().chain(&call.args).cloned().collect();
-        let types = self.type_list(&all, call.variadic, whole.ty);
-        let what = format!("'{}:{}:{}:{}", call.proc, frame as char, call.direct.len(), &types[1..]);
-        let direct = self.exprs(&call.direct)?;
-        let mut of_none = vec![what.clone()];
-        of_none.extend(direct);
-        let mut texts = vec![];
-        if call.distinct {
-            texts.push(types);
-        }
-        texts.push(what);
-        for arg in &all {
-            texts.push(self.value_arg(arg)?);
-        }
-        let mut keys = if call.direct.is_empty() { call.order_by.clone() } else { vec![] };
-        let mut name = support::AGGREGATE.to_string();
-        if call.distinct {
-            name += support::DISTINCT_SUFFIX;
-            for arg in &call.args {
-                if !keys.iter().any(|k| k.expr == *arg) {
-                    keys.push(SortKey { expr: arg.clone(), descending: false, nulls_first: false, target: None });
-                }
-            }
-        }
-        let order = if keys.is_empty() { String::new() } else { format!(" ORDER BY {}", self.sort_keys(&keys)?) };
-        Ok(format!(
-            "CASE WHEN count(*){after} = 0 THEN {}({}) ELSE {name}({}{order}){after} END",
-            support::AGGREGATE_NONE,
-            of_none.join(", "),
-            texts.join(", ")
-        ))
-    }
-
-    /// `name([DISTINCT] args [ORDER BY …])`
-    fn aggregate_core(&mut self, call: &Aggregate, whole: &Expr) -> Result<String> {
-        let proc = self.stands_for(call.proc, whole)?;
-        let how = imp(proc).ok_or_else(|| PgError::internal("an aggregate without implementation"))?;
-        let order = if call.order_by.is_empty() {
-            String::new()
-        } else {
-            format!(" ORDER BY {}", self.sort_keys(&call.order_by)?)
-        };
-        let distinct = if call.distinct { "DISTINCT " } else { "" };
-        match how {
-            Imp::InlineAggregate(template) => {
-                if call.star {
-                    return Ok("count(*)".into());
-                }
-                let mut texts = Vec::new();
-                for arg in &call.args {
-                    texts.push(self.collated(arg)?);
-                }
-                let filled = fill(template, &texts)?;
-                if distinct.is_empty() && order.is_empty() {
-                    return Ok(filled);
-                }
-                // the template is `name(args)`
-                let (name, rest) =
-                    filled.split_once('(').ok_or_else(|| PgError::internal("an aggregate template without a call"))?;
-                let args = rest
-                    .strip_suffix(')')
-                    .ok_or_else(|| PgError::internal("an aggregate template that is no plain call"))?;
-                if call.distinct && call.args.len() != 1 {
-                    return Err(
-                        PgError::not_supported("DISTINCT in an aggregate of several arguments").at(whole.location)
-                    );
-                }
-                Ok(format!("{name}({distinct}{args}{order})"))
-            }
-            Imp::NativeAggregate { typed } => {
-                if let Some(text) = self.decimal_aggregate(proc, call)? {
-                    return Ok(text);
-                }
-                let mut texts = Vec::new();
-                let all: Vec<Expr> = call.direct.iter().chain(&call.args).cloned().collect();
-                if call.distinct {
-                    texts.push(self.type_list(&all, false, whole.ty));
-                }
-                if typed {
-                    let mut types = self.type_list(&all, call.variadic, whole.ty);
-                    if !call.direct.is_empty() {
-                        let keys = call.order_by.iter().map(|k| match (k.descending, k.nulls_first) {
-                            (false, false) => "al",
-                            (false, true) => "af",
-                            (true, false) => "dl",
-                            (true, true) => "df",
-                        });
-                        types.insert_str(types.len() - 1, &format!(";{}", keys.collect::<Vec<_>>().join(",")));
-                    }
-                    texts.push(types);
-                }
-                for arg in &all {
-                    texts.push(self.value_arg(arg)?);
-                }
-                if !call.distinct {
-                    return Ok(format!("{}({}{order})", native_name(proc), texts.join(", ")));
-                }
-                // Sorted by all arguments, equal rows are neighbours; PostgreSQL's result is in that order, too.
-                let mut keys = call.order_by.clone();
-                for arg in &call.args {
-                    if !keys.iter().any(|k| k.expr == *arg) {
-                        keys.push(SortKey { expr: arg.clone(), descending: false, nulls_first: false, target: None });
-                    }
-                }
-                let order = self.sort_keys(&keys)?;
-                let (name, suffix) = (native_name(proc), support::DISTINCT_SUFFIX);
-                Ok(format!("{name}{suffix}({} ORDER BY {order})", texts.join(", ")))
-            }
-            other => Err(PgError::internal(format!("{other:?} is not an aggregate"))),
-        }
-    }
-
-    pub(super) fn window_call(&mut self, call: &Aggregate, window: &Window, whole: &Expr) -> Result<String> {
-        if let (Some("window_ntile"), [Expr { kind: ExprKind::Const(Datum::Null), .. }]) =
-            (builtin::proc_by_oid(call.proc).and_then(|p| p.src), &call.args[..])
-        {
-            // (SQLite takes a number only; the rows come in the window's order all the same)
-            return Ok(format!("(row_number(){} + NULL)", self.over(window)?));
-        }
-        let filter = self.filter_of(call)?;
-        let over = self.over(window)?;
-        if self.env.catalog.function(call.proc).is_some_and(|f| f.aggregate.is_some())
-            && self.stands_for(call.proc, whole)? == call.proc
-        {
-            let frame = self.moving_frame(call, window);
-            return self.user_aggregate(call, whole, frame, &format!("{filter}{over}"));
-        }
-        // (a frame that loses rows is sorted by the collation, which has to be an order)
-        let grows = window
-            .frame
-            .as_ref()
-            .is_none_or(|f| f.start == FrameBound::UnboundedPreceding && f.exclusion == FrameExclusion::NoOthers);
-        if let (true, Some(text)) = (grows, self.last_extreme(call)?) {
-            return Ok(text + &filter + &over);
-        }
-        Ok(self.aggregate_core(call, whole)? + &filter + &over)
-    }
-
-    /// How the frame of an aggregate of the user moves, as PostgreSQL decides it (see [`support::AGGREGATE`]).
-    fn moving_frame(&self, call: &Aggregate, window: &Window) -> u8 {
-        let head_moves = match &window.frame {
-            Some(frame) => frame.start != FrameBound::UnboundedPreceding,
-            None => false,
-        };
-        let Some(aggregate) = self.env.catalog.aggregate(call.proc) else { return b'f' };
-        let fixed = if head_moves { b'm' } else { b'f' };
-        let Some(moving) = &aggregate.moving else { return fixed };
-        if moving.finish_modify == b'r' && aggregate.plain.finish_modify != b'r' {
-            return b'i';
-        }
-        let by_itself = |e: &Expr| {
-            let mut volatile = false;
-            walk::deep(e, 0, &mut |_, e| {
-                volatile |= matches!(e.kind, ExprKind::SubLink { .. }) || volatility::is_volatile(self.env.catalog, e)
-            });
-            volatile
-        };
-        if !head_moves || call.args.iter().chain(&call.filter).any(by_itself) {
-            return fixed;
-        }
-        b'i'
-    }
-
-    /// ` OVER (…)`
-    fn over(&mut self, window: &Window) -> Result<String> {
-        let mut spec = Vec::new();
-        if !window.partition_by.is_empty() {
-            let mut keys = Vec::new();
-            for key in &window.partition_by {
-                keys.push(self.collated(key)?);
-            }
-            spec.push(format!("PARTITION BY {}", keys.join(", ")));
-        }
-        // SQLite's RANGE adds the offset to a number: other types are counted in microseconds or millionths
-        let counted = match (&window.frame, &window.order_by[..]) {
-            (Some(Frame { mode: FrameMode::Range, start, end, .. }), [key]) if has_offset(start) || has_offset(end) => {
-                let ty = self.env.catalog.base_type(key.expr.ty);
-                let number = matches!(ty, oid::INT2 | oid::INT4 | oid::INT8 | oid::FLOAT4 | oid::FLOAT8);
-                (!number).then_some((ty, key))
-            }
-            _ => None,
-        };
-        if let Some((ty, key)) = counted {
-            let value = self.expr(&key.expr)?;
-            spec.push(format!("ORDER BY {}({ty}, {value}){}", support::RANGE_KEY, direction(key)));
-        } else if !window.order_by.is_empty() {
-            spec.push(format!("ORDER BY {}", self.sort_keys(&window.order_by)?));
-        }
-        if let Some(frame) = &window.frame {
-            spec.push(self.frame(frame, counted.map(|(ty, _)| ty))?);
-        }
-        Ok(format!(" OVER ({})", spec.join(" ")))
-    }
-
-    fn frame(&mut self, frame: &Frame, counted: Option<Oid>) -> Result<String> {
-        let mode = match frame.mode {
-            FrameMode::Range => "RANGE",
-            FrameMode::Rows => "ROWS",
-            FrameMode::Groups => "GROUPS",
-        };
-        let start = self.frame_bound(&frame.start, counted)?;
-        let end = self.frame_bound(&frame.end, counted)?;
-        let exclusion = match frame.exclusion {
-            FrameExclusion::NoOthers => "",
-            FrameExclusion::CurrentRow => " EXCLUDE CURRENT ROW",
-            FrameExclusion::Group => " EXCLUDE GROUP",
-            FrameExclusion::Ties => " EXCLUDE TIES",
-        };
-        Ok(format!("{mode} BETWEEN {start} AND {end}{exclusion}"))
-    }
-
-    /// A constant offset of RANGE in the unit in which [`support::RANGE_KEY`] counts; None: it cannot be counted so.
-    pub(super) fn counted_offset(&self, ty: Oid, offset: &Expr) -> Option<i64> {
-        use pgsqlite_types::datetime::Interval;
-        const MICROS_PER_DAY: i64 = 86_400_000_000;
-        let value = match &offset.kind {
-            ExprKind::Const(value) => value,
-            ExprKind::Cast { arg, .. } => match &arg.kind {
-                ExprKind::Const(value) => value,
-                _ => return None,
-            },
-            _ => return None,
-        };
-        let Datum::Text(text) = value else { return None };
-        let interval = Interval::from_storage(text)?;
-        match ty {
-            // the time of day disregards months and days
-            oid::TIME => Some(interval.micros),
-            oid::INTERVAL => i64::try_from(interval.span()).ok(),
-            oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ if interval.span() < 0 => Some(-1),
-            // months differ in length, and days in time zones
-            oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ if interval.months != 0 => None,
-            oid::TIMESTAMPTZ
-                if interval.days != 0
-                    && !matches!(self.env.settings.time_zone_name.as_str(), "UTC" | "GMT" | "Etc/UTC") =>
-            {
-                None
-            }
-            oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ => {
-                i64::from(interval.days).checked_mul(MICROS_PER_DAY)?.checked_add(interval.micros)
-            }
-            _ => None,
-        }
-    }
-
-    fn frame_bound(&mut self, bound: &FrameBound, counted: Option<Oid>) -> Result<String> {
-        let uncounted = || PgError::internal("a frame's offset that cannot be counted");
-        // (a negative one is an error of the running query)
-        let mut offset = |e: &Expr| match counted {
-            Some(ty) => Ok(self.counted_offset(ty, e).ok_or_else(uncounted)?.to_string()),
-            // SQLite takes no call for an offset, but a number
-            None => match super::frames::constant_integer(e) {
-                Some(i) => Ok(i.to_string()),
-                None => self.expr(e),
-            },
-        };
-        Ok(match bound {
-            FrameBound::UnboundedPreceding => "UNBOUNDED PRECEDING".into(),
-            FrameBound::Preceding(e) => format!("{} PRECEDING", offset(e)?),
-            FrameBound::CurrentRow => "CURRENT ROW".into(),
-            FrameBound::Following(e) => format!("{} FOLLOWING", offset(e)?),
-            FrameBound::UnboundedFollowing => "UNBOUNDED FOLLOWING".into(),
-        })
-    }
 
     pub(super) fn sort_keys(&mut self, keys: &[SortKey]) -> Result<String> {
         let mut out = Vec::new();
@@ -1361,10 +648,6 @@ impl Lowerer<'_> {
     }
 }
 
-fn has_offset(bound: &FrameBound) -> bool {
-    matches!(bound, FrameBound::Preceding(_) | FrameBound::Following(_))
-}
-
 pub(super) fn direction(key: &SortKey) -> &'static str {
     match (key.descending, key.nulls_first) {
         (false, false) => " ASC NULLS LAST",
@@ -1387,18 +670,6 @@ pub(super) fn not_a_position(text: String, key: &Expr) -> String {
     text
 }
 
-/// True if any (all) of the column `b` of `rows` are, NULL if that is undecided.
-fn fold_quantifier(quantifier: Quantifier, rows: &str) -> String {
-    match quantifier {
-        Quantifier::Any => {
-            format!("(SELECT CASE WHEN max(b) = 1 THEN 1 WHEN count(*) > count(b) THEN NULL ELSE 0 END FROM ({rows}))")
-        }
-        Quantifier::All => {
-            format!("(SELECT CASE WHEN min(b) = 0 THEN 0 WHEN count(*) > count(b) THEN NULL ELSE 1 END FROM ({rows}))")
-        }
-    }
-}
-
 /// The expression seen from `by` scopes further in.
 pub(super) fn raise(expr: &Expr, by: usize) -> Expr {
     let mut out = expr.clone();
@@ -1412,7 +683,7 @@ pub(super) fn raise(expr: &Expr, by: usize) -> Expr {
 }
 
 /// Replaces `$1`, `$2` … of a template.
-fn fill(template: &str, args: &[String]) -> Result<String> {
+pub(super) fn fill(template: &str, args: &[String]) -> Result<String> {
     let mut out = String::with_capacity(template.len() + 16);
     let mut chars = template.chars().peekable();
     while let Some(c) = chars.next() {
@@ -1461,7 +732,7 @@ pub(super) fn chain(operands: &[String], operator: &str) -> String {
 }
 
 /// A lowered text that SQLite may be given. Errors: 54001.
-pub(super) fn bounded(text: String) -> Result<String> {
+pub(super) fn within_length_limit(text: String) -> Result<String> {
     const LONGEST: usize = 64 << 20;
     if text.len() > LONGEST {
         return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")

@@ -99,7 +99,7 @@ impl Lowerer<'_> {
             condition: String::new(),
             conflict: None,
             shown: None,
-            spread: None,
+            tuple_routing: None,
             part_of_several: false,
         };
         Ok((triggered, row_tag(event)))

@@ -1,7 +1,7 @@
 //! MERGE: the joined rows are chosen first, with the WHEN clause that acts on each and the values it gives, into a temporary
 //! table; then each clause is carried out for its rows.
 
-use super::modify::new_row_checks;
+use super::row_checks::new_row_checks;
 use super::{rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::{plain_column, var};
 use crate::plan::{ByRows, Step, StepOutput};

@@ -22,11 +22,14 @@
 //! statement, so no name of the user can be captured. Besides the native functions of the table, lowering uses the
 //! support functions named in [`support`].
 
+mod aggregates;
+mod casts;
 mod conditions;
 mod decimals;
 pub mod exclusion;
 mod expr;
 mod frames;
+mod from;
 mod groups;
 mod hash_join;
 mod inherit;
@@ -39,15 +42,19 @@ mod merge;
 mod modify;
 mod moments;
 pub mod nearest;
+mod on_conflict;
 mod order;
 mod postponed;
 pub mod proposed;
+mod quantified;
 mod query;
 mod rewritten;
+mod row_checks;
 mod sets;
-mod spread;
 mod stages;
 mod triggered;
+mod tuple_routing;
+mod windows;
 mod with;
 
 use crate::analyze::{Environment, Statement};

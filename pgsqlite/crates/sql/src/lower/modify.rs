@@ -7,13 +7,12 @@
 use super::order;
 use super::proposed::{keep, named};
 use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
-use crate::analyze::analyze_expression;
 use crate::builtins::imp::{imp, Imp};
-use crate::catalog::{Column, ConstraintKind, KeyPart, Relation, RelationKind};
-use crate::plan::{ByRows, PassesOver, Plan, PlanColumn, QueryPlan, ReadBack, Step, StepOutput, Tag};
+use crate::catalog::{Column, Relation};
+use crate::plan::{ByRows, Plan, PlanColumn, QueryPlan, ReadBack, Step, StepOutput, Tag};
 use crate::typed::{
-    CastMethod, ConflictTarget, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict,
-    RowCheck, RowCheckOf, RteColumn, RteKind, SecuredChange, Target,
+    CastMethod, Cte, Expr, ExprKind, FromItem, InsertSource, Modify, ModifyAction, OnConflict, RteColumn, RteKind,
+    Target,
 };
 use crate::volatility::{is_repeatable, shows_calls};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -453,7 +452,7 @@ impl Lowerer<'_> {
 
     /// A name for the rows of an INSERT, and their columns behind it: in a sub-query of a check a bare name could be taken for a
     /// column of that.
-    fn new_row(&mut self, names: &[String]) -> (String, Vec<String>) {
+    pub(super) fn new_row(&mut self, names: &[String]) -> (String, Vec<String>) {
         let alias = self.unique("t");
         let columns = names.iter().map(|name| format!("{alias}.{name}")).collect();
         (alias, columns)
@@ -524,242 +523,6 @@ impl Lowerer<'_> {
             return value;
         }
         format!("{}({value}, {}, {})", support::NOT_NULL, named(self.env, target), quote_text(&column.name))
-    }
-
-    /// The values to store, given the texts of the new row's columns: generated columns computed, CHECKs attached.
-    fn checked_row(
-        &mut self,
-        target: &Relation,
-        columns: &[Column],
-        generated: &[Column],
-        texts: &[String],
-        kept: &[i16],
-    ) -> Result<Vec<String>> {
-        // what each live column is in the new row
-        let mut new_row: Vec<String> = target
-            .live_columns()
-            .map(|c| columns.iter().position(|x| x.attnum == c.attnum).map_or("NULL".to_string(), |i| texts[i].clone()))
-            .collect();
-        let mut values: Vec<String> = texts.to_vec();
-        for column in generated {
-            let value = self.generated_value(target, column, &new_row)?;
-            let position = target
-                .live_columns()
-                .position(|c| c.attnum == column.attnum)
-                .ok_or_else(|| PgError::internal("generated column"))?;
-            new_row[position] = value.clone();
-            values.push(value);
-        }
-        for (value, column) in values.iter_mut().zip(columns).filter(|(_, c)| kept.contains(&c.attnum)) {
-            *value = keep(column.attnum, value);
-        }
-        // the last one, so that a CHECK fails when all others are remembered
-        if let Some(last) = values.pop() {
-            values.push(self.with_checks(target, last, &new_row)?);
-        }
-        Ok(values)
-    }
-
-    pub(super) fn generated_value(&mut self, target: &Relation, column: &Column, row: &[String]) -> Result<String> {
-        let text = column.generated.as_deref().ok_or_else(|| PgError::internal("not a generated column"))?;
-        let expr = analyze_expression(self.env, text, Some(target), Some((column.type_oid, column.typmod)))?;
-        self.over_row(&expr, row)
-    }
-
-    /// An expression over a relation's columns whose texts are given.
-    pub(super) fn over_row(&mut self, expr: &Expr, row: &[String]) -> Result<String> {
-        self.scopes.push(Scope { entries: vec![row.to_vec()], ..Default::default() });
-        let text = self.expr(expr);
-        self.scopes.pop();
-        text
-    }
-
-    fn has_checks(&self, target: &Relation) -> bool {
-        let own = target.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::Check { .. }));
-        own || !self.row_checks.is_empty()
-    }
-
-    /// `value` wrapped in the table's CHECKs, and in what else is demanded, over the new row.
-    fn with_checks(&mut self, target: &Relation, value: String, row: &[String]) -> Result<String> {
-        let mut value = value;
-        // what row-level security demands is looked at before the constraints, a view's check option after them
-        for check in self.row_checks.clone() {
-            let RowCheckOf::Policy { table, policy } = &check.of else { continue };
-            let condition = self.over_row(&check.condition, row)?;
-            let policy = policy.as_ref().map_or("NULL".to_string(), |p| quote_text(p));
-            let table = quote_text(table);
-            value = format!("{}({value}, ({condition}) IS TRUE, {table}, {policy})", support::POLICY_CHECK);
-        }
-        for constraint in target.constraints.iter().rev() {
-            let ConstraintKind::Check { expression, .. } = &constraint.kind else { continue };
-            let expr = analyze_expression(self.env, expression, Some(target), None)?;
-            let condition = self.over_row(&expr, row)?;
-            value = format!(
-                "{}({value}, {condition}, {}, {})",
-                support::CHECK,
-                named(self.env, target),
-                quote_text(&constraint.name)
-            );
-        }
-        for check in self.row_checks.clone() {
-            let RowCheckOf::Partition { schema, table } = &check.of else { continue };
-            let condition = self.over_row(&check.condition, row)?;
-            let (schema, table) = (quote_text(schema), quote_text(table));
-            value = format!("{}({value}, ({condition}) IS TRUE, {schema}, {table})", support::PARTITION_CHECK);
-        }
-        for check in self.row_checks.clone() {
-            let RowCheckOf::View(view) = &check.of else { continue };
-            let condition = self.over_row(&check.condition, row)?;
-            value = format!("{}({value}, ({condition}) IS TRUE, {})", support::VIEW_CHECK, quote_text(view));
-        }
-        for check in self.row_checks.clone() {
-            if check.of == RowCheckOf::Arbiter {
-                let condition = self.over_row(&check.condition, row)?;
-                value = format!("{}({value}, ({condition}) IS TRUE)", support::ARBITER_CHECK);
-            }
-        }
-        Ok(value)
-    }
-
-    /// `value` wrapped in what row-level security demands of the row that is there; `row`: the texts of its live columns.
-    pub(super) fn existing_checks(&mut self, secured: &SecuredChange, value: String, row: &[String]) -> Result<String> {
-        let mut value = value;
-        // (the first one is the innermost)
-        for check in &secured.existing {
-            let RowCheckOf::Existing { table, policy, merge } = &check.of else { continue };
-            let condition = self.over_row(&check.condition, row)?;
-            let policy = policy.as_ref().map_or("NULL".to_string(), |p| quote_text(p));
-            let (table, merge) = (quote_text(table), *merge as i32);
-            value = format!("{}({value}, ({condition}) IS TRUE, {table}, {policy}, {merge})", support::EXISTING_CHECK);
-        }
-        Ok(value)
-    }
-
-    /// Whether NULLs are not distinct in the index that ON CONFLICT looks at.
-    pub(super) fn takes_nulls(&self, arbiter: &ConflictTarget) -> bool {
-        let index = self.env.catalog.relation(arbiter.index).map(|r| &r.kind);
-        matches!(index, Some(RelationKind::Index(index)) if index.nulls_not_distinct)
-    }
-
-    /// The places of the arbiter's keys in the order of its index: SQLite compares the conditions of partial indexes as they are written.
-    fn index_order(&self, modify: &Modify, arbiter: &ConflictTarget) -> Result<Vec<usize>> {
-        let Some(RelationKind::Index(index)) = self.env.catalog.relation(arbiter.index).map(|r| &r.kind) else {
-            return Err(PgError::internal("an arbiter that is no index"));
-        };
-        let columns = modify.range_table.first().map_or(&[][..], |r| &r.columns[..]);
-        let attnum = |key: &Expr| match &key.kind {
-            ExprKind::Var(v) => columns.get(v.column).map(|c| c.attnum),
-            _ => None,
-        };
-        if arbiter.keys.iter().filter(|k| attnum(k).is_none()).count() > 1 {
-            return Err(PgError::not_supported("ON CONFLICT by several expressions with NULLS NOT DISTINCT"));
-        }
-        let place = |part: &KeyPart| {
-            arbiter.keys.iter().position(|key| match part {
-                KeyPart::Column(a) => attnum(key) == Some(*a),
-                KeyPart::Expression(_) => attnum(key).is_none(),
-            })
-        };
-        let places: Option<Vec<usize>> = index.columns.iter().map(|c| place(&c.key)).collect();
-        places.ok_or_else(|| PgError::internal("an arbiter with other keys than its index"))
-    }
-
-    fn on_conflict(&mut self, modify: &Modify, conflict: &OnConflict, alias: &str) -> Result<String> {
-        let target = &modify.target;
-        let mut text = String::from(" ON CONFLICT");
-        // the SQLite index of the rows that have a NULL in the key
-        let mut of_nulls = None;
-        if let Some(arbiter) = &conflict.target {
-            // keys and predicate by the bare names of the columns
-            let bare = self.entry_columns(target, "");
-            let saved = std::mem::replace(&mut self.scope().entries[0], bare);
-            let mut keys = Vec::new();
-            for key in &arbiter.keys {
-                keys.push(self.expr(key)?);
-            }
-            if self.takes_nulls(arbiter) {
-                if arbiter.filter.is_some() {
-                    return Err(PgError::not_supported("ON CONFLICT by a partial index with NULLS NOT DISTINCT"));
-                }
-                let parts: Vec<String> = keys.iter().map(|key| format!("({key} IS NULL), ifnull({key}, '')")).collect();
-                let order = self.index_order(modify, arbiter)?;
-                let absent: Vec<String> = order.iter().map(|&i| format!("{} IS NULL", keys[i])).collect();
-                of_nulls = Some(format!(" ON CONFLICT ({}) WHERE ({})", parts.join(", "), absent.join(" OR ")));
-            }
-            text += &format!(" ({})", keys.join(", "));
-            if let Some(filter) = &arbiter.filter {
-                text += &format!(" WHERE {}", self.expr(filter)?);
-            }
-            self.scope().entries[0] = saved;
-        }
-        let passes_over = match (&conflict.set, &conflict.filter) {
-            (None, _) => PassesOver::Rows,
-            (Some(_), Some(_)) => PassesOver::Values,
-            (Some(_), None) => PassesOver::None,
-        };
-        self.passes_over = self.passes_over.max(passes_over);
-        let Some(set) = &conflict.set else {
-            text += " DO NOTHING";
-            return Ok(match of_nulls {
-                Some(also) => format!("{text}{also} DO NOTHING"),
-                None => text,
-            });
-        };
-        let excluded = modify
-            .range_table
-            .iter()
-            .position(|r| r.alias == "excluded" && matches!(r.kind, RteKind::Relation(_)))
-            .ok_or_else(|| PgError::internal("excluded"))?;
-        let columns = self.target_columns(target, "excluded.");
-        let scope = self.scope();
-        if scope.entries.len() <= excluded {
-            scope.entries.resize(excluded + 1, vec![]);
-        }
-        scope.entries[excluded] = columns;
-        let several = affects_several(modify) || self.changed_by_several.contains(&target.oid);
-        let shows_xmax = shows_xmax(modify);
-        let around = self.row_checks.clone();
-        self.row_checks = new_row_checks(&modify.checks, &conflict.secured);
-        let assignments = self.assignments(target, set, &format!("{alias}."));
-        self.row_checks = around;
-        let assignments = assignments?;
-        let mut filter = match &conflict.filter {
-            Some(filter) => Some(self.expr(filter)?),
-            None => None,
-        };
-        if let (Some(condition), false) = (&filter, target.without_rowid || target.temporary) {
-            // a row that the condition leaves as it is is locked all the same
-            let keys =
-                |c: &crate::catalog::Constraint| c.is_key() && c.columns.iter().any(|a| set.iter().any(|s| s.0 == *a));
-            let mode = if target.constraints.iter().any(keys) { 4 } else { 3 };
-            let number = format!("{alias}.{}", rowid_name(target)?);
-            let policy = crate::typed::LockPolicy::Block as u8;
-            let lock = format!("{}({}, {number}, {mode}, {policy})", support::LOCK_ROW, target.oid);
-            filter = Some(format!("CASE WHEN {condition} THEN 1 ELSE NOT {lock} END"));
-        }
-        if several {
-            // the row is locked, and found to be this command's own, before the condition is looked at
-            let condition = filter.unwrap_or_else(|| "1".into());
-            filter = Some(format!("{}({condition}, {})", support::UNTOUCHED, identity(target, &format!("{alias}."))?));
-        }
-        if !conflict.secured.existing.is_empty() {
-            let row = self.target_columns(target, &format!("{alias}."));
-            let checked = self.existing_checks(&conflict.secured, "1".into(), &row)?;
-            filter = Some(format!("CASE WHEN {} THEN {checked} END", filter.unwrap_or_else(|| "1".into())));
-        }
-        if shows_xmax {
-            // (the row is updated if the condition holds)
-            filter = Some(format!("{}({})", support::UPDATES, filter.unwrap_or_else(|| "1".into())));
-        }
-        let mut action = format!(" DO UPDATE SET {}", assignments.join(", "));
-        if let Some(filter) = filter {
-            action += &format!(" WHERE {filter}");
-        }
-        text += &action;
-        if let Some(also) = of_nulls {
-            text += &format!("{also}{action}");
-        }
-        Ok(text)
     }
 
     // --- UPDATE --------------------------------------------------------------------------------------------------------
@@ -949,7 +712,7 @@ fn looks_further(expr: &Expr) -> bool {
 }
 
 /// Whether an INSERT … ON CONFLICT DO UPDATE may meet a row that it has inserted or updated itself (21000).
-fn affects_several(modify: &Modify) -> bool {
+pub(super) fn affects_several(modify: &Modify) -> bool {
     match &modify.action {
         ModifyAction::Insert { source, on_conflict: Some(OnConflict { set: Some(_), .. }), .. } => {
             !matches!(source, InsertSource::Values(rows) if rows.len() == 1)
@@ -959,7 +722,7 @@ fn affects_several(modify: &Modify) -> bool {
 }
 
 /// Whether RETURNING shows which rows ON CONFLICT DO UPDATE changed.
-fn shows_xmax(modify: &Modify) -> bool {
+pub(super) fn shows_xmax(modify: &Modify) -> bool {
     let hidden = modify.range_table.first().and_then(|e| e.columns.iter().position(|c| c.attnum == -4));
     let is_xmax = |depth: usize, e: &Expr| matches!(&e.kind, ExprKind::Var(v) if v.levels_up == depth && v.rte == 0 && Some(v.column) == hidden);
     let mut found = false;
@@ -970,7 +733,7 @@ fn shows_xmax(modify: &Modify) -> bool {
 }
 
 /// What tells a row of a table from all others, as arguments of a native function: the table's OID and the key.
-fn identity(target: &Relation, prefix: &str) -> Result<String> {
+pub(super) fn identity(target: &Relation, prefix: &str) -> Result<String> {
     let key = if target.without_rowid {
         let primary = target.primary_key().ok_or_else(|| PgError::internal("a table WITHOUT ROWID and without key"))?;
         let names = primary.columns.iter().filter_map(|a| target.column_by_attnum(*a));
@@ -1078,12 +841,6 @@ fn own_column(expr: &Expr, entry: usize, columns: &[RteColumn]) -> Option<i16> {
         ExprKind::Cast { arg, method: CastMethod::Relabel, .. } => own_column(arg, entry, columns),
         _ => None,
     }
-}
-
-/// What the new row of a changed one must satisfy: what is demanded besides policies (`all`), and what those of the change demand.
-pub(super) fn new_row_checks(all: &[RowCheck], secured: &SecuredChange) -> Vec<RowCheck> {
-    let others = all.iter().filter(|c| !matches!(c.of, RowCheckOf::Policy { .. }));
-    secured.written.iter().chain(others).cloned().collect()
 }
 
 /// What becomes of the rows that a data modification reads.

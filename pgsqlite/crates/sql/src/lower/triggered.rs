@@ -1,4 +1,4 @@
-//! INSERT, UPDATE and DELETE on a table whose triggers they fire (and on one that stands for several: `spread.rs`).
+//! INSERT, UPDATE and DELETE on a table whose triggers they fire (and on one that stands for several: `tuple_routing.rs`).
 //!
 //! Such a statement is not one of SQLite's: its rows are computed first ([`Triggered::rows`]), then the engine fires the BEFORE
 //! triggers for each and stores what they leave of it with [`Triggered::apply`], one row at a time; then come the AFTER triggers.
@@ -225,13 +225,13 @@ impl Lowerer<'_> {
         };
         self.scopes.pop();
         let (mut triggered, tag) = made?;
-        triggered.spread = self.spread(modify, ctes, parameters)?;
+        triggered.tuple_routing = self.tuple_routing(modify, ctes, parameters)?;
         Ok((triggered, tag))
     }
 
     /// The tables that a modification carried out row by row changes.
     pub(super) fn changed_by_rows(&self, triggered: &Triggered) -> Vec<Oid> {
-        match triggered.spread {
+        match triggered.tuple_routing {
             Some(_) => self.env.catalog.with_descendants(triggered.table),
             None => vec![triggered.table],
         }
@@ -421,7 +421,7 @@ impl Lowerer<'_> {
             place,
             modify: Box::new(row),
             shown: None,
-            spread: None,
+            tuple_routing: None,
             part_of_several: false,
         };
         Ok((triggered, tag))
@@ -519,7 +519,7 @@ impl Lowerer<'_> {
         apply.returning = self.stored_row(&target, &modify.returning);
         // (what it needs of other tables are parameters)
         apply.range_table.truncate(1);
-        apply.checks = super::modify::new_row_checks(&modify.checks, &conflict.secured);
+        apply.checks = super::row_checks::new_row_checks(&modify.checks, &conflict.secured);
         apply.action = ModifyAction::Update {
             set: kept,
             from: vec![],
@@ -552,7 +552,7 @@ impl Lowerer<'_> {
             condition,
             conflict: None,
             shown: None,
-            spread: None,
+            tuple_routing: None,
             part_of_several: false,
         })
     }

@@ -375,8 +375,8 @@ impl Lowerer<'_> {
             Ok(())
         };
         put(&mut made.rows)?;
-        if let Some(spread) = &mut made.spread {
-            spread.branches.iter_mut().try_for_each(|branch| put(&mut branch.rows))?;
+        if let Some(tuple_routing) = &mut made.tuple_routing {
+            tuple_routing.branches.iter_mut().try_for_each(|branch| put(&mut branch.rows))?;
         }
         Ok(made)
     }

@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use super::large_objects::{LargeObjects, Origin};
 use super::statement::Output;
 use super::{Conversation, Step, Wrong};
-use crate::dialect::print::EXECUTE_PROCEDURE;
+use crate::dialect::translation::EXECUTE_PROCEDURE;
 use crate::dialect::Kind;
 use crate::errors::Failure;
 use crate::values::codeset::CodeSet;

@@ -7,7 +7,7 @@ use super::cursor::Rows;
 use super::fetch::{encode_value, read_value};
 use super::statement::Output;
 use super::{Conversation, Step};
-use crate::dialect::print::Keys;
+use crate::dialect::translation::Keys;
 use crate::errors::Failure;
 use crate::values::codeset::CodeSet;
 use crate::values::encode;

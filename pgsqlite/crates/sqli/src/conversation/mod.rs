@@ -17,7 +17,7 @@ mod xa;
 
 use crate::client::{Client, End, FLUSH};
 use crate::dialect::ast::Transaction;
-use crate::dialect::print::Keys;
+use crate::dialect::translation::Keys;
 use crate::dialect::Environment;
 use crate::errors::Failure;
 use crate::interrupts::Watcher;

@@ -5,7 +5,7 @@ use super::fetch::FILE_NAME;
 use super::keys::Inserted;
 use super::{Conversation, Step, Wrong, MOST_STATEMENTS};
 use crate::client::End;
-use crate::dialect::print::{Keys, EXECUTE_PROCEDURE};
+use crate::dialect::translation::{Keys, EXECUTE_PROCEDURE};
 use crate::dialect::{self, Environment, Kind, Shown, Translation};
 use crate::errors::Failure;
 use crate::values::bind;
@@ -394,7 +394,7 @@ impl Conversation<'_> {
     }
 
     /// The row on which an open cursor FOR UPDATE stands. Errors: -507 for no such cursor, -266 if it stands on none.
-    fn standing_row(&self, cursor: &str, table: Oid) -> Step<String> {
+    fn positioned_row(&self, cursor: &str, table: Oid) -> Step<String> {
         let named = |s: &&Statement| s.cursor_name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(cursor));
         let open = self.statements.values().filter(named).find_map(|s| Some((s, s.cursor.as_ref()?)));
         let (statement, open) = open.ok_or_else(|| Failure::new(-507, 0, cursor))?;
@@ -416,7 +416,7 @@ impl Conversation<'_> {
         }
         let (dates, money) = (self.identity.dates.clone(), self.identity.money.clone());
         let row = match &statement.translation.current_of {
-            Some((cursor, table)) => Some(self.standing_row(cursor, *table)?),
+            Some((cursor, table)) => Some(self.positioned_row(cursor, *table)?),
             None => None,
         };
         let Some(statement) = self.statements.get(&id) else { return Err(Failure::new(-267, 0, "").into()) };
@@ -425,10 +425,10 @@ impl Conversation<'_> {
         let mut out = Vec::new();
         for (at, source) in statement.translation.parameters.iter().enumerate() {
             out.push(match source {
-                dialect::print::Source::LastSerial => Some(last_serial.to_string().into_bytes()),
-                dialect::print::Source::CurrentRow => row.clone().map(String::into_bytes),
-                dialect::print::Source::RowCount => Some(row_count.to_string().into_bytes()),
-                dialect::print::Source::ClientFile(i) => {
+                dialect::translation::Source::LastSerial => Some(last_serial.to_string().into_bytes()),
+                dialect::translation::Source::CurrentRow => row.clone().map(String::into_bytes),
+                dialect::translation::Source::RowCount => Some(row_count.to_string().into_bytes()),
+                dialect::translation::Source::ClientFile(i) => {
                     let content =
                         statement.client_files.get(*i).ok_or_else(|| Failure::internal("a file that was not read"))?;
                     Some(match statement.translation.client_files[*i].is_text {
@@ -436,7 +436,7 @@ impl Conversation<'_> {
                         false => hexadecimal(content),
                     })
                 }
-                dialect::print::Source::Client(i) => {
+                dialect::translation::Source::Client(i) => {
                     let content = match &bound[*i] {
                         Value::Blob { .. } => blobs.next().ok_or_else(|| Failure::new(-254, 0, ""))?,
                         Value::Opaque { type_name, bytes } if matches!(type_name.as_slice(), b"blob" | b"clob") => {

@@ -3,7 +3,8 @@
 
 use super::ast::ClientFile;
 use super::ast::Expr;
-use super::print::{literal, Printer, Source};
+use super::print::{literal, Printer};
+use super::translation::Source;
 use super::{system, Parse};
 use crate::errors::Failure;
 use crate::values::qualifier;

@@ -2,7 +2,8 @@
 
 use super::ast::*;
 use super::order::columns_of;
-use super::print::{ident, idents, literal, Keys, Printer, SerialInsert};
+use super::print::{ident, idents, literal, Printer};
+use super::translation::{Keys, SerialInsert};
 use super::Parse;
 use crate::errors::Failure;
 use crate::values::types::{serial_column, Type};

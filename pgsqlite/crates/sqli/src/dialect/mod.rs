@@ -24,13 +24,17 @@ mod select;
 mod sequence;
 mod server;
 pub mod spl;
+mod statement_print;
 mod synonyms;
 mod system;
+mod system_privileges;
 mod system_routines;
+pub mod translation;
 mod utility;
 mod whole;
 
-pub use print::{translate, Environment, Kind, Shown, Translation};
+pub use print::translate;
+pub use translation::{Environment, Kind, Shown, Translation};
 
 use crate::errors::Failure;
 

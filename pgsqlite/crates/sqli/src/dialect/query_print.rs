@@ -3,7 +3,8 @@
 use super::ast::*;
 use super::derived::renamed;
 use super::order::columns_of;
-use super::print::{ident, idents, Printer, Scope, Shown};
+use super::print::{ident, idents, Printer, Scope};
+use super::translation::Shown;
 use super::Parse;
 use crate::errors::Failure;
 use crate::values::types::Type;

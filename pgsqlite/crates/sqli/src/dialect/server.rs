@@ -1,7 +1,8 @@
 //! `sysmaster`: what Informix tells of the server itself, as far as it means something here.
 
 use super::derived::QueryColumn;
-use super::print::{literal, Environment};
+use super::print::literal;
+use super::translation::Environment;
 use crate::values::types::Type;
 
 /// The columns of a table of `sysmaster` and the query that gives its rows; None: there is no such table.

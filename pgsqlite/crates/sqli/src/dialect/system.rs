@@ -3,7 +3,9 @@
 
 use super::derived::QueryColumn;
 use super::order::columns_of;
-use super::print::{literal, Environment};
+use super::print::literal;
+use super::system_privileges::{syscolauth, systabauth};
+use super::translation::Environment;
 use crate::values::complex::Complex;
 use crate::values::types::Type;
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, KeyPart, Relation, RelationKind};
@@ -246,7 +248,7 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
                         let field = node.ty.field(String::new(), false);
                         let number = match i {
                             0 => Some(0),
-                            _ => field.complex.and_then(|c| c.oid(catalog)).map(|oid| oid as i32),
+                            _ => node.ty.complex().and_then(|c| c.oid(catalog)).map(|oid| oid as i32),
                         };
                         let name = if node.name.is_empty() { "NULL".into() } else { literal(&node.name) };
                         let mut row = vec![id.to_string(), (i + 1 - first).to_string(), node.level.to_string()];
@@ -507,102 +509,10 @@ const EMPTY: [(&str, &[(&str, &str)]); 22] = [
     ),
 ];
 
-/// Who may do what with single columns.
-fn syscolauth(catalog: &Catalog) -> Table {
-    use pgsqlite_sql::acl::privilege;
-    let mut rows = Vec::new();
-    for r in relations(catalog) {
-        work::visit();
-        for (i, c) in columns_of(catalog, r).into_iter().enumerate() {
-            work::visit();
-            for item in c.acl.iter().flatten() {
-                work::visit();
-                let (Some(grantor), Some(grantee)) = (grantee(catalog, item.grantor), grantee(catalog, item.grantee))
-                else {
-                    continue;
-                };
-                let letters = [(privilege::SELECT, 's'), (privilege::UPDATE, 'u'), (privilege::REFERENCES, 'r')];
-                let auth: String = letters.iter().map(|(bit, c)| letter(item, *bit, *c)).collect();
-                let mut row = vec![literal(&grantor), literal(&grantee), r.oid.to_string()];
-                row.extend([(i + 1).to_string(), literal(&auth)]);
-                rows.push(row);
-            }
-        }
-    }
-    let columns = columns(&[
-        ("grantor", OWNER),
-        ("grantee", OWNER),
-        ("tabid", "int"),
-        ("colno", "smallint"),
-        ("colauth", "char(3)"),
-    ]);
-    Table { columns, rows }
-}
-
-fn grantee(catalog: &Catalog, role: u32) -> Option<String> {
-    match role {
-        pgsqlite_sql::acl::PUBLIC_ROLE => Some("public".to_string()),
-        role => catalog.role_name(role).map(String::from),
-    }
-}
-
-/// The letter of a privilege: it is large where the grantee may grant on.
-fn letter(item: &pgsqlite_sql::acl::AclItem, bit: u32, letter: char) -> char {
-    match (item.privileges & bit != 0, item.grant_options & bit != 0) {
-        (_, true) => letter.to_ascii_uppercase(),
-        (true, _) => letter,
-        _ => '-',
-    }
-}
-
-/// Who may do what with a table: the letters of `tabauth` are large where the grantee may grant on.
-fn systabauth(catalog: &Catalog) -> Table {
-    use pgsqlite_sql::acl::{default_acl, privilege, AclObject};
-    let mut rows = Vec::new();
-    for r in relations(catalog) {
-        work::visit();
-        let own;
-        let items = match &r.acl {
-            Some(items) => items,
-            None => {
-                own = default_acl(AclObject::of_relation(r), r.owner);
-                &own
-            }
-        };
-        for item in items {
-            work::visit();
-            let (Some(grantor), Some(grantee)) = (grantee(catalog, item.grantor), grantee(catalog, item.grantee))
-            else {
-                continue;
-            };
-            let letter = |bit, c| letter(item, bit, c);
-            // select, update, column privileges, insert, delete, index, alter, references, under
-            let auth: String = [
-                letter(privilege::SELECT, 's'),
-                letter(privilege::UPDATE, 'u'),
-                '-',
-                letter(privilege::INSERT, 'i'),
-                letter(privilege::DELETE, 'd'),
-                '-',
-                '-',
-                letter(privilege::REFERENCES, 'r'),
-                '-',
-            ]
-            .iter()
-            .collect();
-            rows.push(vec![literal(&grantor), literal(&grantee), r.oid.to_string(), literal(&auth)]);
-        }
-    }
-    Table {
-        columns: columns(&[("grantor", OWNER), ("grantee", OWNER), ("tabid", "int"), ("tabauth", "char(9)")]),
-        rows,
-    }
-}
-
 // --- what is told of --------------------------------------------------------------------------------------------------------
 
 /// Tables, views and sequences of users, without temporary ones and those of PostgreSQL.
-fn relations(catalog: &Catalog) -> impl Iterator<Item = &Arc<Relation>> {
+pub(super) fn relations(catalog: &Catalog) -> impl Iterator<Item = &Arc<Relation>> {
     catalog.relations.values().filter(|r| {
         let kind = match &r.kind {
             RelationKind::Sequence(s) => s.owned_by.is_none(),
@@ -629,7 +539,7 @@ fn indexes(catalog: &Catalog) -> impl Iterator<Item = (&Arc<Relation>, &Arc<Rela
 }
 
 /// What is in `public` belongs to its owner, what is in another schema is named by that.
-fn owner(catalog: &Catalog, r: &Relation) -> String {
+pub(super) fn owner(catalog: &Catalog, r: &Relation) -> String {
     match catalog.schema_name(r.schema) {
         "public" => literal(catalog.role_name(r.owner).unwrap_or("informix")),
         schema => literal(schema),
@@ -753,14 +663,13 @@ fn syscolumns(catalog: &Catalog) -> Table {
             work::visit();
             // what Informix has no type for cannot be read, but is there
             let ty = Type::of_column(catalog, c).unwrap_or(Type::LVarChar(crate::values::types::LVARCHAR));
-            let field = ty.field(String::new(), false);
-            let extended_id = field.complex.and_then(|c| c.oid(catalog)).map_or(field.extended_id, |oid| oid as i32);
+            let field = ty.numbered_field(String::new(), false, catalog);
             let code = ty.code() as i32 | ty.flags() as i32 | if c.not_null { NOT_NULL } else { 0 };
             let mut row = vec![literal(&c.name)];
             row.extend([r.oid as i64, i as i64 + 1, code as i64].map(|n| n.to_string()));
             // the column is a short: lengths above are negative in it
             row.push((field.encoded_length as i16).to_string());
-            row.extend(["NULL".to_string(), "NULL".into(), extended_id.to_string(), "0".into(), "0".into()]);
+            row.extend(["NULL".to_string(), "NULL".into(), field.extended_id.to_string(), "0".into(), "0".into()]);
             rows.push(row);
         }
     }

@@ -477,6 +477,39 @@ mod tests {
     }
 
     #[test]
+    fn a_name_brings_its_type_back() {
+        for ty in [
+            Type::Char(1),
+            Type::VarChar(255),
+            Type::LVarChar(2048),
+            Type::NChar(3),
+            Type::SmallInt,
+            Type::Integer,
+            Type::Serial,
+            Type::BigInt,
+            Type::BigSerial,
+            Type::Int8,
+            Type::Float,
+            Type::SmallFloat,
+            Type::Decimal(16, None),
+            Type::Decimal(12, Some(2)),
+            Type::Money(12, 2),
+            Type::Date,
+            Type::Boolean,
+            Type::Byte,
+            Type::Text,
+            Type::DateTime(Qualifier::datetime(qualifier::YEAR, qualifier::SECOND)),
+            Type::DateTime(Qualifier::datetime(qualifier::YEAR, 13)),
+            Type::Interval(Qualifier { from: qualifier::DAY, to: qualifier::SECOND, precision: 2 }),
+        ] {
+            assert_eq!(Type::of_name(&ty.name()), Some(ty), "{}", ty.name());
+        }
+        for name in ["int", "char(x)", "decimal(5,", "set(integer not null)", "row(a integer)", "char(1"] {
+            assert_eq!(Type::of_name(name), None, "{name}");
+        }
+    }
+
+    #[test]
     fn widths_and_lengths() {
         for (ty, length, width) in [
             (Type::Decimal(10, Some(2)), 0x0a02, 6),

@@ -383,7 +383,8 @@ fn num_nonnulls(c: &Call) -> Result<Datum> {
 }
 fn random_uuid(_: &Call) -> Result<Datum> {
     let mut bytes = [0u8; 16];
-    getrandom::fill(&mut bytes).map_err(|e| PgError::internal(e.to_string()))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|e| PgError::no_resources(format!("could not generate random numbers: {e}")))?;
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let mut out = Vec::new();

@@ -1,5 +1,5 @@
 //! What a body does with cursors: their rows are read when they are opened, and show the state of that moment. WHERE CURRENT OF means
-//! the row of a table that a cursor stands on ([`Standing`]).
+//! the row of a table that a cursor stands on ([`CursorPosition`]).
 
 use super::super::cursors::Open;
 use super::super::statement::Planned;
@@ -8,7 +8,7 @@ use super::expressions::{one_statement, Using};
 use super::run::{Flow, Frame};
 use super::values::{Typed, Value};
 use super::Kind;
-use crate::standing::{state, Standing};
+use crate::cursor_position::{state, CursorPosition};
 use pgsqlite_natives::udf::rows::Current;
 use pgsqlite_sql::parse::{parse, NodeEnum};
 use pgsqlite_sql::plpgsql::{Direction, Query, Sql, Statement, Target};
@@ -80,7 +80,7 @@ impl Frame<'_> {
     fn opened(&self, sql: &Sql, scroll: Option<bool>) -> Result<Open> {
         let expression = self.planned_cursor(sql)?;
         let parameters = self.parameters(&expression);
-        self.open_planned(&sql.text, &expression.planned, expression.standing.clone(), &parameters, scroll)
+        self.open_planned(&sql.text, &expression.planned, expression.position.clone(), &parameters, scroll)
             .map_err(|e| add_context(e, format!("SQL statement \"{}\"", sql.text)))
     }
 
@@ -93,21 +93,21 @@ impl Frame<'_> {
         };
         let types: Vec<Oid> = using.iter().map(|t| t.ty).collect();
         let plan = |node: &NodeEnum| Planned::new(self.host, node, &Using { types: &types }, || types.clone());
-        let extended = self.standing_of(&statement.node)?;
-        let (planned, standing) = match extended.and_then(|(standing, node)| Some((plan(&node).ok()?, Some(standing))))
+        let extended = self.position_of(&statement.node)?;
+        let (planned, position) = match extended.and_then(|(position, node)| Some((plan(&node).ok()?, Some(position))))
         {
             Some(found) => found,
             None => (plan(&statement.node)?, None),
         };
         let values: Vec<Datum> = using.iter().map(|t| t.value.clone()).collect();
-        self.open_planned(text, &planned, standing, &values, scroll)
+        self.open_planned(text, &planned, position, &values, scroll)
     }
 
     fn open_planned(
         &self,
         text: &str,
         planned: &Planned,
-        standing: Option<Standing>,
+        position: Option<CursorPosition>,
         parameters: &[Datum],
         scroll: Option<bool>,
     ) -> Result<Open> {
@@ -115,21 +115,21 @@ impl Frame<'_> {
             return Err(super::run::no_rows());
         };
         let rows = planned.rows(self.host, parameters)?;
-        let mut standing = standing.unwrap_or_default();
-        columns.truncate(columns.len() - standing.hidden());
+        let mut position = position.unwrap_or_default();
+        columns.truncate(columns.len() - position.hidden());
         described.truncate(columns.len());
-        if standing.hidden() > 0 {
-            self.host.watch_standing(&mut standing);
+        if position.hidden() > 0 {
+            self.host.watch_position(&mut position);
         }
         let forward = match one_statement(text) {
             Ok(NodeEnum::SelectStmt(select)) => {
-                !select.locking_clause.is_empty() || !crate::standing::goes_back(&select)
+                !select.locking_clause.is_empty() || !crate::cursor_position::goes_back(&select)
             }
             _ => true,
         };
         let scroll = scroll.or(forward.then_some(false));
         let mut open = Open::new(text.to_string(), columns, described, rows);
-        (open.scroll, open.standing) = (scroll, Some(standing));
+        (open.scroll, open.position) = (scroll, Some(position));
         open.tables = planned.reads().to_vec();
         Ok(open)
     }
@@ -157,9 +157,9 @@ impl Frame<'_> {
         if open.held {
             return Err(state(format!("cursor \"{name}\" is held from a previous transaction")));
         }
-        let standing = open.standing.as_ref().ok_or_else(|| PgError::internal("a cursor without its tables"))?;
+        let position = open.position.as_ref().ok_or_else(|| PgError::internal("a cursor without its tables"))?;
         let row = open.at.checked_sub(1).and_then(|i| open.rows.get(i)).map(Vec::as_slice);
-        let row = standing.current(&name, tables, row, &self.host.catalog(), &self.host.routines().written.lock())?;
+        let row = position.current(&name, tables, row, &self.host.catalog(), &self.host.routines().written.lock())?;
         Ok(Current { cursor: cursor.to_string(), row })
     }
 
@@ -168,12 +168,12 @@ impl Frame<'_> {
         let host = self.host;
         let mut cursors = host.routines().cursors.borrow_mut();
         let Some(open) = cursors.get_mut(name) else { return Ok(()) };
-        let Some(standing) = open.standing.as_ref().filter(|s| s.locks() && !open.held) else { return Ok(()) };
+        let Some(position) = open.position.as_ref().filter(|s| s.locks() && !open.held) else { return Ok(()) };
         let catalog = host.catalog();
         let written = host.routines().written.lock();
         let mut next = open.at;
         while next < open.rows.len() && (next as i64) < target {
-            match standing.passes_over(&catalog, &written, &open.rows[next])? {
+            match position.passes_over(&catalog, &written, &open.rows[next])? {
                 true => drop(open.rows.remove(next)),
                 false => next += 1,
             }

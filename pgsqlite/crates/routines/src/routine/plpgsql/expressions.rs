@@ -5,7 +5,7 @@ use super::super::{add_context, of_query};
 use super::run::Frame;
 use super::values::{Shape, Typed};
 use super::{Kind, Value};
-use crate::standing::Standing;
+use crate::cursor_position::CursorPosition;
 use pgsqlite_sql::analyze::find_relation;
 use pgsqlite_sql::analyze::inline::{analyze_call, part_assignment};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
@@ -30,7 +30,7 @@ pub(super) struct Expression {
     /// rows whose shape the plan relies on; None: that they have none
     shapes: Vec<(usize, Option<Rc<Shape>>)>,
     /// of a cursor's query that gives the numbers of its rows, too
-    pub standing: Option<Standing>,
+    pub position: Option<CursorPosition>,
 }
 
 /// What a piece of SQL in a body follows.
@@ -227,13 +227,13 @@ impl<'h> Frame<'h> {
             }
         }
         let extended = match one_statement(&sql.text) {
-            Ok(node) => self.standing_of(&node)?,
+            Ok(node) => self.position_of(&node)?,
             Err(_) => None,
         };
         // (what groups without saying so has no such columns; errors are told of the query as it is written)
-        let planned = extended.and_then(|(standing, node)| {
+        let planned = extended.and_then(|(position, node)| {
             let expression = self.plan_node(&node, sql.names).ok()?;
-            Some(Rc::new(Expression { standing: Some(standing), ..expression }))
+            Some(Rc::new(Expression { position: Some(position), ..expression }))
         });
         let Some(planned) = planned else { return self.planned(sql, false) };
         self.program.plans.borrow_mut()[sql.id] = Some(planned.clone());
@@ -241,12 +241,12 @@ impl<'h> Frame<'h> {
     }
 
     /// The tables of a cursor's query and the query with the numbers of their rows; None: its rows are not those of tables.
-    pub(super) fn standing_of(&self, node: &NodeEnum) -> Result<Option<(Standing, NodeEnum)>> {
+    pub(super) fn position_of(&self, node: &NodeEnum) -> Result<Option<(CursorPosition, NodeEnum)>> {
         let NodeEnum::SelectStmt(select) = node else { return Ok(None) };
         let found = self.host.with_environment(|environment| {
-            Standing::of(select, |schema, name| Ok(find_relation(environment, schema, name)))
+            CursorPosition::of(select, |schema, name| Ok(find_relation(environment, schema, name)))
         })?;
-        Ok(found.map(|(standing, select)| (standing, NodeEnum::SelectStmt(Box::new(select)))))
+        Ok(found.map(|(position, select)| (position, NodeEnum::SelectStmt(Box::new(select)))))
     }
 
     pub(super) fn plan_node(&self, node: &NodeEnum, names: usize) -> Result<Expression> {
@@ -254,7 +254,7 @@ impl<'h> Frame<'h> {
         let planned =
             Planned::new(self.host, node, &scope, || scope.sources.borrow().iter().map(|(_, ty)| *ty).collect())?;
         let sources = scope.sources.into_inner().into_iter().map(|(s, _)| s).collect();
-        Ok(Expression { planned, sources, shapes: scope.shapes.into_inner(), standing: None })
+        Ok(Expression { planned, sources, shapes: scope.shapes.into_inner(), position: None })
     }
 
     /// The value of a variable (or field) with one part of it replaced.
@@ -277,7 +277,7 @@ impl<'h> Frame<'h> {
                 let types = scope.sources.borrow().iter().map(|(_, ty)| *ty).collect();
                 let planned = Planned::of_query(self.host, query, types)?;
                 let sources = scope.sources.take().into_iter().map(|(s, _)| s).collect();
-                let made = Rc::new(Expression { planned, sources, shapes: scope.shapes.take(), standing: None });
+                let made = Rc::new(Expression { planned, sources, shapes: scope.shapes.take(), position: None });
                 self.program.plans.borrow_mut()[value.id] = Some(made.clone());
                 made
             }
@@ -299,7 +299,7 @@ impl<'h> Frame<'h> {
         let types = scope.sources.borrow().iter().map(|(_, ty)| *ty).collect();
         let planned = Planned::of_query(self.host, query, types)?;
         let sources = scope.sources.into_inner().into_iter().map(|(s, _)| s).collect();
-        Ok((procedure, Expression { planned, sources, shapes: scope.shapes.into_inner(), standing: None }))
+        Ok((procedure, Expression { planned, sources, shapes: scope.shapes.into_inner(), position: None }))
     }
 
     fn fits(&self, expression: &Expression) -> bool {

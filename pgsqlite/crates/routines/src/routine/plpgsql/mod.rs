@@ -6,6 +6,7 @@
 mod cursors;
 mod expressions;
 mod raise;
+mod returning;
 mod run;
 mod values;
 

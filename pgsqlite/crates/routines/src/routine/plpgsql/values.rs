@@ -59,7 +59,7 @@ impl Frame<'_> {
     /// The row behind a value of a composite or record type.
     pub fn row_of(&self, typed: &Typed) -> Result<Option<Row>> {
         let Datum::Text(text) = &typed.value else { return Ok(None) };
-        let broken = || PgError::internal("a stored record is malformed");
+        let broken = || PgError::corrupted("a stored record is malformed");
         let list = record::from_storage(text).ok_or_else(broken)?;
         let named = self.host.catalog().composite_fields(typed.ty);
         let (fields, ty): (Fields, Oid) = match named {

@@ -1,7 +1,7 @@
 //! Relations of the file that are not stored in `__pgsqlite_object`: tables, indexes and views that another program made, read
 //! from `sqlite_schema` and the table-valued pragmas; and stored ones that another program changed.
 
-use super::foreign_index::{self, Key};
+use super::adopted_indexes::{self, Key};
 use super::sequence_relation::row_numbers;
 use super::{declarations, declared, sqlite_error};
 use crate::naming;
@@ -585,7 +585,8 @@ fn add_indexes(
                     r.get(0)
                 })
                 .map_err(sqlite_error)?;
-            let shown = foreign_index::translate(catalog, &relation, &text.unwrap_or_default(), &keys, own_collations);
+            let shown =
+                adopted_indexes::translate(catalog, &relation, &text.unwrap_or_default(), &keys, own_collations);
             let (columns, predicate) = shown.unwrap_or_default();
             let index = Index {
                 unique: unique && !columns.is_empty(),

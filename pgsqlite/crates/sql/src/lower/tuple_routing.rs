@@ -1,13 +1,13 @@
 //! UPDATE and DELETE of a table with children, and what changes a partitioned table.
 //!
 //! The engine carries them out row by row, as it does where triggers fire: [`Triggered`] has the statements for the table that
-//! is named, [`Spread`] those for its descendants, and how a row finds its partition ([`Routing`]).
+//! is named, [`TupleRouting`] those for its descendants, and how a row finds its partition ([`Routing`]).
 
 use super::{Lowerer, Scope};
 use crate::analyze::analyze_expression;
 use crate::catalog::{KeyPart, PartitionBound, Relation};
 use crate::partition;
-use crate::plan::{Routing, RoutingLevel, Spread, Triggered};
+use crate::plan::{Routing, RoutingLevel, Triggered, TupleRouting};
 use crate::routine::{Event, Timing};
 use crate::typed::{Cte, CteBody, Expr, ExprKind, InsertSource, Modify, ModifyAction};
 use crate::volatility;
@@ -32,7 +32,12 @@ impl Lowerer<'_> {
         all
     }
 
-    pub(super) fn spread(&mut self, modify: &Modify, ctes: &[Cte], parameters: usize) -> Result<Option<Box<Spread>>> {
+    pub(super) fn tuple_routing(
+        &mut self,
+        modify: &Modify,
+        ctes: &[Cte],
+        parameters: usize,
+    ) -> Result<Option<Box<TupleRouting>>> {
         if !self.is_spread(modify) {
             return Ok(None);
         }
@@ -83,7 +88,7 @@ impl Lowerer<'_> {
             }
             _ => None,
         };
-        Ok(Some(Box::new(Spread { branches, routing })))
+        Ok(Some(Box::new(TupleRouting { branches, routing })))
     }
 
     fn triggered_in_scope(&mut self, modify: &Modify, ctes: &[Cte], parameters: usize) -> Result<Triggered> {

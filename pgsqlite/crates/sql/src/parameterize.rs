@@ -1,7 +1,7 @@
-//! Literals lifted into parameters, so that statements that differ in them alone share a plan.
+//! Auto-parameterization: literals become parameters, so that statements that differ in them alone share a plan.
 //!
 //! Clients of the simple protocol write their values into the text. [`mask`] finds the literals of a text without parsing
-//! it; texts with the same mask have the same parse tree but for their literals' values. [`lift`] puts parameters in the
+//! it; texts with the same mask have the same parse tree but for their literals' values. [`parameterize`] puts parameters in the
 //! place of those whose value can decide nothing but the result: operands of comparisons, items of IN and BETWEEN, values
 //! of INSERT and SET, numbers that SET calculates with. All others (ORDER BY positions, LIMIT, type modifiers, arguments of functions …) stay what they
 //! are, and a text shares the plan only where they are the same.
@@ -189,7 +189,7 @@ fn number_end(bytes: &[u8], start: usize, at: &mut usize) -> Option<LiteralKind>
 
 /// A literal that has become a parameter: the parameters are numbered in this order.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Lifted {
+pub struct Parameterized {
     /// among [`Masked::literals`]
     pub literal: usize,
     /// a minus sign stands before it and belongs to it
@@ -199,19 +199,19 @@ pub struct Lifted {
 }
 
 /// Puts parameters in the place of literals of a parsed statement.
-pub fn lift(statement: &mut NodeEnum, masked: &Masked, text: &str) -> Vec<Lifted> {
-    let mut lifter = Lifter { masked, text, lifted: Vec::new() };
-    lifter.statement(statement);
-    lifter.lifted
+pub fn parameterize(statement: &mut NodeEnum, masked: &Masked, text: &str) -> Vec<Parameterized> {
+    let mut parameterizer = Parameterizer { masked, text, parameterized: Vec::new() };
+    parameterizer.statement(statement);
+    parameterizer.parameterized
 }
 
-struct Lifter<'a> {
+struct Parameterizer<'a> {
     masked: &'a Masked<'a>,
     text: &'a str,
-    lifted: Vec<Lifted>,
+    parameterized: Vec<Parameterized>,
 }
 
-impl Lifter<'_> {
+impl Parameterizer<'_> {
     fn statement(&mut self, node: &mut NodeEnum) {
         match node {
             NodeEnum::SelectStmt(s) => self.select(s),
@@ -324,7 +324,7 @@ impl Lifter<'_> {
         }
     }
 
-    /// Lifts the numbers of a calculation (`n + 5`), whose types choose the operator. (Not in conditions: an index of an expression
+    /// Makes parameters of the numbers of a calculation (`n + 5`), whose types choose the operator. (Not in conditions: an index of an expression
     /// is found by its constants.)
     fn operands(&mut self, node: &mut ast::Node) {
         let Some(NodeEnum::AExpr(e)) = &mut node.node else { return };
@@ -344,17 +344,17 @@ impl Lifter<'_> {
         }
     }
 
-    /// Lifts a literal; anything else stays.
+    /// Makes a parameter of a literal; anything else stays.
     fn value(&mut self, node: &mut ast::Node) {
         let Some(NodeEnum::AConst(constant)) = &node.node else { return };
-        let Some(lifted) = self.find(constant) else { return };
-        self.lifted.push(lifted);
-        let number = self.lifted.len() as i32;
+        let Some(parameterized) = self.find(constant) else { return };
+        self.parameterized.push(parameterized);
+        let number = self.parameterized.len() as i32;
         node.node = Some(NodeEnum::ParamRef(ast::ParamRef { number, location: constant.location }));
     }
 
     /// The literal that a constant was read from, if its value is what the text says.
-    fn find(&self, constant: &ast::AConst) -> Option<Lifted> {
+    fn find(&self, constant: &ast::AConst) -> Option<Parameterized> {
         use ast::a_const::Val;
         let location = usize::try_from(constant.location).ok()?;
         let literals = &self.masked.literals;
@@ -375,7 +375,7 @@ impl Lifter<'_> {
             (Val::Sval(s), LiteralKind::String) => (!negative && literal.value() == s.sval, 0),
             _ => return None,
         };
-        matches.then_some(Lifted { literal: index, negative, type_oid })
+        matches.then_some(Parameterized { literal: index, negative, type_oid })
     }
 }
 
@@ -444,10 +444,10 @@ mod tests {
         assert_ne!(masked("SELECT * FROM t WHERE a = 1"), masked("SELECT * FROM t WHERE a = 1.0"));
     }
 
-    fn lifted(text: &str) -> Vec<String> {
+    fn parameterized(text: &str) -> Vec<String> {
         let masked = mask(text).expect("a text that can be masked");
         let mut node = crate::parse::parse(text).expect("valid").pop().expect("one").node;
-        lift(&mut node, &masked, text)
+        parameterize(&mut node, &masked, text)
             .iter()
             .map(|l| format!("{}{}:{}", if l.negative { "-" } else { "" }, masked.literals[l.literal].text, l.type_oid))
             .collect()
@@ -455,18 +455,21 @@ mod tests {
 
     #[test]
     fn only_values_are_lifted() {
-        assert_eq!(lifted("SELECT a, 7 FROM t WHERE a = 5 AND b <> 'x' ORDER BY 1 LIMIT 3"), ["5:23", "'x':0"]);
+        assert_eq!(parameterized("SELECT a, 7 FROM t WHERE a = 5 AND b <> 'x' ORDER BY 1 LIMIT 3"), ["5:23", "'x':0"]);
         assert_eq!(
-            lifted("SELECT * FROM t WHERE a IN (1, -2) AND b BETWEEN 1.5 AND 2.5"),
+            parameterized("SELECT * FROM t WHERE a IN (1, -2) AND b BETWEEN 1.5 AND 2.5"),
             ["1:23", "-2:23", "1.5:1700", "2.5:1700"]
         );
-        assert_eq!(lifted("SELECT * FROM t WHERE a = 3000000000 OR 1 = 1 OR f(2) OR a + 1 = 2"), ["2:23"]);
-        assert_eq!(lifted("INSERT INTO t VALUES (1, 'a', 1 + 1), (- 2, NULL, true)"), ["1:23", "'a':0", "-2:23"]);
-        assert_eq!(lifted("UPDATE t SET n = n + 1, s = 'x' WHERE id = 9"), ["1:23", "'x':0", "9:23"]);
+        assert_eq!(parameterized("SELECT * FROM t WHERE a = 3000000000 OR 1 = 1 OR f(2) OR a + 1 = 2"), ["2:23"]);
         assert_eq!(
-            lifted("UPDATE t SET a = 2 * (a - -3) + f(4), b = 5 + 6, c = c || 'x', d = d - '7', e = e / 8.5 WHERE a + 9 = 10"),
+            parameterized("INSERT INTO t VALUES (1, 'a', 1 + 1), (- 2, NULL, true)"),
+            ["1:23", "'a':0", "-2:23"]
+        );
+        assert_eq!(parameterized("UPDATE t SET n = n + 1, s = 'x' WHERE id = 9"), ["1:23", "'x':0", "9:23"]);
+        assert_eq!(
+            parameterized("UPDATE t SET a = 2 * (a - -3) + f(4), b = 5 + 6, c = c || 'x', d = d - '7', e = e / 8.5 WHERE a + 9 = 10"),
             ["2:23", "-3:23", "8.5:1700", "10:23"]
         );
-        assert_eq!(lifted("DELETE FROM t WHERE d = date '2020-01-01' OR e > '5'::int"), Vec::<String>::new());
+        assert_eq!(parameterized("DELETE FROM t WHERE d = date '2020-01-01' OR e > '5'::int"), Vec::<String>::new());
     }
 }

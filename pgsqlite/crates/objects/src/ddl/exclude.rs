@@ -3,7 +3,7 @@
 use super::index::index_name_columns;
 use super::storage::Parameters;
 use super::{strings, Ddl};
-use crate::exclusion;
+use crate::exclusion_violation;
 use pgsqlite_metadata::store::sqlite_error;
 use pgsqlite_sql::analyze;
 use pgsqlite_sql::builtins::catalog as builtin;
@@ -209,6 +209,6 @@ impl Ddl<'_> {
             let value = row.get_ref(1 + i).map_err(sqlite_error)?;
             shown.push(self.display_value(value, *ty).map_err(sqlite_error)?);
         }
-        Err(exclusion::unsatisfiable(exclusion, self.catalog.schema_name(table.schema), &table.name, &shown))
+        Err(exclusion_violation::unsatisfiable(exclusion, self.catalog.schema_name(table.schema), &table.name, &shown))
     }
 }

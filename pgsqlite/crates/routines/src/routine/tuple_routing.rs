@@ -6,12 +6,13 @@
 //! here and inserted there, with the triggers of both.
 
 use super::after::{self, Set};
+use super::firing::{firing, Changed, Fires, Firing};
 use super::foreign_key;
 use super::statement::printed_value;
-use super::trigger::{all_rows, firing, Changed, Fires, Firing, Moved, Part, Run};
+use super::trigger::{all_rows, Moved, Part, Run};
 use super::Host;
 use pgsqlite_sql::catalog::Relation;
-use pgsqlite_sql::plan::{Routing, Spread, Triggered};
+use pgsqlite_sql::plan::{Routing, Triggered, TupleRouting};
 use pgsqlite_sql::routine::{Event, Timing};
 use pgsqlite_sql::typed::RowCheckOf;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
@@ -50,7 +51,12 @@ impl<'t, 'h> Parts<'t, 'h> {
     }
 }
 
-pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datum]) -> Result<(u64, Vec<Vec<Datum>>)> {
+pub(super) fn run(
+    host: Host,
+    t: &Triggered,
+    tuple_routing: &TupleRouting,
+    parameters: &[Datum],
+) -> Result<(u64, Vec<Vec<Datum>>)> {
     let catalog = host.catalog();
     let root = catalog.relation(t.table).cloned().ok_or_else(|| PgError::internal("a table that is gone"))?;
     let named = firing(host, t, &root)?;
@@ -60,10 +66,10 @@ pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datu
         None => None,
     };
     let mut statements: Vec<&Triggered> = vec![t];
-    statements.extend(&spread.branches);
+    statements.extend(&tuple_routing.branches);
     let first_leaf = statements.len();
     let mut first_departure = usize::MAX;
-    if let Some(routing) = &spread.routing {
+    if let Some(routing) = &tuple_routing.routing {
         statements.extend(&routing.leaves);
         first_departure = statements.len();
         statements.extend(&routing.departures);
@@ -79,10 +85,10 @@ pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datu
     let parts = Parts { host, statements, made, root: root.clone(), sets, first_departure };
     let mut run = Run::new(host);
     let mut work = Work { host, root: &root, t, parts: &parts, first_leaf, parameters, count: 0, shown: vec![] };
-    let result = match (t.event, &spread.routing) {
+    let result = match (t.event, &tuple_routing.routing) {
         (Event::Insert, Some(routing)) => work.insert(routing, &mut run),
         (Event::Insert, None) => Err(PgError::internal("INSERT without routing")),
-        (_, routing) => work.change(routing.as_ref(), 1 + spread.branches.len(), &mut run),
+        (_, routing) => work.change(routing.as_ref(), 1 + tuple_routing.branches.len(), &mut run),
     };
     let (count, shown) = (work.count, work.shown);
     for slot in &parts.made {
@@ -101,10 +107,10 @@ pub(super) fn run(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datu
 }
 
 /// A row of COPY FROM into a partitioned table.
-pub(super) fn copy_row(host: Host, t: &Triggered, spread: &Spread, parameters: &[Datum]) -> Result<u64> {
+pub(super) fn copy_row(host: Host, t: &Triggered, tuple_routing: &TupleRouting, parameters: &[Datum]) -> Result<u64> {
     let catalog = host.catalog();
     let root = catalog.relation(t.table).cloned().ok_or_else(|| PgError::internal("a table that is gone"))?;
-    let routing = spread.routing.as_ref().ok_or_else(|| PgError::internal("INSERT without routing"))?;
+    let routing = tuple_routing.routing.as_ref().ok_or_else(|| PgError::internal("INSERT without routing"))?;
     let sets = (firing(host, t, &root)?.transition_set()?, None);
     let statements: Vec<&Triggered> = routing.leaves.iter().collect();
     let made = statements.iter().map(|_| RefCell::new(None)).collect();

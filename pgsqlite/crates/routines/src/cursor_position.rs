@@ -1,7 +1,7 @@
 //! The rows that a cursor stands on: which tables its query reads so that each of its rows is one of theirs, and which row of a
 //! table WHERE CURRENT OF means.
 //!
-//! The query reads two columns more for each such table, which nobody sees ([`Standing::of`]): the row's number and its table.
+//! The query reads two columns more for each such table, which nobody sees ([`CursorPosition::of`]): the row's number and its table.
 //! SQLite gives the number of a deleted row to another one. So the connection notes which rows of these tables the transaction
 //! deletes ([`Written`]); such a row is not there any more for the cursor. (Rows that other sessions delete are not noted.)
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The tables of a cursor's query.
 #[derive(Debug, Default, Clone)]
-pub struct Standing {
+pub struct CursorPosition {
     tables: Vec<Table>,
     /// FOR UPDATE or FOR SHARE was written
     locks: bool,
@@ -76,13 +76,13 @@ fn gives_rows_of_tables(select: &ast::SelectStmt, locks: bool, joined: bool) -> 
     plain && (locks || !joined && select.sort_clause.is_empty())
 }
 
-impl Standing {
+impl CursorPosition {
     /// The tables of a query, and the query with the hidden columns; None: its rows are not those of tables. `find`: the relation that
     /// a name (its schema, if written, and its own) means.
     pub fn of(
         select: &ast::SelectStmt,
         mut find: impl FnMut(Option<&str>, &str) -> Result<Option<Arc<Relation>>>,
-    ) -> Result<Option<(Standing, ast::SelectStmt)>> {
+    ) -> Result<Option<(CursorPosition, ast::SelectStmt)>> {
         let (mut named, mut joined) = (Vec::new(), false);
         tables_of(&select.from_clause, &mut named, &mut joined);
         let clauses: Vec<&ast::LockingClause> = select
@@ -110,7 +110,7 @@ impl Standing {
             let names = |n: &ast::Node| matches!(&n.node, Some(NodeEnum::RangeVar(r)) if r.relname == alias(table));
             clauses.iter().any(|c| c.locked_rels.is_empty() || c.locked_rels.iter().any(names))
         };
-        let mut standing = Standing { tables: vec![], locks, since: 0 };
+        let mut position = CursorPosition { tables: vec![], locks, since: 0 };
         let mut extended = select.clone();
         for table in named {
             let schema = (!table.schemaname.is_empty()).then_some(table.schemaname.as_str());
@@ -119,12 +119,12 @@ impl Standing {
             }
             let relation = find(schema, &table.relname)?;
             let Some(relation) = relation.filter(|r| r.is_stored() && !r.without_rowid) else { continue };
-            let number = standing.tables.len();
+            let number = position.tables.len();
             extended.target_list.push(hidden_target(alias(table), "ctid", format!("pgsqlite ctid {number}")));
             extended.target_list.push(hidden_target(alias(table), "tableoid", format!("pgsqlite tableoid {number}")));
-            standing.tables.push(Table { oid: relation.oid, only: !table.inh, locked: locked(table) });
+            position.tables.push(Table { oid: relation.oid, only: !table.inh, locked: locked(table) });
         }
-        Ok((!standing.tables.is_empty()).then_some((standing, extended)))
+        Ok((!position.tables.is_empty()).then_some((position, extended)))
     }
 
     /// How many hidden columns stand at the end of each row.

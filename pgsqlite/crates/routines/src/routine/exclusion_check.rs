@@ -3,7 +3,7 @@
 use super::trigger::all_rows;
 use super::Host;
 use crate::diagnose::printed;
-use pgsqlite_objects::exclusion::violation;
+use pgsqlite_objects::exclusion_violation::violation;
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_sql::lower::exclusion::take_back;
 use pgsqlite_sql::plan::Exclusion;

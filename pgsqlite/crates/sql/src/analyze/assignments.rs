@@ -1,0 +1,163 @@
+//! SET.
+
+use super::modify::shift;
+use super::{Analyzer, Clause};
+use crate::catalog::{Column, Identity, Relation};
+use crate::parse::{ast, NodeEnum};
+use crate::typed::{CastMethod, Expr, ExprKind, QueryBody, RteKind, Target};
+use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
+use std::sync::Arc;
+
+impl Analyzer<'_> {
+    /// SET of UPDATE and ON CONFLICT DO UPDATE.
+    pub(super) fn set_list(&mut self, nodes: &[ast::Node], target: &Arc<Relation>) -> Result<Vec<(i16, Expr)>> {
+        let mut set: Vec<(i16, Expr)> = Vec::new();
+        for node in nodes {
+            let Some(NodeEnum::ResTarget(t)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };
+            let column = self.assigned_column(target, &t.name, "UPDATE", t.location)?;
+            let earlier = set.iter().position(|(a, _)| *a == column.attnum);
+            // what is a domain's was checked, or is so in the end
+            if let Some((_, expr)) = earlier.map(|i| &mut set[i]) {
+                while let ExprKind::Cast { arg, method: CastMethod::Domain | CastMethod::Relabel, .. } = &expr.kind {
+                    *expr = (**arg).clone();
+                }
+            }
+            if earlier.is_some_and(|i| t.indirection.is_empty() || !matches!(set[i].1.kind, ExprKind::Assign { .. })) {
+                return Err(multiple_assignments(&column.name));
+            }
+            let value = t.val.as_deref().ok_or_else(|| PgError::internal("SET without a value"))?;
+            let expr = match &value.node {
+                Some(NodeEnum::MultiAssignRef(m)) => self.multi_assign(m)?,
+                _ => self.in_clause(Clause::UpdateSet, |a| a.expr(value))?,
+            };
+            // a view's column without a default of its own has that of its type, or NULL, whatever its table's column has
+            let of_view = matches!(expr.kind, ExprKind::Default) && !self.storing && self.level().view_target.is_some();
+            let expr = match of_view && self.view_default(&column)?.is_none() {
+                true => {
+                    let bare = Column { default: None, identity: None, generated: None, ..column.clone() };
+                    self.default_of(&bare)?
+                        .unwrap_or_else(|| Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, expr.location))
+                }
+                false => expr,
+            };
+            if column.is_generated() || column.identity == Some(Identity::Always) {
+                if matches!(expr.kind, ExprKind::Default) {
+                    if column.is_generated() {
+                        continue;
+                    }
+                } else {
+                    let error = PgError::new(
+                        SqlState::GENERATED_ALWAYS,
+                        format!("column \"{}\" can only be updated to DEFAULT", column.name),
+                    );
+                    return Err(if column.is_generated() {
+                        error.detail(format!("Column \"{}\" is a generated column.", column.name))
+                    } else {
+                        error.detail(format!(
+                            "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+                            column.name
+                        ))
+                    });
+                }
+            }
+            if !t.indirection.is_empty() {
+                // several parts of one column are assigned one after the other
+                let base = match earlier {
+                    Some(i) => set.remove(i).1,
+                    None => self.target_column(target, column.attnum)?,
+                };
+                let expr = self.assign_part(base, &t.indirection, expr, &column.name, t.location)?;
+                let expr = self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name)?;
+                set.push((column.attnum, expr));
+                continue;
+            }
+            let expr = if matches!(expr.kind, ExprKind::Default) && self.storing {
+                expr
+            } else if matches!(expr.kind, ExprKind::Default) {
+                self.default_of(&column)?.ok_or_else(|| PgError::internal("default of a generated column"))?
+            } else {
+                self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name)?
+            };
+            set.push((column.attnum, expr));
+        }
+        Ok(set)
+    }
+
+    /// `(a, b) = (x, y)` or `= ROW(x, y)`; a sub-query on the right is one scalar sub-query per column.
+    fn multi_assign(&mut self, m: &ast::MultiAssignRef) -> Result<Expr> {
+        let source = m.source.as_deref().ok_or_else(|| PgError::internal("multiple assignment without a source"))?;
+        match &source.node {
+            Some(NodeEnum::RowExpr(row)) => {
+                let mismatch = || {
+                    PgError::new(SqlState::SYNTAX_ERROR, "number of columns does not match number of values")
+                        .at(row.location)
+                };
+                let star = |node: &ast::Node| match &node.node {
+                    Some(NodeEnum::ColumnRef(c)) => {
+                        c.fields.last().is_some_and(|f| matches!(f.node, Some(NodeEnum::AStar(_))))
+                    }
+                    _ => false,
+                };
+                if row.args.iter().any(star) {
+                    let mut values = self.in_clause(Clause::UpdateSet, |a| a.row_elements(&row.args))?;
+                    if values.len() != m.ncolumns as usize {
+                        return Err(mismatch());
+                    }
+                    return Ok(values.swap_remove(m.colno as usize - 1));
+                }
+                if row.args.len() != m.ncolumns as usize {
+                    return Err(mismatch());
+                }
+                self.in_clause(Clause::UpdateSet, |a| a.expr(&row.args[m.colno as usize - 1]))
+            }
+            Some(NodeEnum::SubLink(s)) => {
+                let select = s.subselect.as_deref().ok_or_else(|| PgError::internal("a sub-query without a query"))?;
+                let mut query = self.in_clause(Clause::UpdateSet, |a| a.sub_query(select))?;
+                if query.columns.len() != m.ncolumns as usize {
+                    return Err(PgError::new(
+                        SqlState::SYNTAX_ERROR,
+                        "number of columns does not match number of values",
+                    )
+                    .at(s.location));
+                }
+                self.resolve_unknown_columns(&mut query)?;
+                let index = m.colno as usize - 1;
+                let (ty, typmod) = (query.columns[index].ty, query.columns[index].typmod);
+                // the query with one of its columns: wrapped so that ORDER BY, DISTINCT and LIMIT keep their meaning
+                let columns = query.columns.clone();
+                let column = super::var(0, 0, index, &columns[index], -1);
+                let target = Target { expr: column, name: columns[index].name.clone(), origin: (0, 0) };
+                let wrapped = crate::typed::Query {
+                    range_table: vec![super::entry(
+                        RteKind::Subquery { query: Box::new(shift(query)), lateral: false },
+                        "source".into(),
+                        true,
+                        columns.clone(),
+                    )],
+                    ..crate::typed::Query::new(
+                        QueryBody::Select(crate::typed::Select {
+                            from: vec![crate::typed::FromItem::Entry(0)],
+                            targets: vec![target],
+                            ..Default::default()
+                        }),
+                        vec![columns[index].clone()],
+                    )
+                };
+                Ok(Expr::new(
+                    ExprKind::SubLink { kind: crate::typed::SubLinkKind::Scalar, query: Box::new(wrapped) },
+                    ty,
+                    s.location,
+                )
+                .with_typmod(typmod))
+            }
+            _ => Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
+            )),
+        }
+    }
+}
+
+pub(super) fn multiple_assignments(column: &str) -> PgError {
+    PgError::new(SqlState::SYNTAX_ERROR, format!("multiple assignments to same column \"{column}\""))
+}
