@@ -60,7 +60,7 @@ ALLOWED = {
     "crates/replication/src/archive.rs": (11, "files of an archive, which are no databases"),
     "crates/replication/src/restore.rs": (7, "a new file under a name that no database has"),
     "crates/metadata/src/store/other.rs": (1, "SQLite looks at a database of the folder; it knows which files the process has open"),
-    "crates/engine/src/session/sequences.rs": (1, "SQLite writes to a copy that has no name yet"),
+    "crates/engine/src/session/execution/sequences.rs": (1, "SQLite writes to a copy that has no name yet"),
     "crates/metadata/src/databases.rs": (1, "SQLite writes to a new database that has no name yet"),
     "crates/storage/src/memory.rs": (4, "private folders of databases in memory, made by this process or abandoned by one that is gone"),
     "crates/memory/src/detect.rs": (3, "files of /proc and of cgroups"),

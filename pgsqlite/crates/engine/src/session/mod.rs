@@ -1,120 +1,54 @@
 //! A PostgreSQL session: settings, transaction state, prepared statements, portals.
 //!
-//! * [`api`]: the shapes that pass between the protocol and the engine
-//! * [`extended`], [`script`]: the two protocols' statements; [`planning`]: from statement to plan
-//! * [`plans`](crate::plans): the shared plan cache; [`settings`]: their values; [`transaction`]: blocks, savepoints, the writer slot
-//! * [`shared`]: short transactions that share one of SQLite
-//! * [`seen`]: answers that wait for the disk
-//! * [`portal`]: running a plan step by step; [`utility`]: SET, BEGIN, PREPARE, DECLARE, EXPLAIN …
-//! * [`view`]: the catalog snapshot and search path of a statement
-//! * [`cursor`]: DECLARE, FETCH, MOVE, with the rows kept in a [`spool`]; [`requests`](crate::requests): what stops a statement
-//! * [`characteristics`]: isolation levels and modes of transactions; [`maintenance`]: VACUUM, LOCK …; [`explain`]: EXPLAIN
-//! * [`rebinding`]: values that are read again after a wait
-//! * [`relation_locks`]: LOCK TABLE and those that heed it
-//! * [`waiting`]: for locks, the writer slot, connections; what ends a wait
-//! * [`work`]: where what a session computes runs, and how requests end it
-//! * [`two_phase`]: prepared transactions, with [`prepared_locks`]
-//! * [`violations`]: the row that a constraint refused; [`observe`]: what others see of the session
-//! * [`copy`]: COPY ([`copy_to`], [`copy_from`]), with its options in [`copy_options`] and its text and CSV formats in [`copy_format`]
+//! * [`protocol`]: what clients send and get: the two protocols' statements ([`protocol::extended`], [`protocol::script`])
+//! * [`execution`]: from a statement to its plan ([`execution::planning`]), the plan's steps ([`execution::portal`]), cursors, and the statements
+//!   that are no queries ([`execution::utility`])
+//! * [`transaction`]: blocks, savepoints, the writer slot; isolation levels; locks, and waiting for them ([`transaction::waiting`]); prepared
+//!   transactions
+//! * [`mod@copy`]: COPY; [`explain`]: EXPLAIN
+//! * [`settings`]: the role and the settings of a session, and what others see of it
+//!
+//! The plan cache, which sessions share, is [`plans`](crate::plans). What stops a statement is in [`requests`](crate::requests).
 
-mod api;
-mod beside;
-mod block;
-mod brief;
-mod characteristics;
-pub mod client_text;
-mod collected;
-pub(crate) mod constraints;
 mod copy;
-mod copy_binary;
-mod copy_file;
-mod copy_format;
-mod copy_from;
-mod copy_options;
-mod copy_to;
-pub(crate) mod current_of;
-mod cursor;
-mod ddl_relations;
-mod deferred_keys;
-mod detaching;
+mod execution;
 mod explain;
-mod explain_costs;
-mod explain_counts;
-mod explain_format;
-mod explain_plan;
-mod extended;
-mod foreign_locks;
-mod function_call;
-mod function_cursors;
-mod hot_standby;
-mod identity;
-mod key_relations;
-pub(crate) mod log_limit;
-mod logged_statements;
-mod long_texts;
-mod maintenance;
-mod natives;
-mod objects;
-mod observe;
-mod pace;
-mod planning;
-mod portal;
-mod prepared_locks;
-mod private;
-mod progress;
-mod readers;
-mod rebinding;
-mod relation_locks;
-mod resting;
-mod routines;
-mod script;
-mod seen;
-pub(crate) mod sequences;
-mod serializable;
-pub(crate) mod server_functions;
-mod shared;
-mod silence;
-mod spool;
-mod steps;
+mod protocol;
+mod settings;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transaction;
-mod transaction_statement;
-mod two_phase;
-mod utility;
-mod view;
-mod violations;
-pub(crate) mod waiting;
-mod work;
 
 pub use crate::engine::Engine;
 pub use crate::notify::Notification;
 pub use crate::requests::CancelHandle;
-pub use api::*;
 pub use pgsqlite_metadata::databases::DatabasesHandle;
 pub use pgsqlite_natives::host::{HbaFileRule, Host, HostHandle, IdentFileMapping};
 pub use pgsqlite_natives::settings::rights::Claimant;
-pub use script::Script;
+pub use protocol::api::*;
+pub use protocol::client_text;
+pub use protocol::script::Script;
 
 pub use crate::config::{EngineConfig, Location};
 use crate::connection::Connection;
 pub use crate::plans::OutputColumn;
 use crate::plans::Prepared;
+use execution::portal::Portal;
+pub(crate) use execution::sequences;
+use execution::view::View;
 use parking_lot::Mutex;
 use pgsqlite_natives::settings::rights::Source;
-use pgsqlite_natives::settings::{self, Gucs};
+use pgsqlite_natives::settings::Gucs;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::escapes::Strings;
 use pgsqlite_sql::parse::{NodeEnum, RawStatement};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
-use portal::Portal;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use transaction::Transaction;
-use view::View;
 
 /// A prepared statement of the session.
 struct Statement {
@@ -145,34 +79,34 @@ pub struct Session {
     engine: Arc<Engine>,
     options: SessionOptions,
     /// the effective role by (version of the settings, epoch of the catalog)
-    identity: Mutex<Option<identity::Known>>,
+    identity: Mutex<Option<settings::identity::Known>>,
     gucs: Gucs,
     /// the settings at the session's start: what RESET goes back to
     initial: Gucs,
     /// the settings as natives see and change them
-    variables: Arc<natives::SessionVariables>,
+    variables: Arc<execution::natives::SessionVariables>,
     sequences: Arc<sequences::SessionSequences>,
-    server: Arc<server_functions::SessionServer>,
+    server: Arc<execution::server_functions::SessionServer>,
     connection: Option<Connection>,
     /// temporary relations of this session; other sessions never see them
-    temporary: private::Temporary,
+    temporary: transaction::private::Temporary,
     /// the shared catalog (by epoch) with the temporary relations added
     merged: Mutex<Option<(u64, Arc<Catalog>)>>,
     last_view: Mutex<Option<Arc<View>>>,
     transaction: Transaction,
     /// where the transaction is while the client is silent
-    place: Arc<resting::Place>,
+    place: Arc<transaction::resting::Place>,
     /// how long its client is silent within transactions
-    pace: pace::Pace,
+    pace: execution::pace::Pace,
     /// the running statement must not touch what others hold
-    heeding: Option<resting::Heeding>,
+    heeding: Option<transaction::resting::Heeding>,
     statements: ByName<Statement>,
     /// boxed: Execute takes its portal out of here, and puts it back
     portals: ByName<Box<Portal>>,
     /// the COPY that is under way
     copying: Option<copy::Copying>,
     /// the FETCH whose sink asked for a pause
-    fetching: Option<cursor::Fetching>,
+    fetching: Option<execution::cursor::Fetching>,
     notices: Vec<PgError>,
     reported: HashMap<&'static str, String>,
     /// of the settings when the client was last told
@@ -206,9 +140,9 @@ pub struct Session {
     activity: Arc<pgsqlite_natives::statistics::activity::Activity>,
     /// of the settings when the activity's were last told
     observed_version: u64,
-    thresholds: observe::Thresholds,
+    thresholds: settings::observe::Thresholds,
     /// the statement that ended last, until it is known what its commit took
-    ended: Option<observe::Ended>,
+    ended: Option<settings::observe::Ended>,
     /// the log was told of the running statement before it began
     is_logged: bool,
 }
@@ -230,15 +164,15 @@ impl Session {
             gucs.set_in_hot_standby(true);
         }
         let cancel = CancelHandle::default();
-        let variables = Arc::new(natives::SessionVariables::new(gucs.clone()));
-        let server = server_functions::SessionServer::new(&engine, &options, &cancel, &variables);
+        let variables = Arc::new(execution::natives::SessionVariables::new(gucs.clone()));
+        let server = execution::server_functions::SessionServer::new(&engine, &options, &cancel, &variables);
         let sequences = sequences::SessionSequences {
             engine: Arc::downgrade(&engine),
             server: server.clone(),
             locks: engine.locks.clone(),
             own: Default::default(),
         };
-        let activity = observe::enter(&engine, &options, server.number());
+        let activity = settings::observe::enter(&engine, &options, server.number());
         server.set_activity(&activity);
         let mut session = Session {
             engine,
@@ -314,7 +248,7 @@ impl Session {
     fn begin_setting(&mut self, catalog: &Catalog, name: &str, value: &str, source: Source) -> Result<()> {
         let permit = self.claimant(catalog).permit(name, Some(value), source)?;
         let key = name.to_ascii_lowercase();
-        if key == "session_authorization" || settings::OF_TRANSACTION.contains(&key.as_str()) {
+        if key == "session_authorization" || pgsqlite_natives::settings::OF_TRANSACTION.contains(&key.as_str()) {
             // whom the client authenticated as stays, and there is no transaction yet: as in PostgreSQL
             return Ok(());
         }
@@ -375,7 +309,7 @@ impl Session {
 
     /// A committed catalog, taken apart: what is temporary stays here, the rest is everybody's.
     fn take_temporary(&mut self, catalog: Arc<Catalog>) -> Arc<Catalog> {
-        self.temporary = private::Temporary::of(&catalog);
+        self.temporary = transaction::private::Temporary::of(&catalog);
         *self.merged.lock() = None;
         if !self.has_temporary() {
             return catalog;
@@ -403,11 +337,12 @@ impl Session {
         if let Some(found) = self.engine.plans.parsed(text) {
             return Ok(found);
         }
-        let begins = if text.len() > crate::plans::LONGEST { work::Begins::Apart } else { self.begins_here() };
+        let begins =
+            if text.len() > crate::plans::LONGEST { execution::work::Begins::Apart } else { self.begins_here() };
         let cancel = self.cancel.clone();
         let parse = || match text.len() {
-            0..=long_texts::LONG => pgsqlite_sql::parse::parse(text),
-            _ => long_texts::read(text, pgsqlite_sql::parse::parse),
+            0..=protocol::long_texts::LONG => pgsqlite_sql::parse::parse(text),
+            _ => protocol::long_texts::read(text, pgsqlite_sql::parse::parse),
         };
         let parsed = self.while_requests_count(|_| cancel.work(begins, None, parse))?;
         let statements: Arc<[_]> = parsed.into_iter().map(Arc::new).collect();
@@ -433,10 +368,11 @@ impl Session {
     fn parse_escaped(&mut self, text: &str, strings: Strings) -> Result<Arc<[Arc<RawStatement>]>> {
         let cancel = self.cancel.clone();
         let parse = || match text.len() {
-            0..=long_texts::LONG => pgsqlite_sql::escapes::parse(text, strings),
-            _ => long_texts::read(text, move |text| pgsqlite_sql::escapes::parse(text, strings)),
+            0..=protocol::long_texts::LONG => pgsqlite_sql::escapes::parse(text, strings),
+            _ => protocol::long_texts::read(text, move |text| pgsqlite_sql::escapes::parse(text, strings)),
         };
-        let (statements, warnings) = self.while_requests_count(|_| cancel.work(work::Begins::Apart, None, parse))?;
+        let (statements, warnings) =
+            self.while_requests_count(|_| cancel.work(execution::work::Begins::Apart, None, parse))?;
         let by_tree = |node: &NodeEnum| {
             pgsqlite_sql::parse::is_optimizable(node)
                 || matches!(
@@ -470,11 +406,12 @@ impl Session {
             return Ok(());
         }
         let truncated = match text.len() {
-            0..=long_texts::LONG => pgsqlite_sql::parse::truncated_identifiers(text),
+            0..=protocol::long_texts::LONG => pgsqlite_sql::parse::truncated_identifiers(text),
             _ => {
                 let cancel = self.cancel.clone();
-                let find = || long_texts::read(text, |text| Ok(pgsqlite_sql::parse::truncated_identifiers(text)));
-                self.while_requests_count(|_| cancel.work(work::Begins::Apart, None, find))?
+                let find =
+                    || protocol::long_texts::read(text, |text| Ok(pgsqlite_sql::parse::truncated_identifiers(text)));
+                self.while_requests_count(|_| cancel.work(execution::work::Begins::Apart, None, find))?
             }
         };
         for (written, cut) in truncated {
@@ -584,7 +521,7 @@ impl Session {
         }
         let least = self.gucs.get("client_min_messages");
         let mut notices = std::mem::take(&mut self.notices);
-        notices.retain(|n| settings::is_told(n, least.as_deref().unwrap_or("notice")));
+        notices.retain(|n| pgsqlite_natives::settings::is_told(n, least.as_deref().unwrap_or("notice")));
         notices
     }
 
@@ -600,7 +537,7 @@ impl Session {
             return changes;
         }
         self.reported_version = self.gucs.version();
-        for name in settings::REPORTED {
+        for name in pgsqlite_natives::settings::REPORTED {
             let value = self.gucs.get(name).unwrap_or_default();
             if self.reported.get(name) != Some(&value) {
                 changes.push((name.to_string(), value.clone()));

@@ -1,5 +1,5 @@
 //! The cursors that functions have opened. They belong to the transaction: a function that ends leaves them open, for the functions
-//! that called it and, when the statement has ended, for the session, which makes portals of them (`session/function_cursors.rs`).
+//! that called it and, when the statement has ended, for the session, which makes portals of them (`session/execution/function_cursors.rs`).
 
 use super::statement::Column;
 use crate::cursor_position::CursorPosition;

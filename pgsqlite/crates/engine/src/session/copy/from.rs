@@ -1,0 +1,624 @@
+//! COPY … FROM STDIN: an INSERT with one parameter per column is planned once; the client's bytes become lines (`copy_format`) or
+//! tuples (`copy_binary`), their fields values, and each row is bound and stepped. Nothing is kept but the line at hand and the
+//! bytes after it.
+
+use crate::connection::{Connection, RawStatement as SqliteStatement};
+use crate::plans::{Body, Prepared};
+use crate::routine::trigger;
+use crate::routine::Host;
+use crate::session::copy::binary as copy_binary;
+use crate::session::copy::format::{Fields, Lines, Next};
+use crate::session::copy::options::{CopyOptions, Header};
+use crate::session::copy::{check_column, copy_columns, not_referenced, parse_one, Copying};
+use crate::session::execution::progress::Shown;
+use crate::session::execution::steps::run_to_end;
+use crate::session::protocol::client_text::binary_to_utf8;
+use crate::session::{Execution, Session};
+use pgsqlite_natives::statistics::progress::Command;
+use pgsqlite_sql::catalog::{Column, ConstraintKind, Relation, RelationKind};
+use pgsqlite_sql::names::quoted;
+use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_sql::plan::QueryPlan;
+use pgsqlite_sql::routine::Event;
+use pgsqlite_types::codec::{Context, NamesFor, TypeCodec};
+use pgsqlite_types::text::decode_utf8;
+use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+
+/// The client's bytes are worked off when this many have come together.
+const BATCH: usize = 64 * 1024;
+/// How much of a line an error's context shows.
+const SHOWN: usize = 100;
+/// COPY FROM, waiting for data.
+pub(in crate::session) struct CopyIn {
+    options: CopyOptions,
+    /// the data, in text and CSV
+    lines: Lines,
+    fields: Fields,
+    /// the data in the binary format
+    tuples: copy_binary::Rows,
+    table: String,
+    columns: Vec<Target>,
+    insert: Arc<Prepared>,
+    /// one per step of the INSERT
+    statements: Vec<(String, SqliteStatement)>,
+    /// what is bound: one per column, then NULLs that stand for columns which only WHERE names
+    values: Vec<Datum>,
+    header_due: bool,
+    /// rows stored
+    rows: u64,
+    /// foreign keys to the table itself, which are checked when all rows are there
+    self_references: Vec<String>,
+    shown: Shown,
+}
+/// A column that gets values.
+struct Target {
+    name: String,
+    codec: TypeCodec,
+    typmod: i32,
+    force_not_null: bool,
+    force_null: bool,
+}
+/// The lines that PostgreSQL prints under an error: clipped, whole characters.
+fn clip(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    if text.len() <= SHOWN {
+        return text.into_owned();
+    }
+    let end = (0..=SHOWN).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+    format!("{}...", &text[..end])
+}
+impl Session {
+    /// The tables whose rows and keys a COPY may meet, by their names in SQLite; None: any.
+    fn tables_of_copy(&self, r: &ast::RangeVar) -> Result<Option<Vec<Arc<str>>>> {
+        let relation = self.copy_relation(r)?;
+        if relation.kind != RelationKind::Table || !relation.triggers.is_empty() || relation.is_partitioned() {
+            return Ok(None);
+        }
+        let catalog = self.catalog();
+        let parents = relation.constraints.iter().filter_map(|c| match &c.kind {
+            ConstraintKind::ForeignKey { references, .. } => catalog.relation(*references),
+            _ => None,
+        });
+        let names = parents.map(|p| Arc::from(&*p.sqlite_name)).chain([Arc::from(&*relation.sqlite_name)]);
+        Ok(Some(names.collect()))
+    }
+
+    pub(in crate::session) async fn begin_copy_from(
+        &mut self,
+        c: &ast::CopyStmt,
+        raw: &RawStatement,
+    ) -> Result<Execution> {
+        let r = c.relation.as_ref().ok_or_else(|| PgError::internal("COPY FROM without a table"))?;
+        self.copy_relation(r)?;
+        let everything = !self.copy_relation(r)?.triggers.is_empty();
+        let private = self.fills_temporary_alone(&*self.copy_relation(r)?) && self.begin_temporary()?;
+        if !private {
+            loop {
+                let mode = crate::locks::Mode::RowExclusive;
+                let table = self.copy_relation(r)?.oid;
+                self.begin_write_of("COPY FROM", &raw.text, mode, everything, Some((r, table))).await?;
+                // (its rows come once: nothing can be begun anew)
+                let tables = self.tables_of_copy(r)?;
+                if !self.let_holder_end(tables.as_deref()).await? {
+                    break;
+                }
+            }
+        }
+        // what waited for the writer slot may have changed the table: it is looked up now
+        self.begin_statement().await?;
+        let relation = self.copy_relation(r)?;
+        let options = CopyOptions::read(&c.options, true)?;
+        let columns = copy_columns(&relation, &c.attlist)?;
+        for (names, option) in [(&options.force_not_null, "FORCE_NOT_NULL"), (&options.force_null, "FORCE_NULL")] {
+            for name in names {
+                check_column(&relation, name)?;
+                if !columns.iter().any(|c| c.name == *name) {
+                    return Err(not_referenced(option, name));
+                }
+            }
+        }
+        let wrong = |kind: &str| {
+            PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot copy to {kind} \"{}\"", relation.name))
+        };
+        match &relation.kind {
+            RelationKind::Table => {}
+            RelationKind::View { .. } if relation.has_instead_of(Event::Insert) => {}
+            RelationKind::View { .. } | RelationKind::ForeignView => {
+                return Err(wrong("view").hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger."))
+            }
+            RelationKind::MaterializedView { .. } => return Err(wrong("materialized view")),
+            RelationKind::Sequence(_) => return Err(wrong("sequence")),
+            RelationKind::Index(_) => return Err(wrong("index")),
+            RelationKind::System => {
+                return Err(PgError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied: \"{}\" is a system catalog", relation.name),
+                ))
+            }
+        }
+        if options.freeze && relation.is_partitioned() {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cannot perform COPY FREEZE on a partitioned table",
+            ));
+        }
+        let depth = self.transaction.savepoints.len();
+        let emptied = self.transaction.emptied.iter().any(|&(table, at)| table == relation.oid && at == depth);
+        if options.freeze && !emptied && self.engine.catalog().relation(relation.oid).is_some() {
+            return Err(PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction",
+            ));
+        }
+        let view = self.view();
+        let catalog = &view.catalog;
+        if self.with_environment(&view, |e| pgsqlite_sql::analyze::row_security_counts(e, &relation))? {
+            return Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "COPY FROM not supported with row-level security",
+            )
+            .hint("Use INSERT statements instead."));
+        }
+        let mut targets = Vec::with_capacity(columns.len());
+        let mut types: Vec<Oid> = Vec::new();
+        for column in &columns {
+            let codec = catalog.codec(column.type_oid).ok_or_else(|| {
+                PgError::not_supported(format!("COPY into column \"{}\", whose type is", column.name))
+            })?;
+            // a domain's values are read as its base type's; the INSERT checks them
+            let base = catalog.base_type(column.type_oid);
+            types.push(base);
+            let typmod = if base == column.type_oid { column.typmod } else { catalog.domain_typmod(column.type_oid) };
+            targets.push(Target {
+                name: column.name.clone(),
+                codec,
+                typmod,
+                force_not_null: options.force_not_null.contains(&column.name),
+                force_null: options.force_null.contains(&column.name),
+            });
+        }
+        let condition = c.where_clause.as_deref();
+        let (node, others) = insert_statement(r, &relation, &columns, condition)?;
+        types.extend(others.iter().map(|c| catalog.base_type(c.type_oid)));
+        let insert = Arc::new(RawStatement { node, text: raw.text.clone(), offset: raw.offset });
+        // (of the binary format, types have their own ways with modifiers)
+        let fitted = (!options.binary).then(|| view.for_fitted_parameters());
+        let view = fitted.as_ref().unwrap_or(&view);
+        let insert = Arc::new(self.analyze_now(&insert, &types, view).map_err(|e| match e.code() {
+            SqlState::UNDEFINED_COLUMN if names_unlisted(&relation, &columns, e.message()) => {
+                PgError::not_supported("a column that gets its default, in the condition of COPY FROM … WHERE")
+            }
+            // the condition is analyzed as an INSERT's: its clause has another name here
+            _ => match e.message().strip_suffix(" in WHERE") {
+                Some(message) if condition.is_some() => {
+                    let message = format!("{message} in COPY FROM WHERE conditions");
+                    let mut e = e;
+                    e.fields_mut().message = message;
+                    e
+                }
+                _ => e,
+            },
+        })?);
+        let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let mut statements = Vec::with_capacity(plan.query.steps.len());
+        let steps = if plan.query.triggered.is_some() { &[][..] } else { &plan.query.steps };
+        for step in steps {
+            match connection.prepare(&step.sql) {
+                Ok(statement) => statements.push((step.sql.clone(), statement)),
+                Err(e) => return Err(e),
+            }
+        }
+        // rows may refer to later rows of the same COPY
+        let self_references: Vec<String> = relation
+            .constraints
+            .iter()
+            .filter(|c| matches!(c.kind, ConstraintKind::ForeignKey { references, .. } if references == relation.oid && !c.managed))
+            .map(|c| c.name.clone())
+            .collect();
+        // where SQLite waits with all keys already, check_constraints() does it
+        let deferred =
+            !self_references.is_empty() && !self.transaction.defers_all && !connection.has_deferred_violations();
+        if deferred {
+            connection.exec("PRAGMA defer_foreign_keys = ON")?;
+        }
+        if let Some(triggered) = &plan.query.triggered {
+            self.tell_access();
+            let connection = self.connection()?;
+            let host = Host { cell: &connection.cell, db: connection.handle() };
+            trigger::begin_copy(host, triggered)?;
+        }
+        let formats = vec![options.format(); columns.len()];
+        let values = vec![Datum::Null; columns.len() + others.len()];
+        self.copying = Some(Copying::In(Box::new(CopyIn {
+            lines: Lines::new(&options),
+            fields: Fields::default(),
+            tuples: copy_binary::Rows::default(),
+            table: relation.name.clone(),
+            columns: targets,
+            insert: insert.clone(),
+            statements,
+            values,
+            header_due: options.header != Header::No,
+            rows: 0,
+            self_references: if deferred { self_references } else { vec![] },
+            shown: self.show_progress(Command::CopyFrom, relation.oid),
+            options,
+        })));
+        Ok(Execution::CopyIn { formats })
+    }
+
+    /// A piece of CopyData, cut anywhere.
+    pub async fn copy_in_data(&mut self, data: &[u8]) -> Result<()> {
+        let mut copy = self.take_copy()?;
+        copy.shown.progress.done.bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
+        let encoding = self.gucs.client_encoding;
+        let converted;
+        // (of the binary format each value is converted by itself)
+        let data = if encoding.is_converted() && !copy.options.binary {
+            match encoding.decode(data) {
+                Ok(text) => converted = text,
+                Err(e) => return Err(self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY"))),
+            }
+            converted.as_bytes()
+        } else {
+            data
+        };
+        let waiting = if copy.options.binary {
+            copy.tuples.push(data);
+            copy.tuples.waiting()
+        } else {
+            copy.lines.push(data);
+            copy.lines.waiting()
+        };
+        let result = if self.cancel.check().is_err() {
+            self.cancel.check()
+        } else if waiting < BATCH {
+            Ok(())
+        } else {
+            self.copy_rows(&mut copy, false)
+        };
+        if let Err(e) = result {
+            return Err(self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY")));
+        }
+        self.copying = Some(Copying::In(copy));
+        Ok(())
+    }
+
+    /// CopyDone: the command tag.
+    pub async fn copy_in_done(&mut self) -> Result<String> {
+        let mut copy = self.take_copy()?;
+        let mut result = self.copy_rows(&mut copy, true);
+        if result.is_ok() && !copy.self_references.is_empty() {
+            result = self.check_self_references(&copy).map_err(|e| self.explain_commit(e));
+        }
+        if result.is_ok() {
+            result = self.fire_after_copy(&mut copy);
+        }
+        let rows = copy.rows;
+        let result = result.and_then(|()| self.check_constraints());
+        self.end_copy(copy, result)?;
+        Ok(format!("COPY {rows}"))
+    }
+
+    /// CopyFail: 57014 with the client's message.
+    pub async fn copy_in_fail(&mut self, message: &str) -> PgError {
+        let error = PgError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"));
+        match self.take_copy() {
+            Ok(mut copy) => {
+                // what came before it is read: its errors come first
+                if let Err(e) = self.copy_rows(&mut copy, false) {
+                    return self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY"));
+                }
+                let line = if copy.options.binary { copy.tuples.number } else { copy.lines.number } + 1;
+                let error = error.context(format!("COPY {}, line {line}", copy.table));
+                self.end_copy(copy, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY"))
+            }
+            Err(e) => e,
+        }
+    }
+
+    /// Resolves when the COPY is to end although the client sends nothing: cancelled, timed out, terminated.
+    pub async fn copy_in_stopped(&mut self) -> PgError {
+        let error = loop {
+            let silence = self.activity.fall_silent();
+            tokio::select! {
+                biased;
+                error = self.cancel.requested() => break error,
+                () = self.cancel.woken() => {}
+            }
+            if let Err(error) = self.check_silence(&silence) {
+                break error;
+            }
+        };
+        match self.take_copy() {
+            Ok(copy) => self.end_copy(copy, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY")),
+            Err(e) => e,
+        }
+    }
+
+    pub(in crate::session) fn take_copy(&mut self) -> Result<Box<CopyIn>> {
+        match self.copying.take() {
+            Some(Copying::In(copy)) => Ok(copy),
+            _ => Err(PgError::internal("no COPY FROM is under way")),
+        }
+    }
+
+    /// Gives back what the COPY held, in success and failure.
+    pub(in crate::session) fn end_copy(&mut self, mut copy: Box<CopyIn>, result: Result<()>) -> Result<()> {
+        if let Some(connection) = &mut self.connection {
+            for (sql, statement) in std::mem::take(&mut copy.statements) {
+                connection.release(&sql, statement);
+            }
+            // after an error a savepoint may bring the transaction back: SQLite checks each statement's keys in it again
+            if result.is_err() && !copy.self_references.is_empty() {
+                if let Err(e) = connection.exec("PRAGMA defer_foreign_keys = OFF") {
+                    tracing::debug!("the keys of a failed COPY stay deferred: {e}");
+                }
+            }
+        }
+        let result = self.statement_result(result);
+        self.end_running();
+        result
+    }
+
+    /// Releases what an unfinished COPY holds.
+    pub(in crate::session) fn abandon_copy(&mut self) {
+        if let Ok(copy) = self.take_copy() {
+            // nobody is left to hear of an error
+            let _ = self.end_copy(copy, Ok(()));
+        }
+    }
+
+    fn check_self_references(&self, copy: &CopyIn) -> Result<()> {
+        let connection = self.connection()?;
+        let broken = connection.has_deferred_violations();
+        if !broken {
+            return connection.exec("PRAGMA defer_foreign_keys = OFF");
+        }
+        let name = &copy.self_references[0];
+        Err(PgError::new(
+            SqlState::FOREIGN_KEY_VIOLATION,
+            format!("insert or update on table \"{}\" violates foreign key constraint \"{name}\"", copy.table),
+        )
+        .table(copy.table.clone())
+        .constraint(name.clone()))
+    }
+
+    /// Stores the lines that are there.
+    fn copy_rows(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
+        let (cancel, interrupt) = (self.cancel.clone(), self.connection()?.interrupt_handle());
+        let result = cancel.work(crate::session::execution::work::Begins::Apart, Some(interrupt), || {
+            match copy.options.binary {
+                true => self.copy_tuples(copy, last),
+                false => self.copy_lines(copy, last),
+            }
+        });
+        copy.shown.progress.done.rows.store(copy.rows, Ordering::Relaxed);
+        match &copy.insert.body {
+            // (what the triggers have made of the row cannot be told again)
+            Body::Plan(plan) if plan.query.triggered.is_some() => result,
+            _ => result.map_err(|e| self.diagnose(&copy.insert, &copy.values, e)),
+        }
+    }
+
+    /// The triggers that come after the last row.
+    fn fire_after_copy(&self, copy: &mut CopyIn) -> Result<()> {
+        let Body::Plan(plan) = &copy.insert.body else { return Err(PgError::internal("COPY's INSERT")) };
+        let Some(triggered) = &plan.query.triggered else { return Ok(()) };
+        let connection = self.connection()?;
+        let host = Host { cell: &connection.cell, db: connection.handle() };
+        let interrupt = Some(connection.interrupt_handle());
+        self.cancel
+            .work(crate::session::execution::work::Begins::Apart, interrupt, || trigger::end_copy(host, triggered))
+    }
+
+    fn copy_lines(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
+        let view = self.view();
+        let names = NamesFor { names: &*view, role: Some(view.user) };
+        let context = Context { settings: &self.gucs.typed, names: &names };
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let cancel = self.cancel.clone();
+        let CopyIn { options, lines, fields, table, columns, insert, statements, values, header_due, rows, .. } = copy;
+        let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
+        loop {
+            cancel.check()?;
+            match lines.next(last) {
+                Ok(Next::Line) => {}
+                Ok(Next::More | Next::End) => return Ok(()),
+                Err(e) => return Err(e.context(format!("COPY {table}, line {}", lines.number))),
+            }
+            let number = lines.number;
+            let in_line = |e: PgError| e.context(format!("COPY {table}, line {number}: \"{}\"", clip(lines.line())));
+            if std::mem::take(header_due) {
+                if options.header == Header::Match {
+                    fields.split(options, lines.line()).map_err(in_line)?;
+                    check_header(fields, columns, options).map_err(in_line)?;
+                }
+                continue;
+            }
+            fields.split(options, lines.line()).map_err(in_line)?;
+            if fields.len() > columns.len() && !(columns.is_empty() && lines.line().is_empty()) {
+                return Err(in_line(PgError::new(
+                    SqlState::BAD_COPY_FILE_FORMAT,
+                    "extra data after last expected column",
+                )));
+            }
+            for (i, column) in columns.iter().enumerate() {
+                if i >= fields.len() {
+                    return Err(in_line(PgError::new(
+                        SqlState::BAD_COPY_FILE_FORMAT,
+                        format!("missing data for column \"{}\"", column.name),
+                    )));
+                }
+                let mut field = fields.get(i);
+                if field.is_none() && column.force_not_null {
+                    field = Some(options.null.as_bytes());
+                } else if column.force_null && field == Some(options.null.as_bytes()) {
+                    field = None;
+                }
+                values[i] = match field {
+                    None => Datum::Null,
+                    Some(bytes) => {
+                        let text = decode_utf8(bytes).map_err(|e| e.context(format!("COPY {table}, line {number}")))?;
+                        column.codec.text_in(text, column.typmod, &context).map_err(|e| {
+                            let shown = clip(bytes);
+                            e.context(format!("COPY {table}, line {number}, column {}: \"{shown}\"", column.name))
+                        })?
+                    }
+                };
+            }
+            // rows of PostgreSQL reach their indexes in batches: the line itself is not at hand any more
+            *rows += store_row(connection, statements, &plan.query, values).map_err(|e| match e.code() {
+                SqlState::QUERY_CANCELED => cancel.error(),
+                SqlState::UNIQUE_VIOLATION => e.context(format!("COPY {table}, line {number}")),
+                _ => in_line(e),
+            })?;
+        }
+    }
+
+    fn copy_tuples(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
+        let view = self.view();
+        let names = NamesFor { names: &*view, role: Some(view.user) };
+        let context = Context { settings: &self.gucs.typed, names: &names };
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let encoding = self.gucs.client_encoding;
+        let CopyIn { tuples, table, columns, insert, statements, values, rows, .. } = copy;
+        let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
+        loop {
+            match tuples.next(columns.len(), last) {
+                Ok(copy_binary::Next::Row) => {}
+                Ok(copy_binary::Next::More | copy_binary::Next::End) => return Ok(()),
+                // what is wrong with the header belongs to no line
+                Err(e) if tuples.number == 0 => return Err(e),
+                Err(e) => {
+                    let column = tuples.broken_field().and_then(|i| columns.get(i));
+                    let column = column.map_or(String::new(), |c| format!(", column {}", c.name));
+                    return Err(e.context(format!("COPY {table}, line {}{column}", tuples.number)));
+                }
+            }
+            let place = format!("COPY {table}, line {}", tuples.number);
+            for (i, column) in columns.iter().enumerate() {
+                values[i] = match tuples.field(i) {
+                    None => Datum::Null,
+                    Some(bytes) => binary_to_utf8(encoding, &column.codec, bytes)
+                        .and_then(|bytes| column.codec.binary_in(&bytes, column.typmod, &context))
+                        .map_err(|e| e.context(format!("{place}, column {}", column.name)))?,
+                };
+            }
+            *rows += store_row(connection, statements, &plan.query, values).map_err(|e| e.context(place))?;
+        }
+    }
+}
+
+/// Runs the INSERT for one row; gives the rows stored (none where a condition says so).
+fn store_row(
+    connection: &mut Connection,
+    statements: &mut [(String, SqliteStatement)],
+    plan: &QueryPlan,
+    values: &[Datum],
+) -> Result<u64> {
+    let mut stored = 0;
+    connection.cell.rows.clear();
+    if let Some(triggered) = &plan.triggered {
+        let host = Host { cell: &connection.cell, db: connection.handle() };
+        return trigger::copy_row(host, triggered, values);
+    }
+    for ((_, statement), step) in statements.iter_mut().zip(&plan.steps) {
+        // SAFETY: the values stay as they are until the statement is reset below.
+        let result = unsafe { connection.bind_all(statement, values) }
+            .and_then(|()| run_to_end(connection, statement, &step.output));
+        let changed = connection.changes();
+        connection.reset(statement);
+        result?;
+        if step.counts {
+            stored += changed;
+        }
+    }
+    Ok(stored)
+}
+
+/// HEADER MATCH: the first line must name the columns.
+fn check_header(fields: &Fields, columns: &[Target], options: &CopyOptions) -> Result<()> {
+    let bad = |message: String| Err(PgError::new(SqlState::BAD_COPY_FILE_FORMAT, message));
+    if fields.len() != columns.len() {
+        return bad(format!("wrong number of fields in header line: got {}, expected {}", fields.len(), columns.len()));
+    }
+    for (i, column) in columns.iter().enumerate() {
+        match fields.get(i) {
+            None => {
+                return bad(format!(
+                    "column name mismatch in header line field {}: got null value (\"{}\"), expected \"{}\"",
+                    i + 1,
+                    options.null,
+                    column.name
+                ))
+            }
+            Some(name) if name != column.name.as_bytes() => {
+                return bad(format!(
+                    "column name mismatch in header line field {}: got \"{}\", expected \"{}\"",
+                    i + 1,
+                    String::from_utf8_lossy(name),
+                    column.name
+                ))
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether the message is about a column of the table that COPY does not fill.
+fn names_unlisted(relation: &Relation, columns: &[Column], message: &str) -> bool {
+    relation
+        .live_columns()
+        .filter(|c| !columns.iter().any(|l| l.attnum == c.attnum))
+        .any(|c| message.contains(&format!("column \"{}\"", c.name)) || message.contains(&format!(".{} ", c.name)))
+}
+
+/// The INSERT behind COPY FROM: `$1`, `$2` … are the columns. With a condition, the row is a sub-query under the table's
+/// name, so that the condition can name its columns: those that get no value are NULLs, given as further parameters (they are
+/// returned); those with a default cannot be named.
+fn insert_statement(
+    r: &ast::RangeVar,
+    relation: &Relation,
+    columns: &[Column],
+    condition: Option<&ast::Node>,
+) -> Result<(NodeEnum, Vec<Column>)> {
+    let list: Vec<String> = columns.iter().map(|c| quoted(&c.name)).collect();
+    let values = |n: usize| (1..=n).map(|i| format!("${i}")).collect::<Vec<_>>().join(", ");
+    let Some(condition) = condition else {
+        let text = if columns.is_empty() {
+            "INSERT INTO t DEFAULT VALUES".to_string()
+        } else {
+            format!("INSERT INTO t ({}) OVERRIDING SYSTEM VALUE VALUES ({})", list.join(", "), values(columns.len()))
+        };
+        let mut node = parse_one(&text)?;
+        let NodeEnum::InsertStmt(insert) = &mut node else { return Err(PgError::internal("COPY's INSERT")) };
+        insert.relation = Some(r.clone());
+        return Ok((node, vec![]));
+    };
+    let others: Vec<Column> = relation
+        .live_columns()
+        .filter(|c| !columns.iter().any(|n| n.attnum == c.attnum))
+        .filter(|c| c.default.is_none() && c.identity.is_none() && c.generated.is_none() && !c.sqlite_default)
+        .cloned()
+        .collect();
+    let named: Vec<String> = columns.iter().chain(&others).map(|c| quoted(&c.name)).collect();
+    let mut node = parse_one(&format!(
+        "INSERT INTO t ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM (VALUES ({})) AS {} ({}) WHERE true",
+        list.join(", "),
+        list.join(", "),
+        values(named.len()),
+        quoted(&relation.name),
+        named.join(", ")
+    ))?;
+    let NodeEnum::InsertStmt(insert) = &mut node else { return Err(PgError::internal("COPY's INSERT")) };
+    insert.relation = Some(r.clone());
+    let select = insert.select_stmt.as_mut().and_then(|s| s.node.as_mut());
+    let Some(NodeEnum::SelectStmt(select)) = select else { return Err(PgError::internal("COPY's row")) };
+    select.where_clause = Some(Box::new(condition.clone()));
+    Ok((node, others))
+}

@@ -1,0 +1,71 @@
+//! What only the session knows and its catalogs show: prepared statements, cursors.
+
+use crate::session::Session;
+use pgsqlite_natives::udf::session_cell::{CursorRow, PreparedRow, SessionObjects};
+use pgsqlite_sql::parse::NodeEnum;
+use pgsqlite_types::Result;
+
+/// The relations that show it.
+const RELATIONS: &[&str] = &["pg_catalog.pg_cursors", "pg_catalog.pg_prepared_statements"];
+
+/// Whether a step of a plan reads one of them.
+pub(in crate::session) fn shown_by(sql: &str) -> bool {
+    RELATIONS.iter().any(|r| sql.contains(r))
+}
+
+impl Session {
+    /// Tells the connection what the session has, before a statement that reads it.
+    pub(in crate::session) fn show_session(&mut self) -> Result<()> {
+        let prepared = self
+            .statements
+            .iter()
+            .filter(|(name, _)| !name.is_empty())
+            .map(|(name, s)| PreparedRow {
+                name: name.clone(),
+                statement: s.text.to_string(),
+                prepared: s.created,
+                parameters: s.prepared.as_ref().map_or(vec![], |p| p.parameters.clone()),
+                from_sql: s.from_sql,
+                executions: s.executions,
+            })
+            .collect();
+        let cursors = self
+            .portals
+            .iter()
+            .filter_map(|(name, p)| {
+                // portals of the protocol are cursors, too; those whose names begin with a zero byte are ours
+                if name.starts_with('\0') {
+                    return None;
+                }
+                let row = match &p.cursor {
+                    Some(c) => CursorRow {
+                        name: name.clone(),
+                        statement: c.statement.clone(),
+                        holdable: c.hold,
+                        binary: c.binary,
+                        scrollable: c.scroll != Some(false),
+                        created: c.created,
+                    },
+                    None => {
+                        let statement = &p.prepared.as_ref()?.statement;
+                        // PostgreSQL shows portals that can be fetched from
+                        if !matches!(statement.node, NodeEnum::SelectStmt(_)) {
+                            return None;
+                        }
+                        CursorRow {
+                            name: name.clone(),
+                            statement: statement.text.to_string(),
+                            holdable: false,
+                            binary: p.formats.first() == Some(&crate::session::Format::Binary),
+                            scrollable: false,
+                            created: self.statement_timestamp,
+                        }
+                    }
+                };
+                Some(row)
+            })
+            .collect();
+        self.connection()?.cell.update(|state| state.objects = SessionObjects { prepared, cursors });
+        Ok(())
+    }
+}

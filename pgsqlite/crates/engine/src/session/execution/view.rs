@@ -1,0 +1,195 @@
+//! What a statement sees around it: a snapshot of the catalog and the search path, with the names they give.
+//!
+//! It changes when the schema or a setting does, seldom from statement to statement, so it is made once and shared.
+
+use crate::session::Session;
+use pgsqlite_metadata::store::names::CatalogNames;
+use pgsqlite_sql::acl;
+use pgsqlite_sql::analyze::{Environment, Rights};
+use pgsqlite_sql::catalog::{Catalog, RelationKind, PG_CATALOG};
+use pgsqlite_types::codec::{RegNames, TypeCodec};
+use pgsqlite_types::{Oid, Result};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+pub(in crate::session) struct View {
+    pub catalog: Arc<Catalog>,
+    /// the schemas of `search_path` that exist
+    pub path: Vec<Oid>,
+    /// the settings that decide how literals are read
+    pub plan_key: String,
+    /// `row_security`: whether policies are applied to queries, or make them fail
+    pub row_security: bool,
+    /// the role whose privileges count
+    pub user: Oid,
+    /// whether they are asked for when a statement is planned
+    pub rights: Rights,
+    /// as of [`pgsqlite_sql::analyze::Environment`]
+    fitted_parameters: bool,
+    /// what plans are told apart by: the role, 0 for all superusers
+    pub role: Oid,
+    /// names of tables with partial indexes
+    partial: Vec<String>,
+    /// of the settings it was made for
+    gucs: u64,
+    /// what [`crate::engine::Engine::published`] was, if the catalog is the committed one alone
+    published: Option<u64>,
+    /// no other view of this process has it
+    pub stamp: u64,
+}
+
+impl View {
+    pub fn names(&self) -> CatalogNames<'_> {
+        CatalogNames { catalog: &self.catalog, search_path: &self.path }
+    }
+
+    /// The same over another state of the catalog: what natives see while DDL computes rows. (No statement's stamp.)
+    pub fn over(&self, catalog: Arc<Catalog>) -> View {
+        View {
+            catalog,
+            path: self.path.clone(),
+            plan_key: self.plan_key.clone(),
+            partial: Vec::new(),
+            stamp: 0,
+            published: None,
+            ..*self
+        }
+    }
+
+    /// The same for what is described and not run: nobody asks whether it may. (No statement's stamp.)
+    pub fn to_describe(&self) -> View {
+        View { rights: Rights::AskedAtUse, ..self.over(self.catalog.clone()) }
+    }
+
+    /// The same for an INSERT whose parameters were read with the columns' type modifiers. (No statement's stamp.)
+    pub fn for_fitted_parameters(&self) -> View {
+        View { fitted_parameters: true, ..self.over(self.catalog.clone()) }
+    }
+
+    /// Whether a text may name a table with a partial index.
+    pub fn has_partial_index_of(&self, text: &str) -> bool {
+        self.partial.iter().any(|name| text.contains(name.as_str()))
+    }
+
+    /// Whether plans made for the other view hold in this one. The other settings of `plan_key` decide how literals are read, which
+    /// stay as they were read when the statement was prepared.
+    pub fn plans_as(&self, other: &View) -> bool {
+        self.stamp == other.stamp
+            || self.catalog.epoch == other.catalog.epoch
+                && self.path == other.path
+                && self.role == other.role
+                && self.row_security == other.row_security
+    }
+}
+
+fn partial_tables(catalog: &Catalog) -> Vec<String> {
+    let mut names: Vec<String> = catalog
+        .relations
+        .values()
+        .filter_map(|r| match &r.kind {
+            RelationKind::Index(index) if index.predicate.is_some() => catalog.relation(index.table),
+            _ => None,
+        })
+        .map(|table| table.name.clone())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+impl RegNames for View {
+    fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
+        self.names().reg_name(reg_type, oid)
+    }
+    fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
+        self.names().reg_oid(reg_type, name)
+    }
+    fn reg_oid_for(&self, role: Oid, reg_type: Oid, name: &str) -> Result<Oid> {
+        self.names().reg_oid_for(role, reg_type, name)
+    }
+    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
+        self.catalog.codec(type_oid)
+    }
+}
+
+impl Session {
+    /// The view of the next statement.
+    pub(in crate::session) fn view(&self) -> Arc<View> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        if let Some(view) = self.last_view.lock().as_ref() {
+            if self.sees_committed(view) && view.gucs == self.gucs.version() {
+                return view.clone();
+            }
+        }
+        let published = self.engine.published();
+        let catalog = self.catalog();
+        let mut last = self.last_view.lock();
+        if let Some(view) = &*last {
+            if Arc::ptr_eq(&view.catalog, &catalog) && view.gucs == self.gucs.version() {
+                return view.clone();
+            }
+        }
+        let view = Arc::new(View {
+            path: self.search_path(&catalog),
+            plan_key: self.gucs.plan_key(),
+            row_security: self.gucs.typed.row_security,
+            user: self.user_oid(&catalog),
+            rights: Rights::AskedNow,
+            fitted_parameters: false,
+            role: self.plan_role(&catalog),
+            partial: partial_tables(&catalog),
+            gucs: self.gucs.version(),
+            published: self.sees_only_committed().then_some(published),
+            stamp: NEXT.fetch_add(1, Ordering::Relaxed),
+            catalog,
+        });
+        *last = Some(view.clone());
+        view
+    }
+
+    /// Whether no schema of its own or temporary object lies over the committed catalog.
+    fn sees_only_committed(&self) -> bool {
+        self.transaction.catalog.is_none() && !self.has_temporary()
+    }
+
+    /// Whether the catalog of a view is still what the session sees, as far as that can be told without asking for the catalog.
+    pub(in crate::session) fn sees_committed(&self, view: &View) -> bool {
+        self.sees_only_committed() && view.published == Some(self.engine.published())
+    }
+
+    /// `search_path` as OIDs; schemas that do not exist are skipped, as PostgreSQL does.
+    fn search_path(&self, catalog: &Catalog) -> Vec<Oid> {
+        let text = self.gucs.get("search_path").unwrap_or_default();
+        let user = self.current_user();
+        let role = self.user_oid(catalog);
+        let superuser = self.is_superuser(catalog);
+        if superuser && text == "\"$user\", public" && catalog.schema_oid(&user).is_none() {
+            return catalog.schema_oid("public").into_iter().collect();
+        }
+        let names = pgsqlite_natives::settings::values::split_names(&text).unwrap_or_default();
+        names
+            .iter()
+            .filter_map(|name| match name.as_str() {
+                "$user" => catalog.schema_oid(&user),
+                "pg_catalog" => Some(PG_CATALOG),
+                other => catalog.schema_oid(other),
+            })
+            // schemas one may not look into are passed over
+            .filter(|&s| superuser || acl::schema_privileges(catalog, role, s) & acl::privilege::USAGE != 0)
+            .collect()
+    }
+
+    pub(in crate::session) fn with_environment<R>(&self, view: &View, f: impl FnOnce(&Environment) -> R) -> R {
+        let names = view.names();
+        f(&Environment {
+            catalog: &view.catalog,
+            search_path: &view.path,
+            settings: &self.gucs.typed,
+            names: &names,
+            user: view.user,
+            rights: view.rights,
+            fitted_parameters: view.fitted_parameters,
+            sqlite_text: pgsqlite_sql::lower::lower_expression,
+        })
+    }
+}

@@ -1,0 +1,264 @@
+//! EXPLAIN: SQLite's query plan, and with ANALYZE what the statement's execution took.
+//!
+//! The plan is SQLite's ([`plan`]), in PostgreSQL's terms and formats ([`format`]). Costs are estimated here
+//! ([`costs`]). SQLite knows no buffers, log records or times per node (the root's are measured here), and no setting changes its plans:
+//! the options that ask for these are taken, and nothing is shown for them.
+
+pub(in crate::session) mod costs;
+pub(in crate::session) mod counts;
+pub(in crate::session) mod format;
+pub(in crate::session) mod plan;
+
+use crate::plans::{Body, Prepared};
+use crate::session::execution::portal::{Portal, Unwanted};
+use crate::session::explain::costs as explain_costs;
+use crate::session::explain::format::{self as explain_format, Explained, Format as Layout};
+use crate::session::explain::plan as explain_plan;
+use crate::session::{Execution, Row, RowSink, Session};
+use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_types::codec::Context;
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+#[derive(Default)]
+pub(in crate::session) struct Options {
+    analyze: bool,
+    verbose: bool,
+    settings: bool,
+    /// by default true
+    costs: Option<bool>,
+    /// how long until the first and the last row; by default with ANALYZE
+    timing: Option<bool>,
+    /// Planning Time and Execution Time; by default with ANALYZE
+    summary: Option<bool>,
+    pub format: Layout,
+}
+
+fn truth(option: &ast::DefElem) -> Result<bool> {
+    let refuse = || PgError::new(SqlState::SYNTAX_ERROR, format!("{} requires a Boolean value", option.defname));
+    match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
+        None => Ok(true),
+        Some(NodeEnum::Integer(i)) if i.ival == 0 || i.ival == 1 => Ok(i.ival == 1),
+        Some(NodeEnum::Boolean(b)) => Ok(b.boolval),
+        Some(NodeEnum::String(s)) => match s.sval.to_ascii_lowercase().as_str() {
+            "true" | "on" => Ok(true),
+            "false" | "off" => Ok(false),
+            _ => Err(refuse()),
+        },
+        _ => Err(refuse()),
+    }
+}
+
+/// Reads the options. Errors: 42601 and 22023 for what is none, or does not go together.
+pub(in crate::session) fn options(nodes: &[ast::Node]) -> Result<Options> {
+    let mut options = Options::default();
+    let mut wal = false;
+    for node in nodes {
+        let Some(NodeEnum::DefElem(option)) = &node.node else { return Err(PgError::internal("an EXPLAIN option")) };
+        match option.defname.as_str() {
+            "analyze" => options.analyze = truth(option)?,
+            "verbose" => options.verbose = truth(option)?,
+            "summary" => options.summary = Some(truth(option)?),
+            "settings" => options.settings = truth(option)?,
+            "timing" => options.timing = Some(truth(option)?),
+            "wal" => wal = truth(option)?,
+            "costs" => options.costs = Some(truth(option)?),
+            "buffers" => {
+                truth(option)?;
+            }
+            "format" => {
+                options.format = match format_name(option)? {
+                    "text" => Layout::Text,
+                    "xml" => Layout::Xml,
+                    "json" => Layout::Json,
+                    "yaml" => Layout::Yaml,
+                    other => {
+                        return Err(PgError::new(
+                            SqlState::INVALID_PARAMETER_VALUE,
+                            format!("unrecognized value for EXPLAIN option \"format\": \"{other}\""),
+                        )
+                        .at(option.location))
+                    }
+                };
+            }
+            other => {
+                return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized EXPLAIN option \"{other}\""))
+                    .at(option.location))
+            }
+        }
+    }
+    for (given, name) in [(wal, "WAL"), (options.timing == Some(true), "TIMING")] {
+        if given && !options.analyze {
+            return Err(PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                format!("EXPLAIN option {name} requires ANALYZE"),
+            ));
+        }
+    }
+    Ok(options)
+}
+
+/// Whether the statement that is explained is run, too (ANALYZE).
+pub(in crate::session) fn runs(e: &ast::ExplainStmt) -> bool {
+    options(&e.options).is_ok_and(|options| options.analyze)
+}
+
+fn format_name(option: &ast::DefElem) -> Result<&str> {
+    match option.arg.as_ref().and_then(|a| a.node.as_ref()) {
+        Some(NodeEnum::String(s)) => Ok(&s.sval),
+        _ => Err(PgError::new(SqlState::SYNTAX_ERROR, "format requires a parameter")),
+    }
+}
+
+/// The type of the result's column: the last FORMAT counts. What else is wrong with the options is told when the statement runs.
+pub(in crate::session) fn result_type(e: &ast::ExplainStmt) -> Result<Oid> {
+    let mut type_oid = oid::TEXT;
+    for node in &e.options {
+        let Some(NodeEnum::DefElem(option)) = &node.node else { continue };
+        if option.defname == "format" {
+            type_oid = match format_name(option)? {
+                "json" => oid::JSON,
+                "xml" => oid::XML,
+                _ => oid::TEXT,
+            };
+        }
+    }
+    Ok(type_oid)
+}
+
+/// The statement that is explained, if it is a query or data modification (its parameters are then EXPLAIN's).
+pub(in crate::session) fn explained(e: &ast::ExplainStmt, raw: &RawStatement) -> Option<Arc<RawStatement>> {
+    let node = e.query.as_ref().and_then(|q| q.node.clone())?;
+    let node = match node {
+        NodeEnum::DeclareCursorStmt(d) => d.query.and_then(|q| q.node)?,
+        NodeEnum::CreateTableAsStmt(c) => c.query.and_then(|q| q.node)?,
+        node => node,
+    };
+    pgsqlite_sql::parse::is_optimizable(&node).then(|| {
+        let text = format!("{} /* explained */", raw.text).into();
+        Arc::new(RawStatement { node, text, offset: raw.offset })
+    })
+}
+
+/// Counts rows that nobody gets.
+struct Counter {
+    rows: u64,
+    /// when the first one came
+    first: Option<Instant>,
+}
+
+impl RowSink for Counter {
+    fn columns(&mut self, columns: &Arc<[crate::session::OutputColumn]>) -> Result<()> {
+        Unwanted.columns(columns)
+    }
+    fn row(&mut self, row: &dyn Row, context: &Context) -> Result<crate::session::Flow> {
+        self.rows += 1;
+        self.first.get_or_insert_with(Instant::now);
+        Unwanted.row(row, context)
+    }
+}
+
+/// What an execution gave, and how long that took.
+struct Timed {
+    ran: explain_plan::Ran,
+    /// until the first row, or the end if there was none
+    first: Duration,
+    took: Duration,
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
+
+impl Session {
+    pub(in crate::session) async fn explain(
+        &mut self,
+        e: &ast::ExplainStmt,
+        prepared: &Prepared,
+        parameters: &[Datum],
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
+        let options = options(&e.options)?;
+        let began = Instant::now();
+        let target = e.query.as_ref().and_then(|q| q.node.as_ref());
+        let execute = match target {
+            Some(NodeEnum::ExecuteStmt(execute)) => Some(execute),
+            Some(NodeEnum::CreateTableAsStmt(c)) => match c.query.as_ref().and_then(|q| q.node.as_ref()) {
+                Some(NodeEnum::ExecuteStmt(execute)) => Some(execute),
+                _ => None,
+            },
+            _ => None,
+        };
+        if options.analyze && matches!(target, Some(NodeEnum::CreateTableAsStmt(_))) {
+            return Err(PgError::not_supported("EXPLAIN ANALYZE of CREATE TABLE AS"));
+        }
+        let (plan, values) = match execute {
+            Some(execute) => self.explained_execute(execute)?,
+            None => {
+                let inner = explained(e, &prepared.statement)
+                    .ok_or_else(|| PgError::not_supported("EXPLAIN of this statement"))?;
+                let (plan, _) = self.plan(&inner, &prepared.parameters)?;
+                (plan, parameters.to_vec())
+            }
+        };
+        let Body::Plan(body) = &plan.body else { return Err(PgError::not_supported("EXPLAIN of this statement")) };
+        let planning = began.elapsed();
+        let mut root = explain_plan::tree(self.connection()?, &self.catalog(), &body.query, options.verbose, None)?;
+        let summary = options.summary.unwrap_or(options.analyze);
+        let mut times = Vec::new();
+        if summary {
+            times.push(("Planning Time", milliseconds(planning)));
+        }
+        if options.analyze {
+            let ran = self.run_explained(plan.clone(), values).await?;
+            root =
+                explain_plan::tree(self.connection()?, &self.catalog(), &body.query, options.verbose, Some(&ran.ran))?;
+            if options.timing.unwrap_or(true) {
+                root.times = Some((milliseconds(ran.first), milliseconds(ran.took)));
+            }
+            if summary {
+                times.push(("Execution Time", milliseconds(ran.took)));
+            }
+        }
+        if options.costs.unwrap_or(true) {
+            explain_costs::estimate(&mut root, &self.catalog(), plan.columns.as_deref());
+        }
+        let explained = Explained { plan: root, settings: options.settings, analyzed: options.analyze, times };
+        let lines = explain_format::print(&explained, options.format);
+        sink.columns(prepared.columns.as_ref().ok_or_else(|| PgError::internal("EXPLAIN without columns"))?)?;
+        for line in lines {
+            self.give(sink, vec![line.into()])?;
+        }
+        Ok(())
+    }
+
+    fn explained_execute(&mut self, execute: &ast::ExecuteStmt) -> Result<(Arc<Prepared>, Vec<Datum>)> {
+        let plan = self.named_plan(&execute.name)?.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
+        let values = self.execute_arguments(execute, &plan)?;
+        Ok((plan, values))
+    }
+
+    /// Runs the statement, its rows thrown away.
+    async fn run_explained(&mut self, plan: Arc<Prepared>, values: Vec<Datum>) -> Result<Timed> {
+        let mut portal = Portal::new(Some(plan), values, vec![]);
+        let mut counter = Counter { rows: 0, first: None };
+        self.connection()?;
+        if let Some(connection) = &mut self.connection {
+            connection.record();
+        }
+        let began = Instant::now();
+        let result = Box::pin(self.run_portal(&mut portal, 0, &mut counter)).await;
+        let took = began.elapsed();
+        self.close(portal);
+        let recorded = self.connection.as_mut().map(|c| c.end_record()).unwrap_or_default();
+        match result? {
+            Execution::Complete(tag) => {
+                let changed = tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+                let first = counter.first.map_or(took, |at| at.duration_since(began));
+                Ok(Timed { ran: explain_plan::Ran { rows: counter.rows, changed, recorded }, first, took })
+            }
+            other => Err(PgError::internal(format!("an explained statement ended as {other:?}"))),
+        }
+    }
+}

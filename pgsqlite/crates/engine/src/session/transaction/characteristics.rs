@@ -1,0 +1,171 @@
+//! What a transaction is: its isolation level, whether it may write, whether it may be deferred. Said by BEGIN, SET TRANSACTION,
+//! or the settings `transaction_isolation`, `transaction_read_only` and `transaction_deferrable`, of which those are faces.
+//!
+//! DEFERRABLE needs no waiting: a SQLite snapshot is always one that a read-only serializable transaction may use.
+
+use crate::session::Session;
+use pgsqlite_natives::settings::rights::{self, Permit, Source};
+use pgsqlite_natives::settings::OF_TRANSACTION;
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::{PgError, Result, SqlState};
+
+fn active(message: &str) -> PgError {
+    PgError::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
+}
+
+impl Session {
+    /// Before one of [`OF_TRANSACTION`] is changed: 25001 where it is too late. `value`: as given; None: the default.
+    pub(in crate::session) fn check_characteristic(&self, key: &str, value: Option<&str>) -> Result<()> {
+        let t = &self.transaction;
+        let sub = !t.savepoints.is_empty();
+        let current = self.gucs.get(key).unwrap_or_default();
+        let new = match value {
+            Some(value) => value.to_ascii_lowercase(),
+            None => self.gucs.get(&format!("default_{key}")).unwrap_or_default(),
+        };
+        match key {
+            "transaction_isolation" if new != current => {
+                if t.queried {
+                    return Err(active("SET TRANSACTION ISOLATION LEVEL must be called before any query"));
+                }
+                if sub {
+                    return Err(active("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction"));
+                }
+                if new == "serializable" && self.engine.in_recovery() {
+                    let instead = "You can use REPEATABLE READ instead.";
+                    return Err(crate::session::transaction::hot_standby::no_serializable().hint(instead));
+                }
+            }
+            "transaction_read_only"
+                if (t.read_only || value.is_some() && self.gucs.often.in_hot_standby)
+                    && pgsqlite_natives::settings::parse_bool(&new) == Some(false) =>
+            {
+                if sub {
+                    return Err(active("cannot set transaction read-write mode inside a read-only transaction"));
+                }
+                if t.queried {
+                    return Err(active("transaction read-write mode must be set before any query"));
+                }
+                if self.engine.in_recovery() {
+                    return Err(PgError::new(
+                        SqlState::FEATURE_NOT_SUPPORTED,
+                        "cannot set transaction read-write mode during recovery",
+                    ));
+                }
+            }
+            "transaction_deferrable" => {
+                if sub {
+                    return Err(active("SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction"));
+                }
+                if t.queried {
+                    return Err(active("SET TRANSACTION [NOT] DEFERRABLE must be called before any query"));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Makes the transaction what its settings say: at its beginning, after a change, after ROLLBACK TO.
+    pub(in crate::session) fn apply_characteristics(&mut self) {
+        let isolation = self.gucs.get("transaction_isolation");
+        self.transaction.serializable = isolation.as_deref() == Some("serializable");
+        self.transaction.repeatable = self.transaction.serializable || isolation.as_deref() == Some("repeatable read");
+        self.transaction.read_only = self.gucs.is_on("transaction_read_only");
+        if let Some(watched) = &self.transaction.watched {
+            watched.set_read_only(self.transaction.read_only);
+        }
+    }
+
+    /// The characteristics that a chained transaction takes over.
+    pub(in crate::session) fn characteristics(&self) -> Vec<(&'static str, String)> {
+        OF_TRANSACTION.iter().map(|name| (*name, self.gucs.get(name).unwrap_or_default())).collect()
+    }
+
+    pub(in crate::session) fn chain(&mut self, characteristics: Vec<(&'static str, String)>) -> Result<()> {
+        self.transaction.block.begin();
+        for (name, value) in characteristics {
+            self.set_setting(name, Some(&value), true)?;
+        }
+        Ok(())
+    }
+
+    /// ISOLATION LEVEL, READ ONLY, DEFERRABLE of BEGIN and SET TRANSACTION.
+    pub(in crate::session) fn transaction_options(&mut self, options: &[ast::Node]) -> Result<()> {
+        for option in options {
+            let Some(NodeEnum::DefElem(d)) = &option.node else { return Err(PgError::internal("DefElem expected")) };
+            let value = mode_value(d)?;
+            match d.defname.as_str() {
+                name if OF_TRANSACTION.contains(&name) => self.set_setting(name, Some(&value), true)?,
+                other => return Err(PgError::not_supported(format!("transaction mode {other}")).at(d.location)),
+            }
+        }
+        Ok(())
+    }
+
+    /// SET SESSION CHARACTERISTICS AS TRANSACTION: what later transactions begin with.
+    pub(in crate::session) fn session_characteristics(&mut self, options: &[ast::Node]) -> Result<()> {
+        for option in options {
+            let Some(NodeEnum::DefElem(d)) = &option.node else { return Err(PgError::internal("DefElem expected")) };
+            let value = mode_value(d)?;
+            self.set_setting(&format!("default_{}", d.defname), Some(&value), false)?;
+        }
+        Ok(())
+    }
+
+    /// Sets a setting inside the transaction's rules (undone by ROLLBACK; LOCAL: undone at its end).
+    pub(in crate::session) fn set_setting(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        let catalog = self.catalog();
+        let permit = self.claimant(&catalog).permit(name, value, Source::Statement)?;
+        self.apply_setting(name, value, local, permit)
+    }
+
+    /// As [`Session::set_setting`], for a change that is permitted.
+    pub(in crate::session) fn apply_setting(
+        &mut self,
+        name: &str,
+        value: Option<&str>,
+        local: bool,
+        permit: Permit,
+    ) -> Result<()> {
+        if self.transaction.gucs.is_none() {
+            self.transaction.gucs = Some(self.gucs.clone());
+        }
+        let before = self.gucs.get(name);
+        let key = name.to_ascii_lowercase();
+        let identity = rights::is_identity(&key);
+        let of_transaction = OF_TRANSACTION.contains(&key.as_str());
+        if of_transaction {
+            self.check_characteristic(&key, value)?;
+        }
+        self.gucs.set(name, value, permit)?;
+        if of_transaction {
+            self.apply_characteristics();
+            self.transaction.local.insert(key.clone(), None);
+        } else if local {
+            self.transaction.local.entry(key.clone()).or_insert(before);
+        } else {
+            // SET after SET LOCAL: this value stays
+            self.transaction.local.remove(&key);
+        }
+        if identity {
+            if key == "session_authorization" {
+                self.gucs.set("role", None, permit)?;
+            }
+            self.refresh_superuser();
+        }
+        Ok(())
+    }
+}
+
+fn mode_value(d: &ast::DefElem) -> Result<String> {
+    use ast::a_const::Val;
+    match d.arg.as_ref().and_then(|a| a.node.as_ref()) {
+        Some(NodeEnum::AConst(c)) => match &c.val {
+            Some(Val::Sval(s)) => Ok(s.sval.clone()),
+            Some(Val::Ival(i)) => Ok(if i.ival != 0 { "on" } else { "off" }.into()),
+            _ => Err(PgError::internal("the value of a transaction mode")),
+        },
+        _ => Err(PgError::internal("a transaction mode without a value")),
+    }
+}

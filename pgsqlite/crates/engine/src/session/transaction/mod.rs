@@ -1,0 +1,888 @@
+//! Transactions: blocks, savepoints, snapshots, the writer slot.
+//!
+//! READ COMMITTED holds no SQLite snapshot between read-only statements; the first write takes the writer slot and begins
+//! a SQLite transaction on a fresh snapshot. REPEATABLE READ and SERIALIZABLE hold one from their first statement.
+
+pub(in crate::session) mod beside;
+pub(in crate::session) mod block;
+pub(in crate::session) mod characteristics;
+pub(crate) mod constraints;
+pub(in crate::session) mod ddl_relations;
+pub(in crate::session) mod deferred_keys;
+pub(in crate::session) mod detaching;
+pub(in crate::session) mod foreign_locks;
+pub(in crate::session) mod hot_standby;
+pub(in crate::session) mod key_relations;
+pub(crate) mod log_limit;
+pub(in crate::session) mod prepared_locks;
+pub(in crate::session) mod private;
+pub(in crate::session) mod readers;
+pub(in crate::session) mod relation_locks;
+pub(in crate::session) mod resting;
+pub(in crate::session) mod serializable;
+pub(in crate::session) mod shared;
+pub(in crate::session) mod silence;
+pub(in crate::session) mod statement;
+pub(in crate::session) mod two_phase;
+pub(in crate::session) mod violations;
+pub(crate) mod waiting;
+
+use crate::connection::Connection;
+use crate::routine::HasRoutines;
+use crate::session::execution::work::Begins;
+use crate::session::transaction::block::{AtSync, Block};
+use crate::session::{Session, TransactionStatus};
+use crate::writer::{Applicant, Members, Slot};
+use pgsqlite_natives::settings::rights::Permit;
+use pgsqlite_natives::settings::Gucs;
+use pgsqlite_natives::statistics::activity::Wait;
+use pgsqlite_natives::udf::session_cell::LockMark;
+use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(in crate::session) struct Savepoint {
+    pub name: String,
+    pub catalog: Option<Arc<Catalog>>,
+    pub temporary: crate::session::transaction::private::Temporary,
+    pub gucs: Gucs,
+    pub local: HashMap<String, Option<String>>,
+    pub pending: crate::notify::Mark,
+    pub constraints: crate::constraint_modes::Modes,
+    /// how many rows were noted as written
+    pub noted: u64,
+    /// the changes that were recorded
+    pub recorded: pgsqlite_storage::changes::log::Mark,
+    pub locks: LockMark,
+}
+
+#[derive(Default)]
+pub(in crate::session) struct Transaction {
+    pub block: Block,
+    /// SQLite has a transaction open
+    pub sqlite: bool,
+    pub slot: Option<Slot>,
+    /// it lies in the session's place for others to put aside: the client is silent
+    pub rests: bool,
+    /// it keeps the slot while its client is silent: others may lock rows
+    pub keeps_silently: bool,
+    /// it has done more in the slot than DDL that leaves all rows to who wants to lock them
+    pub keeps_rows: bool,
+    /// the running statement locks rows without the slot
+    pub beside_silence: Option<crate::session::transaction::silence::BesideSilence>,
+    /// its changes are put aside: SQLite has no transaction
+    pub aside: Option<crate::session::transaction::resting::Aside>,
+    /// its changes are made beside the log, on its own snapshot
+    pub beside: Option<crate::session::transaction::beside::Beside>,
+    /// what was recorded before the running statement
+    pub before_statement: Option<pgsqlite_storage::changes::log::Mark>,
+    /// how many savepoints there were when the slot was taken
+    pub slot_depth: usize,
+    /// it has joined a transaction that others left open ([`shared`]): those wait for its end
+    pub members: Option<Members>,
+    /// it has changed temporary tables alone ([`private`]), and exchanges its snapshot of the database before each statement
+    pub private: Option<pgsqlite_storage::vfs::Pin>,
+    /// temporary tables were changed without the writer slot: that must not be rolled back when the slot is given back
+    pub temporary: bool,
+    /// the session's temporary objects, before the transaction changed which there are without the writer slot
+    pub temporary_before: Option<crate::session::transaction::private::Temporary>,
+    /// one snapshot for the whole transaction
+    pub repeatable: bool,
+    /// SERIALIZABLE: it is repeatable, too
+    pub serializable: bool,
+    pub read_only: bool,
+    /// what it reads and writes is watched: it is serializable
+    pub watched: Option<crate::locks::serializable::Watched>,
+    /// tables that TRUNCATE has emptied, and how many savepoints there were: COPY may FREEZE its rows in them
+    pub emptied: Vec<(Oid, usize)>,
+    /// sequences that DDL (RESTART, TRUNCATE … RESTART IDENTITY) has set: where they stood before, and how many savepoints there were
+    pub restarted: Vec<(Oid, Option<crate::sequence_state::State>, usize)>,
+    /// a query has run: its snapshot is set, as far as the rules of SET TRANSACTION go
+    pub queried: bool,
+    pub savepoints: Vec<Savepoint>,
+    /// SQLite gave them up with the whole transaction
+    pub lost_savepoints: bool,
+    /// SET CONSTRAINTS
+    pub constraints: crate::constraint_modes::Modes,
+    /// SQLite checks all foreign keys at COMMIT only
+    pub defers_all: bool,
+    /// deferrable PRIMARY KEY and UNIQUE constraints
+    pub keys: crate::session::transaction::deferred_keys::Watch,
+    /// cursors stand on rows: the connection notes which are deleted
+    pub has_positioned_cursors: bool,
+    /// the catalog after this transaction's DDL
+    pub catalog: Option<Arc<Catalog>>,
+    /// cursors that its COMMIT holds: they go if it fails
+    pub held: Vec<String>,
+    /// it may have changed the file's schema without a change of the catalog, and commits by itself
+    pub changes_schema: bool,
+    /// settings to go back to on rollback
+    pub gucs: Option<Gucs>,
+    /// SET LOCAL: by lower-case name, what holds again after the transaction
+    pub local: HashMap<String, Option<String>>,
+    /// on a standby: what keeps the schema as it is
+    pub inside: Option<crate::gate::Inside>,
+    /// now(), microseconds since 2000-01-01 UTC
+    pub started: Option<i64>,
+    /// what runs cannot be undone: its Execute ends the transaction
+    pub ends_with_statement: bool,
+}
+
+impl Transaction {
+    /// Whether changes of rows are all that the transaction has done to the database: no DDL, no TRUNCATE, no sequence that DDL has set, no
+    /// temporary table, nothing deferred, no cursor whose rows are followed. Then what is recorded of it is all of it.
+    pub(in crate::session) fn is_rows_alone(&self) -> bool {
+        !self.temporary
+            && self.temporary_before.is_none()
+            && self.catalog.is_none()
+            && self.emptied.is_empty()
+            && self.restarted.is_empty()
+            && self.constraints.is_default()
+            && !self.defers_all
+            && !self.has_positioned_cursors
+    }
+
+    /// Whether something is open or set that COMMIT would keep and ROLLBACK take back.
+    pub(in crate::session) fn has_work(&self) -> bool {
+        self.sqlite
+            || self.slot.is_some()
+            || self.rests
+            || self.aside.is_some()
+            || self.members.is_some()
+            || self.catalog.is_some()
+            || self.gucs.is_some()
+            || self.started.is_some()
+    }
+}
+
+pub(in crate::session) fn failed_block() -> PgError {
+    PgError::new(
+        SqlState::IN_FAILED_SQL_TRANSACTION,
+        "current transaction is aborted, commands ignored until end of transaction block",
+    )
+}
+
+impl Session {
+    pub fn transaction_status(&self) -> TransactionStatus {
+        self.transaction.block.status()
+    }
+
+    /// 25P02 in a failed block, except for what ends it.
+    pub(in crate::session) fn check_not_failed(&self, node: &NodeEnum) -> Result<()> {
+        if !self.transaction.block.is_failed() {
+            return Ok(());
+        }
+        if let NodeEnum::TransactionStmt(t) = node {
+            use ast::TransactionStmtKind as K;
+            if matches!(
+                K::try_from(t.kind),
+                Ok(K::TransStmtCommit | K::TransStmtRollback | K::TransStmtRollbackTo | K::TransStmtPrepare)
+            ) {
+                return Ok(());
+            }
+        }
+        Err(failed_block())
+    }
+
+    pub(in crate::session) fn connection(&self) -> Result<&Connection> {
+        self.connection.as_ref().ok_or_else(|| PgError::internal("no connection"))
+    }
+
+    /// Leases a connection and tells its natives of this session and statement.
+    pub(in crate::session) async fn begin_statement(&mut self) -> Result<()> {
+        if self.cancel.is_terminated() {
+            return Err(crate::requests::terminated());
+        }
+        self.transaction.block.start();
+        if self.gucs.often.in_hot_standby {
+            self.begin_on_standby().await?;
+        }
+        self.watch_serializable();
+        self.server.set_in_block(self.transaction.block.is_block());
+        self.server.set_repeatable(self.transaction.repeatable);
+        if self.connection.is_none() {
+            let connection = match self.engine.connection_to_spare()? {
+                Some(connection) => connection,
+                None => {
+                    let superuser = self.is_superuser(&self.catalog());
+                    let leased = self.engine.connection(superuser);
+                    self.server.wait(Wait::Pool, self.limits(), leased).await?
+                }
+            };
+            // the state of random() is the session's, not the connection's
+            connection.cell.random.set(self.random);
+            connection.belongs_to(self.server.number());
+            self.connection = Some(connection);
+        }
+        match self.transaction.private.is_some() && !self.transaction.block.is_failed() {
+            true => self.renew_snapshot()?,
+            false => self.refresh_catalog()?,
+        }
+        if self.temp_file_limit != self.gucs.often.temp_file_limit {
+            self.temp_file_limit = self.gucs.often.temp_file_limit;
+            if let Some(account) = pgsqlite_memory::Account::current() {
+                account.files().set(self.temp_file_limit);
+            }
+        }
+        let started = *self.transaction.started.get_or_insert(self.statement_timestamp);
+        self.gucs.typed.transaction_timestamp = started;
+        {
+            let view = self.view();
+            let mut own = self.sequences.own.lock();
+            own.catalog = view.catalog.clone();
+            own.user = view.user;
+            own.read_only = self.is_read_only();
+        }
+        self.variables.refresh(&self.gucs);
+        let connection = self.connection()?;
+        connection.cell.rows.clear();
+        self.tell_natives(connection);
+        self.tell_access();
+        Ok(())
+    }
+
+    /// Tells a connection's natives of this session as it is now.
+    pub(in crate::session) fn tell_natives(&self, connection: &Connection) {
+        let view = self.view();
+        connection.cell.update(|state| {
+            state.settings.transaction_timestamp = self.gucs.typed.transaction_timestamp;
+            state.statement_timestamp = self.statement_timestamp;
+            if state.stamp == view.stamp {
+                return;
+            }
+            state.stamp = view.stamp;
+            state.plan_key.clone_from(&view.plan_key);
+            state.settings = self.gucs.typed.clone();
+            state.catalog = view.catalog.clone();
+            state.explicit_path.clone_from(&view.path);
+            state.search_path.clone_from(&view.path);
+            state.sequences = Some(self.sequences.clone());
+            state.variables = Some(self.variables.clone());
+            state.server = Some(self.server.clone());
+            state.user = self.current_user();
+            state.user_oid = view.user;
+            state.session_user = self.session_user();
+            state.session_oid = self.role_oid(&view.catalog, &state.session_user);
+            state.login = self.role_oid(&view.catalog, &self.options.user);
+            state.database = self.database().into();
+            state.databases.clone_from(&self.engine.config.databases);
+            state.backend_pid = self.options.backend_pid;
+            state.client_addr = self.options.client_addr;
+            state.names = view;
+        });
+    }
+
+    /// Outside a transaction: reads the catalog anew if another program has changed the schema.
+    pub(in crate::session) fn refresh_catalog(&self) -> Result<()> {
+        if self.transaction.sqlite {
+            return Ok(());
+        }
+        self.engine.refresh(self.connection.as_ref())
+    }
+
+    /// Before a read: a transaction that keeps its snapshot takes it now.
+    pub(in crate::session) fn begin_read(&mut self) -> Result<()> {
+        debug_assert!(!self.transaction.rests, "the client is silent");
+        if !self.transaction.sqlite {
+            // an open read would keep its snapshot for this statement, too
+            self.settle_portals();
+        } else if self.transaction.private.is_some() {
+            self.renew_snapshot()?;
+        }
+        if self.transaction.block.is_open() && self.transaction.repeatable && !self.transaction.sqlite {
+            let connection = self.connection()?;
+            connection.command("BEGIN")?;
+            connection.take_snapshot()?;
+            self.transaction.sqlite = true;
+            self.reopen_savepoints()?;
+        }
+        Ok(())
+    }
+
+    /// Before a write: the writer slot, and a SQLite transaction.
+    /// `command` names the statement in the refusal of a read-only transaction.
+    /// `shares`: it is over soon, and may join a transaction that others have left open.
+    pub(in crate::session) async fn begin_write(&mut self, command: &str, shares: bool) -> Result<()> {
+        self.check_may_write(command)?;
+        self.settle_portals();
+        self.transaction.queried = true;
+        self.transaction.keeps_rows = true;
+        self.begin_slot(shares && self.transaction.watched.is_none()).await
+    }
+
+    /// Errors: 25006 in a read-only transaction, which names the command.
+    pub(in crate::session) fn check_may_write(&self, command: &str) -> Result<()> {
+        match self.is_read_only() {
+            false if self.engine.in_recovery() => Err(crate::gate::during_recovery(command)),
+            false => Ok(()),
+            true => Err(PgError::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                format!("cannot execute {command} in a read-only transaction"),
+            )),
+        }
+    }
+
+    /// The writer slot, if it is free now.
+    pub(in crate::session) fn try_slot(&mut self) -> Result<bool> {
+        if self.transaction.slot.is_none() {
+            self.check_not_standby()?;
+            if let Some(mut slot) = self.engine.writer.try_acquire(self.applicant())? {
+                slot.commit_shared();
+                self.transaction.slot = Some(slot);
+            }
+        }
+        Ok(self.transaction.slot.is_some())
+    }
+
+    /// Waits for the writer slot, alone.
+    pub(in crate::session) async fn take_slot(&mut self) -> Result<()> {
+        if self.transaction.slot.is_none() {
+            let mut slot = self.wait_for_slot().await?;
+            slot.commit_shared();
+            self.transaction.slot = Some(slot);
+        }
+        Ok(())
+    }
+
+    /// Waits for the writer slot.
+    async fn wait_for_slot(&mut self) -> Result<Slot> {
+        self.check_not_standby()?;
+        let slot = self.engine.writer.acquire(self.applicant());
+        self.server.wait(Wait::Writer, self.limits(), slot).await
+    }
+
+    /// The session as one that asks for the writer slot.
+    pub(in crate::session) fn applicant(&self) -> Applicant {
+        Applicant {
+            session: self.server.number(),
+            in_block: self.transaction.block.is_explicit(),
+            keeps_lease: self.connection.is_some(),
+        }
+    }
+
+    /// The writer slot, and a SQLite transaction in it: one of its own, or (`shares`) one that others have left open.
+    pub(in crate::session) async fn begin_slot(&mut self, shares: bool) -> Result<()> {
+        self.acquire_slot(shares).await?;
+        self.keep_slot()?;
+        if !self.transaction.sqlite {
+            self.begin_immediate().await?;
+            self.transaction.sqlite = true;
+            self.connection()?.cell.routines().begin();
+            // what waited for the slot, or another program, may have changed the schema
+            self.engine.refresh(self.connection.as_ref())?;
+            match self.transaction.aside.take() {
+                Some(aside) => self.put_back(aside)?,
+                None => {
+                    self.reopen_savepoints()?;
+                    if self.transaction.block.is_block() && !self.transaction.repeatable {
+                        let connection = self.connection()?;
+                        drop(connection.recorder().take());
+                        connection.record_changes(true);
+                    }
+                }
+            }
+            if !self.transaction.constraints.is_default() {
+                self.defer_in_sqlite()?;
+            }
+        } else if self.transaction.private.is_some() {
+            self.settle_portals();
+            self.begin_immediate().await?;
+            self.transaction.private = None;
+            self.engine.refresh(self.connection.as_ref())?;
+        }
+        self.tell_access();
+        self.watch_keys()
+    }
+
+    /// The writer slot; SQLite begins nothing. `shares`: see [`Session::begin_slot`].
+    pub(in crate::session) async fn acquire_slot(&mut self, shares: bool) -> Result<()> {
+        if self.transaction.slot.is_none() {
+            self.check_not_standby()?;
+            let slot = match self.engine.writer.try_acquire(self.applicant())? {
+                Some(slot) => slot,
+                None => {
+                    // many may wait: what they would do nothing with meanwhile is for others
+                    self.release_for_wait();
+                    self.wait_for_slot().await?
+                }
+            };
+            self.use_slot(slot, shares).await?;
+        }
+        Ok(())
+    }
+
+    /// The session has the writer slot from now on. `shares`: see [`Session::begin_slot`].
+    pub(in crate::session) async fn use_slot(&mut self, mut slot: Slot, shares: bool) -> Result<()> {
+        self.bound_log(&mut slot).await?;
+        self.enter_slot(slot, shares).await?;
+        if self.transaction.aside.is_none() {
+            self.transaction.slot_depth = self.transaction.savepoints.len();
+        }
+        self.connection()?.begins_to_write();
+        Ok(())
+    }
+
+    /// Savepoints made before the SQLite transaction began exist in it, too.
+    pub(in crate::session) fn reopen_savepoints(&mut self) -> Result<()> {
+        for i in 0..self.transaction.savepoints.len() {
+            self.connection()?.exec(&format!("SAVEPOINT pg_sp_{i}"))?;
+        }
+        Ok(())
+    }
+
+    /// After each statement: an error that made SQLite roll back everything is told apart.
+    pub(in crate::session) fn statement_result<T>(&mut self, result: Result<T>) -> Result<T> {
+        let changes = self.take_native_changes();
+        let result = result.and_then(|value| changes.map(|()| value));
+        result.map_err(|e| {
+            self.forget_routine_changes();
+            if let Some(connection) = &self.connection {
+                if self.transaction.sqlite && connection.is_autocommit() {
+                    // SQLite gave up the whole transaction (an interrupted write, a full disk)
+                    if let Some(members) = self.transaction.members.take() {
+                        members.fail(&e);
+                    }
+                    if !self.keeps_changes() {
+                        self.transaction.beside = None;
+                        self.transaction.sqlite = false;
+                        self.transaction.private = None;
+                        self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
+                        self.transaction.savepoints.clear();
+                    }
+                }
+            }
+            if e.code() == SqlState::QUERY_CANCELED && e.fields().context.is_none() {
+                // SQLite tells that it was interrupted; the handle knows why
+                return self.cancel.error();
+            }
+            e
+        })
+    }
+
+    /// Takes back what natives left in the cell: set_config(), notices.
+    fn take_native_changes(&mut self) -> Result<()> {
+        let Some(connection) = &self.connection else { return Ok(()) };
+        self.notices.extend(connection.cell.take_notices());
+        self.take_routine_changes()?;
+        self.take_function_cursors()?;
+        for (name, value, local, permit) in self.variables.take_changes() {
+            // the native has checked the value; whether it may be changed now depends on the transaction
+            self.apply_setting(&name, value.as_deref(), local, permit)?;
+        }
+        Ok(())
+    }
+
+    /// Sync: ends the implicit transaction (commits, or rolls back after an error). An error here is sent before ReadyForQuery.
+    pub async fn sync(&mut self) -> Result<()> {
+        if self.timer.is_some() {
+            self.end_running();
+        }
+        let result = self.end_implicit().await;
+        self.observe_idle();
+        result
+    }
+
+    async fn end_implicit(&mut self) -> Result<()> {
+        self.forget_others();
+        self.sync_follows = false;
+        let ended = match self.transaction.block.sync() {
+            AtSync::Commit => self.commit().await,
+            AtSync::Rollback => {
+                self.rollback();
+                Ok(())
+            }
+            AtSync::Nothing => return Ok(()),
+        };
+        debug_assert!(!self.transaction.has_work() && self.transaction.block == Block::default());
+        ended
+    }
+
+    /// Told after every error sent to the client: the open transaction (block) is now failed. An error of [`Session::sync`] itself
+    /// has ended its transaction already: told of it, the session stays as it is.
+    pub async fn failed(&mut self) {
+        // (an error may be that memory is scarce: plans can be made again)
+        if pgsqlite_memory::total() > pgsqlite_memory::limit() / 4 * 3 {
+            self.engine.plans.clear();
+        }
+        if self.timer.is_some() {
+            self.end_running();
+        }
+        self.forget_routine_changes();
+        if self.transaction.has_work() {
+            self.transaction.block.start();
+        }
+        if self.transaction.block.fail() {
+            // cursors made before the last savepoint can be used again after ROLLBACK TO
+            let depth = self.transaction.savepoints.len();
+            let lost: Vec<_> = self.portals.iter().filter(|(_, p)| p.depth >= depth && !p.is_held()).collect();
+            let lost: Vec<_> = lost.into_iter().map(|(name, p)| (name.clone(), p.columns().is_some())).collect();
+            for (name, columns) in lost {
+                self.drop_portal(&name);
+                self.lost_portals.insert(name, columns);
+            }
+            // without savepoints nothing can be kept: others may write from now on
+            if self.transaction.savepoints.is_empty() {
+                self.undo_in_sqlite();
+                self.server.transaction_ended();
+            }
+        }
+    }
+
+    /// The snapshot of a transaction that has written nothing is given up.
+    pub(in crate::session) fn end_read_only(&mut self) -> Result<()> {
+        self.end_sqlite("COMMIT")
+    }
+
+    /// In a block that need not have the slot: it goes to others, and is taken again for the next write. A block with changes is put aside. The slot stays
+    /// where the block has changed temporary tables, which a rollback in SQLite would take back.
+    pub(in crate::session) fn give_slot_back(&mut self) -> Result<()> {
+        if self.transaction.temporary {
+            return Ok(());
+        }
+        let has_changes = self.connection.as_ref().is_some_and(|c| c.recorder().on && !c.recorder().log.is_empty());
+        if has_changes {
+            // (what cannot be put aside keeps the slot)
+            self.put_aside();
+            return Ok(());
+        }
+        self.transaction.keys = Default::default();
+        // SQLite's ROLLBACK ends it
+        self.transaction.defers_all = false;
+        self.end_sqlite("ROLLBACK")?;
+        if self.engine.rows.has(self.server.number()) {
+            self.engine.rows.put_aside(self.server.number(), Default::default());
+            self.server.wake_waiters(&self.engine);
+        }
+        Ok(())
+    }
+
+    /// COMMIT or ROLLBACK in SQLite; the slot is given back.
+    pub(in crate::session) fn end_sqlite(&mut self, sql: &'static str) -> Result<()> {
+        self.transaction.aside = None;
+        if self.transaction.members.is_some() {
+            return self.withdraw();
+        }
+        if self.transaction.sqlite {
+            let connection = self.connection()?;
+            if connection.is_branch() {
+                connection.leave_branch()?;
+            } else if !connection.is_autocommit() {
+                connection.command(sql)?;
+            }
+            self.transaction.beside = None;
+            self.transaction.sqlite = false;
+            self.transaction.private = None;
+        }
+        self.transaction.slot = None;
+        Ok(())
+    }
+
+    /// ROLLBACK in SQLite; the slot is given back. A connection that cannot roll back is closed, which does it.
+    pub(in crate::session) fn undo_in_sqlite(&mut self) {
+        if let Err(e) = self.end_sqlite("ROLLBACK") {
+            tracing::warn!("a connection that cannot roll back is closed: {e}");
+            // SQLite's lock is given back before the slot
+            self.connection = None;
+            self.transaction.beside = None;
+            self.transaction.sqlite = false;
+            self.transaction.private = None;
+            self.transaction.slot = None;
+        }
+    }
+
+    /// Commits what is open and waits until it is on disk. However it fails, the transaction is over.
+    pub(in crate::session) async fn commit(&mut self) -> Result<()> {
+        let committed = self.try_commit().await;
+        if committed.is_err() && self.transaction.has_work() {
+            self.rollback();
+        }
+        committed
+    }
+
+    /// Whether COMMIT has to compute something: rows of cursors, what constraints and triggers have left for it, temporary tables.
+    fn waits_for_commit(&self) -> bool {
+        let left =
+            |c: &Connection| self.transaction.keys.watches() || c.has_temporary() || c.cell.routines().has_pending();
+        self.portals.values().any(|p| p.cursor.is_some()) || self.writes() && self.connection.as_ref().is_some_and(left)
+    }
+
+    /// Whether the transaction may have written something.
+    fn writes(&self) -> bool {
+        self.transaction.sqlite && self.transaction.slot.is_some()
+    }
+
+    async fn try_commit(&mut self) -> Result<()> {
+        self.server.check_room()?;
+        if self.transaction.aside.is_some() {
+            self.begin_statement().await?;
+            self.begin_slot(false).await?;
+        }
+        if self.transaction.beside.is_some() {
+            self.while_requests_count(|session| {
+                session.hold_cursors()?;
+                session.run_pending(|_| true)?;
+                session.check_keys_at_commit()
+            })?;
+            if let Some(watched) = &self.transaction.watched {
+                watched.prepare()?;
+            }
+            self.bring_home().await?;
+        }
+        // (after a statement requests count no more: those that come meanwhile end the transaction, as long as it is not committed)
+        if self.waits_for_commit() {
+            self.while_requests_count(|session| {
+                session.hold_cursors()?;
+                if !session.writes() {
+                    return Ok(());
+                }
+                session.run_pending(|_| true)?;
+                session.check_keys_at_commit()?;
+                session.on_commit()
+            })?;
+        } else {
+            self.hold_cursors()?;
+        }
+        if self.transaction.slot.is_none() {
+            self.store_sequences_ahead().await?;
+        }
+        if let Some(watched) = &self.transaction.watched {
+            watched.prepare()?;
+        }
+        let wrote = self.writes();
+        let waits = self.gucs.often.waits_for_disk;
+        // (others see the transaction in progress as long as this lives)
+        let number = self.server.last_number();
+        let mut keeps_schema = !self.transaction.changes_schema;
+        let mut durable = None;
+        let mut rests_on_others = false;
+        if self.transaction.sqlite {
+            if !wrote && self.transaction.temporary {
+                self.end_temporary()?;
+            }
+            if wrote {
+                rests_on_others = self.sequences.store(&self.catalog(), self.connection()?.rusqlite())?;
+                if let Some(number) = &number {
+                    let connection = self.connection()?.rusqlite();
+                    keeps_schema &=
+                        !pgsqlite_metadata::store::transactions::record(connection, &self.catalog(), number.get())?;
+                }
+                if (keeps_schema || self.transaction.members.is_some()) && self.leaves_commit() {
+                    return self.leave_commit(number).await;
+                }
+                if self.connection()?.is_writing() {
+                    self.engine.writer.expect_commit(waits)?;
+                }
+            }
+            let cookie = match &self.transaction.catalog {
+                Some(_) => Some(crate::engine::schema_version(self.connection()?)?),
+                None => None,
+            };
+            let changed = match self.connection()?.commit(keeps_schema && cookie.is_none()) {
+                Ok(changed) => changed,
+                Err(e) => {
+                    if wrote {
+                        self.engine.writer.not_committed();
+                    }
+                    // (after a deferred constraint's error the transaction is still open in SQLite)
+                    return Err(self.explain_commit(e));
+                }
+            };
+            self.transaction.sqlite = false;
+            if wrote && changed {
+                let number = self.engine.writer.committed();
+                if waits {
+                    self.connection()?.mark_seen(number);
+                }
+                durable = Some(number);
+            } else if wrote {
+                self.engine.writer.not_committed();
+                if rests_on_others {
+                    // the commit of another session has stored where the sequences stand
+                    durable = Some(self.engine.writer.last_commit());
+                }
+            }
+            if let Some(catalog) = self.transaction.catalog.take() {
+                if let Some(number) = durable.filter(|_| waits) {
+                    self.engine.writer.progress().changes_catalog(number);
+                }
+                let catalog = self.take_temporary(catalog).with_labels_committed();
+                self.engine.publish(catalog, cookie);
+            }
+        }
+        if let Some(watched) = self.transaction.watched.take() {
+            watched.committed();
+        }
+        // others may write while we wait for the disk
+        self.transaction.slot = None;
+        self.finish(false);
+        if let Some(commit) = durable.filter(|_| waits) {
+            self.activity.set_wait(Wait::Sync);
+            let durable = self.engine.writer.wait_durable(commit, self.own_thread).await;
+            self.activity.set_wait(Wait::Nothing);
+            if durable.is_err() {
+                self.server.pending.lock().clear();
+            }
+            durable?;
+        }
+        match waits {
+            true => self.sequences.durable(),
+            false => self.sequences.not_durable(),
+        }
+        if let Some(number) = number.filter(|_| !wrote) {
+            number.committed_unwritten();
+        }
+        self.server.committed();
+        Ok(())
+    }
+
+    /// At the COMMIT of a transaction that has not written: values of sequences that it took must not come again after a crash. Where
+    /// they soon would not be covered any more, more are stored ahead if nobody has the writer slot.
+    async fn store_sequences_ahead(&mut self) -> Result<()> {
+        use crate::sequence_state::ToStore;
+        let due = self.sequences.to_store();
+        if due == ToStore::Nothing || due == ToStore::Soon && self.transaction.sqlite {
+            return Ok(());
+        }
+        if self.transaction.private.is_none() {
+            // the snapshot of a REPEATABLE READ transaction may be stale, so the state is stored in a SQLite transaction of its own
+            if self.transaction.sqlite && self.transaction.temporary {
+                self.end_temporary()?;
+            }
+            self.end_sqlite("COMMIT")?;
+        }
+        let free = self.connection.is_some() && self.try_slot()?;
+        if free || due == ToStore::Now {
+            self.sequences.reach_further(!free);
+            if free && self.transaction.private.is_some() {
+                self.transaction.slot_depth = self.transaction.savepoints.len();
+            }
+            self.begin_slot(false).await?;
+        }
+        Ok(())
+    }
+
+    /// Before the COMMIT of a transaction that has changed temporary tables alone: what is checked and done then.
+    fn end_temporary(&mut self) -> Result<()> {
+        self.run_pending(|_| true)?;
+        self.check_keys_at_commit()?;
+        self.on_commit()?;
+        if let Some(catalog) = self.transaction.catalog.take() {
+            self.keep_temporary(&catalog);
+        }
+        self.check_private()
+    }
+
+    /// ON COMMIT DROP and ON COMMIT DELETE ROWS of the session's temporary tables.
+    fn on_commit(&mut self) -> Result<()> {
+        if !self.connection()?.has_temporary() {
+            return Ok(());
+        }
+        let private = self.transaction.slot.is_none();
+        let catalog = self.catalog();
+        let view = self.view();
+        let connection = self.connection()?.rusqlite();
+        let interrupt = self.transaction.members.is_none().then(|| self.connection().map(Connection::interrupt_handle));
+        let interrupt = interrupt.transpose()?;
+        let outcome = self.cancel.work(Begins::Apart, interrupt, || {
+            self.with_environment(&view, |e| pgsqlite_objects::ddl::on_commit(connection, &catalog, e, private))
+        })?;
+        if let Some(mut new) = outcome.and_then(|o| o.catalog) {
+            Arc::make_mut(&mut new).epoch = pgsqlite_metadata::numbers::next_number();
+            self.transaction.catalog = Some(new);
+            if let Some(connection) = &mut self.connection {
+                connection.clear_cache();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back what the transaction has done, and ends it.
+    pub(in crate::session) fn rollback(&mut self) {
+        self.forget_routine_changes();
+        self.close_portals(|p| !p.is_held());
+        let had_ddl = self.transaction.catalog.is_some() || self.transaction.temporary_before.is_some();
+        self.undo_in_sqlite();
+        if had_ddl {
+            if let Some(connection) = &mut self.connection {
+                connection.clear_cache();
+            }
+        }
+        self.finish(true);
+    }
+
+    /// Sequences that were set since a savepoint (None: since the transaction's beginning) stand where they stood before.
+    pub(in crate::session) fn take_back_restarts(&mut self, savepoint: Option<usize>) {
+        let mut sequences = self.engine.sequences.lock();
+        let mut kept = Vec::new();
+        for (sequence, before, at) in std::mem::take(&mut self.transaction.restarted).into_iter().rev() {
+            match before {
+                _ if savepoint.is_some_and(|i| at <= i) => kept.push((sequence, before, at)),
+                Some(state) => {
+                    sequences.insert(sequence, state);
+                }
+                None => {
+                    sequences.remove(&sequence);
+                }
+            }
+        }
+        kept.reverse();
+        self.transaction.restarted = kept;
+    }
+
+    pub(in crate::session) fn finish(&mut self, rolled_back: bool) {
+        if self.transaction.started.is_some() && !self.is_of_program() {
+            let counters = &self.engine.counters;
+            pgsqlite_natives::statistics::add(if rolled_back { &counters.rollbacks } else { &counters.commits }, 1);
+        }
+        let gucs = self.transaction.gucs.take();
+        if rolled_back {
+            self.take_back_restarts(None);
+            self.server.pending.lock().clear();
+            self.sequences.rolled_back();
+            if let Some(before) = self.transaction.temporary_before.take() {
+                self.set_temporary(before);
+            }
+            for name in std::mem::take(&mut self.transaction.held) {
+                self.drop_portal(&name);
+            }
+            if let Some(gucs) = gucs {
+                self.gucs = gucs;
+                // what SET LOCAL has put aside may be of this transaction
+                self.transaction.local.clear();
+            }
+        } else {
+            self.sequences.committed();
+        }
+        for (name, value) in std::mem::take(&mut self.transaction.local) {
+            if self.gucs.set(&name, value.as_deref(), Permit::put_back()).is_err() {
+                tracing::debug!(name, "a SET LOCAL value could not be put back");
+            }
+        }
+        if let Some(connection) = &self.connection {
+            if connection.cell.routines().has_positioned_cursors.take() || self.transaction.has_positioned_cursors {
+                connection.forget_deletes();
+            }
+        }
+        self.transaction = Transaction::default();
+        self.lost_portals.clear();
+        self.server.transaction_ended();
+        // the lease ends with the transaction, unless temporary tables tie the session to its connection
+        if self.engine.config.pooling
+            && !self.keeps_connection
+            && !self.connection.as_ref().is_some_and(Connection::has_temporary)
+        {
+            self.give_connection_back();
+        }
+    }
+
+    /// To the pool.
+    pub(in crate::session) fn give_connection_back(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.random = connection.cell.random.replace([0, 0]);
+            self.note_seen(&connection);
+            self.engine.idle.put(connection);
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! LOCK TABLE, and who has to heed it.
+//!
+//! LOCK TABLE takes a lock of the database's table ([`crate::locks`]), not the writer slot. As long as no relation is locked there, statements
+//! do not look. If one is, each statement waits, before it takes the slot, for the locks of others on the relations that its lowered text names;
+//! a statement whose changes are not all known beforehand (triggers, functions) waits for every lock that keeps writers out. What foreign
+//! keys reach follows from the catalog ([`crate::session::transaction::key_relations`]). What transactions have changed before the lock is asked for is found in their notes ([`SessionServer::relations`]).
+
+use crate::engine::Engine;
+use crate::locks::{Mode, Request, Target};
+use crate::plans::{Body, Prepared};
+use crate::session::execution::server_functions::{sessions_of, SessionServer};
+use crate::session::transaction::key_relations::{reached, reached_by_rows, Reached};
+use crate::session::Session;
+use pgsqlite_natives::statistics::activity::Wait;
+use pgsqlite_sql::effects::may_write;
+use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_sql::plan::QueryPlan;
+use pgsqlite_sql::routine::Function;
+use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// So often LOCK TABLE looks whether a statement that has the slot is done.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What a statement without a plan touches beside the relations that its text names.
+struct Beyond<'a> {
+    /// any relation
+    all: bool,
+    /// what functions change that its expressions may call: any relation that may be written
+    calls: bool,
+    /// what its query reads, and what functions change that the query calls
+    query: Option<&'a QueryPlan>,
+    /// what the foreign keys of this table reference, which gets rows
+    filled: Option<Oid>,
+}
+
+impl SessionServer {
+    /// A lock of the session on a relation, until its transaction ends.
+    fn relation_request(&self, relation: Oid, mode: Mode) -> Request {
+        Request { session: self.number(), target: Target::Relation(relation), mode, transaction: true }
+    }
+
+    /// For nextval, while relations are locked: waits, on the statement's thread, for whoever changes the sequence. Whether it has waited.
+    pub(crate) fn heed_sequence(&self, sequence: Oid) -> Result<bool> {
+        let engine = self.engine()?;
+        let mode = Mode::RowExclusive;
+        if !engine.locks.relations_against(self.number(), mode).contains(&sequence) {
+            return Ok(false);
+        }
+        let request = Request { transaction: false, ..self.relation_request(sequence, mode) };
+        self.wait_here(Wait::Relation, self.limits_of_natives(), self.turn(request, true))?;
+        engine.locks.release(request);
+        Ok(true)
+    }
+}
+
+impl Session {
+    /// The relations locked by others that a plan has to wait for, each with the mode in which it would lock it.
+    pub(in crate::session) fn locked_for_plan(&self, plan: &QueryPlan) -> Vec<(Oid, Mode)> {
+        if !self.engine.locks.has_relations() {
+            return vec![];
+        }
+        let writes = plan.writes || plan.calls_writers;
+        let mode = match plan.locks_rows {
+            _ if writes => Mode::RowExclusive,
+            true => Mode::RowShare,
+            false => Mode::AccessShare,
+        };
+        let against = self.engine.locks.relations_against(self.server.number(), mode);
+        let catalog = self.catalog();
+        let reached = if plan.modifies.is_empty() { Reached::default() } else { reached(&catalog, plan) };
+        let changes_more = plan.calls_writers || plan.triggered.is_some() || plan.rewritten.is_some();
+        let unknown = writes && (changes_more || reached.fires_triggers);
+        let named = |oid: &Oid| {
+            let Some(relation) = catalog.relation(*oid) else { return false };
+            let name = pgsqlite_sql::names::quoted(&relation.sqlite_name);
+            unknown || plan.modifies.contains(oid) || plan.steps.iter().any(|s| s.sql.contains(&name))
+        };
+        let mut found: Vec<(Oid, Mode)> = against.into_iter().filter(named).map(|oid| (oid, mode)).collect();
+        found.extend(reached.relations.into_iter().filter(|&(oid, mode)| self.is_locked_against(oid, mode)));
+        found
+    }
+
+    /// Whether others have locked a relation so that a lock in this mode has to wait.
+    fn is_locked_against(&self, relation: Oid, mode: Mode) -> bool {
+        self.engine.locks.relations_against(self.server.number(), mode).contains(&relation)
+    }
+
+    /// Before a plan runs: waits for the locks of others on what it reads or changes. True: it has waited.
+    pub(in crate::session) async fn heed_locks(&mut self, plan: &QueryPlan) -> Result<bool> {
+        let locked = self.locked_for_plan(plan);
+        if locked.is_empty() {
+            return Ok(false);
+        }
+        self.wait_for_locks(&locked).await?;
+        Ok(true)
+    }
+
+    /// Takes locks in one mode on relations, waiting for each.
+    pub(in crate::session) async fn wait_for_relations(&mut self, relations: &[Oid], mode: Mode) -> Result<()> {
+        let wanted: Vec<(Oid, Mode)> = relations.iter().map(|&oid| (oid, mode)).collect();
+        self.wait_for_locks(&wanted).await
+    }
+
+    /// Takes locks on relations, waiting for each.
+    pub(in crate::session) async fn wait_for_locks(&mut self, wanted: &[(Oid, Mode)]) -> Result<()> {
+        for &(relation, mode) in wanted {
+            let request = self.server.relation_request(relation, mode);
+            let keeps_lease = self.release_for_wait();
+            let server = self.server.clone();
+            server.wait(Wait::Relation, self.limits(), server.turn(request, keeps_lease)).await?;
+        }
+        self.begin_statement().await
+    }
+
+    /// After the slot was taken for a plan: true if somebody has locked a relation meanwhile that the plan needs. Then the slot is given
+    /// back, if it was taken for this statement.
+    pub(in crate::session) fn is_locked_meanwhile(&mut self, plan: &QueryPlan, had_slot: bool) -> Result<bool> {
+        if had_slot || self.transaction.repeatable || self.locked_for_plan(plan).is_empty() {
+            return Ok(false);
+        }
+        self.give_slot_back()?;
+        Ok(true)
+    }
+
+    /// What is written without a plan (COPY FROM, DO): waits for the locks of others on the relations that its text names (`all`: on any),
+    /// on those that functions may change which it calls, and on those that the rows of `filled` reference; takes the writer slot.
+    pub(in crate::session) async fn begin_write_of(
+        &mut self,
+        command: &str,
+        text: &str,
+        mode: Mode,
+        all: bool,
+        filled: Option<(&ast::RangeVar, Oid)>,
+    ) -> Result<()> {
+        let calls = match filled {
+            Some((name, _)) => self.has_writing_functions() && self.row_calls_writers(name),
+            None => false,
+        };
+        let filled = filled.map(|(_, table)| table);
+        self.begin_write_in(command, text, &[], mode, Beyond { all, calls, query: None, filled }).await
+    }
+
+    /// Whether the defaults and checks of a new row of a table may call functions that change data.
+    fn row_calls_writers(&mut self, table: &ast::RangeVar) -> bool {
+        let insert = ast::InsertStmt { relation: Some(table.clone()), ..Default::default() };
+        let text = format!("row of {}.{}", table.schemaname, table.relname);
+        let plan = self.plan_inside(NodeEnum::InsertStmt(Box::new(insert)), &text);
+        !matches!(plan.as_deref(), Some(Prepared { body: Body::Plan(plan), .. }) if !plan.query.calls_writers)
+    }
+
+    /// As [`Session::begin_write_of`], for relations that the text need not name, too.
+    async fn begin_write_in(
+        &mut self,
+        command: &str,
+        text: &str,
+        touched: &[Oid],
+        mode: Mode,
+        beyond: Beyond<'_>,
+    ) -> Result<()> {
+        let locked_by_others = |session: &Session| -> Vec<Oid> {
+            let against = session.engine.locks.relations_against(session.server.number(), mode);
+            let mut locked: Vec<Oid> = against.into_iter().filter(|oid| touched.contains(oid)).collect();
+            let named = session.locked_for_text(text, mode, beyond.all);
+            locked.extend(named.into_iter().filter(|oid| !touched.contains(oid)));
+            locked
+        };
+        let locked_beyond = |session: &Session| -> Vec<(Oid, Mode)> {
+            let mut locked = beyond.query.map_or(vec![], |query| session.locked_for_plan(query));
+            if let Some(table) = beyond.filled {
+                let reached = reached_by_rows(&session.catalog(), table).relations;
+                locked.extend(reached.into_iter().filter(|&(oid, mode)| session.is_locked_against(oid, mode)));
+            }
+            if beyond.calls {
+                let mode = Mode::RowExclusive;
+                let against = session.engine.locks.relations_against(session.server.number(), mode);
+                locked.extend(against.into_iter().map(|oid| (oid, mode)));
+            }
+            locked
+        };
+        loop {
+            let locked = locked_by_others(self);
+            if !locked.is_empty() {
+                self.wait_for_relations(&locked, mode).await?;
+            }
+            let locked = locked_beyond(self);
+            if !locked.is_empty() {
+                self.wait_for_locks(&locked).await?;
+            }
+            let had_slot = self.transaction.slot.is_some();
+            self.begin_write(command, false).await?;
+            self.note_anything(true)?;
+            let free = |session: &Session| locked_by_others(session).is_empty() && locked_beyond(session).is_empty();
+            if had_slot || self.transaction.repeatable || free(self) {
+                return Ok(());
+            }
+            self.give_slot_back()?;
+        }
+    }
+
+    /// Waits for the locks of others on these tables (`None`: on any relation), and takes the writer slot; no transaction of SQLite's begins.
+    pub(in crate::session) async fn take_slot_of(&mut self, tables: Option<&[Oid]>, mode: Mode) -> Result<()> {
+        let locked = |session: &Session| -> Vec<Oid> {
+            let against = session.engine.locks.relations_against(session.server.number(), mode);
+            against.into_iter().filter(|oid| tables.is_none_or(|tables| tables.contains(oid))).collect()
+        };
+        loop {
+            let against = locked(self);
+            if !against.is_empty() {
+                self.wait_for_relations(&against, mode).await?;
+            }
+            let had_slot = self.transaction.slot.is_some();
+            self.take_slot().await?;
+            if had_slot || locked(self).is_empty() {
+                return self.begin_statement().await;
+            }
+            self.transaction.slot = None;
+        }
+    }
+
+    /// The relations that a text names and that others have locked against a mode (`all`: all that others have locked so).
+    pub(in crate::session) fn locked_for_text(&self, text: &str, mode: Mode, all: bool) -> Vec<Oid> {
+        if !self.engine.locks.has_relations() {
+            return vec![];
+        }
+        let against = self.engine.locks.relations_against(self.server.number(), mode);
+        let catalog = self.catalog();
+        let text = text.to_ascii_lowercase();
+        let all = all || text.contains("cascade");
+        let named =
+            |oid: &Oid| all || catalog.relation(*oid).is_some_and(|r| names_word(&text, &r.name.to_ascii_lowercase()));
+        against.into_iter().filter(named).collect()
+    }
+
+    /// DDL: waits for the locks of others on the relations that it names, takes the slot, and notes what it locks.
+    pub(in crate::session) async fn begin_ddl(&mut self, raw: &RawStatement) -> Result<()> {
+        // (told by the refusal of a read-only transaction only)
+        let command = if self.is_read_only() { pgsqlite_sql::command::tag(&raw.node) } else { String::new() };
+        if let NodeEnum::AlterSeqStmt(s) = &raw.node {
+            self.begin_write(&command, false).await?;
+            self.note_anything(true)?;
+            // nextval in other sessions waits for the end of this transaction. (It is locked after the slot is taken: who has the slot
+            // and calls nextval must not wait for who waits for the slot.)
+            let sequence = s.sequence.as_ref().and_then(|r| self.named_relation(r).ok());
+            if let Some(relation) = sequence.filter(|s| !s.temporary) {
+                self.wait_for_relations(&[relation.oid], Mode::ShareRowExclusive).await?;
+            }
+            return Ok(());
+        }
+        let Some(mode) = mode_of_ddl(&raw.node) else {
+            self.begin_write(&command, false).await?;
+            return self.note_anything(true);
+        };
+        self.check_may_truncate(&raw.node)?;
+        let touched = self.locked_by_ddl(&raw.node);
+        for relation in &touched {
+            self.import_holders(*relation);
+        }
+        let keeps_rows = self.transaction.keeps_rows || !leaves_rows(&raw.node);
+        let calls = may_call(&raw.node) && self.has_writing_functions();
+        let query = if self.engine.locks.has_relations() { self.plan_of_create_as(raw) } else { None };
+        let query = query.as_ref().and_then(|prepared| match &prepared.body {
+            Body::Plan(plan) => Some(&plan.query),
+            _ => None,
+        });
+        self.begin_write_in(&command, &raw.text, &touched, mode, Beyond { all: false, calls, query, filled: None })
+            .await?;
+        self.transaction.keeps_rows = keeps_rows;
+        if self.transaction.block.is_explicit() {
+            let catalog = self.catalog();
+            let text = raw.text.to_ascii_lowercase();
+            let names = |r: &Arc<pgsqlite_sql::catalog::Relation>| {
+                r.kind == pgsqlite_sql::catalog::RelationKind::Table
+                    && !r.temporary
+                    && (touched.contains(&r.oid) || names_word(&text, &r.name.to_ascii_lowercase()))
+            };
+            let named: Vec<Oid> = catalog.relations.values().filter(|r| names(r)).map(|r| r.oid).collect();
+            self.server.lock_relations(named, mode as i32);
+        }
+        Ok(())
+    }
+
+    /// Who may not empty a table does not wait for it, and keeps nobody waiting. Errors: 42501.
+    fn check_may_truncate(&self, node: &NodeEnum) -> Result<()> {
+        let NodeEnum::TruncateStmt(statement) = node else { return Ok(()) };
+        let (catalog, user) = (self.catalog(), self.view().user);
+        for named in &statement.relations {
+            let Some(NodeEnum::RangeVar(name)) = &named.node else { continue };
+            let Ok(table) = self.named_relation(name) else { continue };
+            let granted = pgsqlite_sql::acl::relation_privileges(&catalog, user, &table);
+            if (table.is_stored() || table.is_partitioned()) && granted & pgsqlite_sql::acl::privilege::TRUNCATE == 0 {
+                let message = format!("permission denied for table {}", table.name);
+                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether some function that an expression may call changes data. (Only asked for while relations are locked.)
+    fn has_writing_functions(&self) -> bool {
+        let catalog = self.catalog();
+        let called = |f: &Function| !f.procedure && f.aggregate.is_none() && f.returns != oid::TRIGGER;
+        self.engine.locks.has_relations()
+            && catalog.routines.values().any(|r| called(&r.function) && may_write(&catalog, r.function.oid))
+    }
+
+    /// The plan of the query of a CREATE TABLE AS; None where it is none, or cannot be planned (which is reported when it runs).
+    fn plan_of_create_as(&mut self, raw: &RawStatement) -> Option<Arc<Prepared>> {
+        let node = match &raw.node {
+            NodeEnum::CreateTableAsStmt(s) => s.query.as_ref()?.node.clone()?,
+            NodeEnum::SelectStmt(s) => {
+                NodeEnum::SelectStmt(Box::new(ast::SelectStmt { into_clause: None, ..(**s).clone() }))
+            }
+            _ => return None,
+        };
+        self.plan_inside(node, &raw.text)
+    }
+
+    /// The relations locked by others that the query of a CREATE TABLE AS (or a SELECT INTO) reads.
+    pub(in crate::session) fn locked_for_create_as(&mut self, raw: &RawStatement) -> Vec<(Oid, Mode)> {
+        if !self.engine.locks.has_relations() {
+            return vec![];
+        }
+        match self.plan_of_create_as(raw).as_deref() {
+            Some(Prepared { body: Body::Plan(plan), .. }) => self.locked_for_plan(&plan.query),
+            _ => vec![],
+        }
+    }
+
+    /// LOCK TABLE: the relations, in the order of the statement.
+    pub(in crate::session) async fn lock_relations(&mut self, l: &ast::LockStmt, relations: &[Oid]) -> Result<()> {
+        let mode = Mode::numbered(l.mode).ok_or_else(|| PgError::internal("an unknown mode of LOCK TABLE"))?;
+        for &relation in relations {
+            let request = self.server.relation_request(relation, mode);
+            loop {
+                // from now on others look
+                self.server.note_locked();
+                self.import_holders(relation);
+                if l.nowait {
+                    if !self.engine.locks.try_acquire(request) {
+                        let catalog = self.catalog();
+                        let name = catalog.relation(relation).map_or("", |r| &r.name);
+                        let message = format!("could not obtain lock on relation \"{name}\"");
+                        return Err(PgError::new(SqlState::LOCK_NOT_AVAILABLE, message));
+                    }
+                } else {
+                    let keeps_lease = self.release_for_wait();
+                    let server = self.server.clone();
+                    server.wait(Wait::Relation, self.limits(), server.turn(request, keeps_lease)).await?;
+                }
+                self.let_writer_finish(mode).await?;
+                // a statement may have begun before it could see the lock
+                self.import_holders(relation);
+                if !self.engine.locks.conflicts_of_holder(request) {
+                    break;
+                }
+                self.engine.locks.release(request);
+            }
+        }
+        self.begin_statement().await
+    }
+
+    /// The relations that others have locked so that a lock in this mode would have to wait.
+    pub(in crate::session) fn locked_by_others(&self, mode: Mode) -> Vec<Oid> {
+        let catalog = self.catalog();
+        catalog
+            .relations
+            .values()
+            .filter(|r| r.is_stored() || r.is_partitioned())
+            .for_each(|r| self.import_holders(r.oid));
+        self.engine.locks.relations_against(self.server.number(), mode)
+    }
+
+    /// What other transactions have noted of a relation becomes locks of the table.
+    fn import_holders(&self, relation: Oid) {
+        let catalog = self.catalog();
+        let Some(relation) = catalog.relation(relation) else { return };
+        for other in sessions_of(&self.engine) {
+            if other.number() != self.server.number() {
+                other.publish_relation(&self.engine, relation);
+            }
+        }
+    }
+
+    /// Waits for a statement that is writing now and may have begun before the lock was there.
+    async fn let_writer_finish(&mut self, mode: Mode) -> Result<()> {
+        if !mode.conflicts(Mode::RowExclusive) || self.transaction.slot.is_some() {
+            return Ok(());
+        }
+        let engine = self.engine.clone();
+        let done = async {
+            while !engine.writer_is_done() {
+                tokio::time::sleep(LOOK).await;
+            }
+            Ok(())
+        };
+        self.server.wait(Wait::Relation, self.limits(), done).await?;
+        // what others have left open becomes visible
+        if let Some(mut slot) = self.engine.writer.try_acquire(self.applicant())? {
+            slot.commit_shared();
+        }
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Whether nobody has the writer slot, or a block whose notes are complete: its client is silent, or its statement waits.
+    fn writer_is_done(&self) -> bool {
+        let Some(holder) = self.writer.holder() else { return !self.writer.is_committing() };
+        let Some(activity) = self.activity_of(holder.session) else { return true };
+        holder.in_block
+            && (activity.silence().is_some() || activity.wait() == Wait::Relation || activity.wait() == Wait::Advisory)
+    }
+}
+
+/// Whether a text has a word.
+fn names_word(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back().is_some_and(is_part);
+        let after = text[at + word.len()..].chars().next().is_some_and(is_part);
+        !before && !after
+    })
+}
+
+/// How DDL locks the relations that it names; None: not at all.
+fn mode_of_ddl(node: &NodeEnum) -> Option<Mode> {
+    Some(match node {
+        NodeEnum::AlterTableStmt(s) if s.cmds.iter().all(lets_read) => Mode::ShareRowExclusive,
+        NodeEnum::AlterTableStmt(s) if crate::session::transaction::detaching::is_concurrent(s) => {
+            Mode::ShareUpdateExclusive
+        }
+        NodeEnum::AlterTableStmt(_)
+        | NodeEnum::DropStmt(_)
+        | NodeEnum::RenameStmt(_)
+        | NodeEnum::TruncateStmt(_)
+        | NodeEnum::AlterObjectSchemaStmt(_)
+        | NodeEnum::DropOwnedStmt(_)
+        | NodeEnum::CreatePolicyStmt(_)
+        | NodeEnum::AlterPolicyStmt(_)
+        | NodeEnum::RuleStmt(_)
+        | NodeEnum::RefreshMatViewStmt(_)
+        | NodeEnum::ReindexStmt(_) => Mode::AccessExclusive,
+        NodeEnum::IndexStmt(s) if s.concurrent => Mode::ShareUpdateExclusive,
+        NodeEnum::IndexStmt(_) | NodeEnum::AlterDomainStmt(_) => Mode::Share,
+        NodeEnum::CreateTrigStmt(_) | NodeEnum::CreateStmt(_) => Mode::ShareRowExclusive,
+        NodeEnum::VacuumStmt(_) | NodeEnum::CommentStmt(_) => Mode::ShareUpdateExclusive,
+        // (a SELECT that comes here has INTO)
+        NodeEnum::ViewStmt(_) | NodeEnum::CreateTableAsStmt(_) | NodeEnum::SelectStmt(_) => Mode::AccessShare,
+        _ => return None,
+    })
+}
+
+/// Whether DDL may compute expressions: of defaults, conversions, or a materialized view's query.
+fn may_call(node: &NodeEnum) -> bool {
+    matches!(node, NodeEnum::AlterTableStmt(_) | NodeEnum::RefreshMatViewStmt(_))
+}
+
+/// Whether DDL leaves all rows of all tables as they are, and to whoever wants to lock them: it makes an object, or locks its tables against
+/// writers alone.
+fn leaves_rows(node: &NodeEnum) -> bool {
+    match node {
+        NodeEnum::AlterTableStmt(s) => s.cmds.iter().all(lets_read),
+        NodeEnum::CreateStmt(s) => s.inh_relations.is_empty() && s.partbound.is_none(),
+        NodeEnum::CreateTrigStmt(_) | NodeEnum::IndexStmt(_) | NodeEnum::ViewStmt(_) | NodeEnum::CommentStmt(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether a command of ALTER TABLE locks its tables against writers alone (manual, "ALTER TABLE"): it enables or disables triggers, or adds a
+/// foreign key. (One that is not NOT VALID makes the table anew here, which nobody may read meanwhile.)
+fn lets_read(command: &ast::Node) -> bool {
+    use ast::AlterTableType as T;
+    let Some(NodeEnum::AlterTableCmd(command)) = &command.node else { return false };
+    match command.subtype() {
+        T::AtEnableTrig
+        | T::AtEnableAlwaysTrig
+        | T::AtEnableReplicaTrig
+        | T::AtDisableTrig
+        | T::AtEnableTrigAll
+        | T::AtDisableTrigAll
+        | T::AtEnableTrigUser
+        | T::AtDisableTrigUser => true,
+        T::AtAddConstraint => match command.def.as_ref().and_then(|def| def.node.as_ref()) {
+            Some(NodeEnum::Constraint(c)) => c.contype() == ast::ConstrType::ConstrForeign && c.skip_validation,
+            _ => false,
+        },
+        _ => false,
+    }
+}

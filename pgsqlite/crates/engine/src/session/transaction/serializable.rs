@@ -1,0 +1,339 @@
+//! What SERIALIZABLE transactions read and write ([`crate::locks::serializable`]).
+
+use crate::changes::table::Table;
+use crate::locks::serializable::{Condition, Read, Row, Rows, Tables, Written};
+use crate::plans::{Body, Prepared};
+use crate::session::transaction::readers::tables_of;
+use crate::session::Session;
+use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_sql::plan::{QueryPlan, Tag};
+use pgsqlite_storage::sqlite_statement::Step;
+use pgsqlite_types::{Datum, Result};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+impl Session {
+    /// A statement of a serializable transaction begins: before its snapshot is taken.
+    pub(in crate::session) fn watch_serializable(&mut self) {
+        let t = &mut self.transaction;
+        let serializable = t.serializable || self.gucs.often.default_serializable && !t.block.is_explicit();
+        if serializable && t.watched.is_none() && !t.block.is_failed() {
+            t.watched = Some(self.engine.serializable.begin(t.read_only));
+        }
+        // (SET and its kin take no snapshot)
+        if let Some(watched) = t.watched.as_ref().filter(|_| !t.queried && !t.sqlite) {
+            watched.begin_anew();
+        }
+    }
+
+    /// The transaction is about to run a plan with these parameters. Errors: 40001.
+    pub(in crate::session) fn note_plan_reads(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        plan: &QueryPlan,
+        parameters: &[Datum],
+    ) -> Result<()> {
+        if self.transaction.watched.is_none() {
+            return Ok(());
+        }
+        let mut read = self.tables_read(plan);
+        if let Some((table, condition)) = self.condition_of(prepared, plan, parameters) {
+            if let Some(rows) = read.tables.get_mut(&table) {
+                *rows = Rows::Of(vec![condition]);
+            }
+        }
+        self.note_read_rows(&read)
+    }
+
+    fn note_read_rows(&mut self, read: &Read) -> Result<()> {
+        let Some(watched) = self.transaction.watched.take() else { return Ok(()) };
+        let noted = watched.reads(read, &mut |condition, rows| self.are_met(condition, rows));
+        self.transaction.watched = Some(watched);
+        noted
+    }
+
+    fn note_written_rows(&mut self, written: &Written) -> Result<()> {
+        let Some(watched) = self.transaction.watched.take() else { return Ok(()) };
+        let noted = watched.writes(written, &mut |condition, rows| self.are_met(condition, rows));
+        self.transaction.watched = Some(watched);
+        noted
+    }
+
+    /// Whether one of the rows meets a condition. (Where that cannot be told, it is supposed.)
+    fn are_met(&mut self, condition: &Condition, rows: &[Row]) -> bool {
+        if condition.settings != self.gucs.plan_key() {
+            return true;
+        }
+        let Some(connection) = &mut self.connection else { return true };
+        let Ok(mut statement) = connection.prepare(&condition.sql) else { return true };
+        let bound: Vec<Vec<Datum>> =
+            rows.iter().map(|row| condition.parameters.iter().chain(row.iter()).cloned().collect()).collect();
+        let met = bound.iter().any(|values| {
+            // SAFETY: the values live until the statement is released below.
+            let bound = unsafe { connection.bind_all(&mut statement, values) };
+            let found = bound.and_then(|()| connection.step(&mut statement));
+            statement.reset();
+            !matches!(found, Ok(Step::Done))
+        });
+        connection.release(&condition.sql, statement);
+        met
+    }
+
+    /// The table that a plan reads and the condition on its rows, if they are all that it reads, and the condition is one on each row alone.
+    fn condition_of(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        plan: &QueryPlan,
+        parameters: &[Datum],
+    ) -> Option<(Box<str>, Arc<Condition>)> {
+        let mut named = plan.steps.iter().flat_map(|step| tables_of(&step.sql));
+        let table = named.next().filter(|_| named.next().is_none())?;
+        let sql = match prepared.row_query.get() {
+            Some(made) => made.clone(),
+            None => {
+                let made = self.row_query(prepared, &table);
+                prepared.row_query.get_or_init(|| made).clone()
+            }
+        }?;
+        let parameters = parameters.get(..prepared.parameters.len())?.to_vec();
+        let settings = self.gucs.plan_key();
+        Some((table.into_boxed_str(), Arc::new(Condition { sql, parameters, settings })))
+    }
+
+    /// The query of one row of a table that tells whether the statement reads it; `table`: as texts of plans name it.
+    fn row_query(&mut self, prepared: &Prepared, table: &str) -> Option<Arc<str>> {
+        let (relation, condition) = match &prepared.statement.node {
+            NodeEnum::SelectStmt(s) => {
+                let [from] = &s.from_clause[..] else { return None };
+                let Some(NodeEnum::RangeVar(relation)) = &from.node else { return None };
+                let is_plain = s.with_clause.is_none() && s.op() == ast::SetOperation::SetopNone;
+                (is_plain.then_some(relation)?, s.where_clause.as_ref()?)
+            }
+            NodeEnum::UpdateStmt(s) if s.from_clause.is_empty() && s.with_clause.is_none() => {
+                (s.relation.as_ref()?, s.where_clause.as_ref()?)
+            }
+            NodeEnum::DeleteStmt(s) if s.using_clause.is_empty() && s.with_clause.is_none() => {
+                (s.relation.as_ref()?, s.where_clause.as_ref()?)
+            }
+            _ => return None,
+        };
+        if !is_of_one_row(condition) {
+            return None;
+        }
+        let catalog = self.catalog();
+        let named = self.named_relation(relation).ok()?;
+        // (a policy may ask who it is that reads)
+        let is_plain = !catalog.stands_for_several(&named) && !named.security.enabled;
+        if !is_plain || crate::session::transaction::readers::written(&named.sqlite_name) != table {
+            return None;
+        }
+        let one =
+            ast::AConst { isnull: false, val: Some(ast::a_const::Val::Ival(ast::Integer { ival: 1 })), location: -1 };
+        let one = ast::ResTarget { val: Some(node(NodeEnum::AConst(one))), ..Default::default() };
+        let select = ast::SelectStmt {
+            target_list: vec![*node(NodeEnum::ResTarget(Box::new(one)))],
+            from_clause: vec![*node(NodeEnum::RangeVar(relation.clone()))],
+            where_clause: Some(condition.clone()),
+            limit_option: ast::LimitOption::Default as i32,
+            op: ast::SetOperation::SetopNone as i32,
+            ..Default::default()
+        };
+        // (plans are remembered by their text: no statement has this one)
+        let text = format!("\0rows of {}", prepared.statement.text).into();
+        let raw = Arc::new(RawStatement { node: NodeEnum::SelectStmt(Box::new(select)), text, offset: 0 });
+        let (rows, _) = self.plan(&raw, &prepared.parameters).ok()?;
+        let Body::Plan(plan) = &rows.body else { return None };
+        let [step] = &plan.query.steps[..] else { return None };
+        let sql = &step.sql;
+        if tables_of(sql).count() != 1 || sql.contains("pg_call") || rows.parameters.len() != prepared.parameters.len()
+        {
+            return None;
+        }
+        let connection = self.connection.as_ref()?;
+        let columns = Table::read(connection.rusqlite(), &catalog, &named.sqlite_name).ok()?;
+        // (SQLite does not tell the values of generated columns)
+        if columns.obstacle.is_some() {
+            return None;
+        }
+        let first = prepared.parameters.len() + 1;
+        let names: Vec<String> = columns.columns.iter().map(|name| pgsqlite_sql::names::quoted(name)).collect();
+        let values: Vec<String> = (first..first + names.len()).map(|i| format!("?{i}")).collect();
+        // (the values are compared as those of the table: by the affinities and collations of its columns)
+        let (names, values) = (names.join(", "), values.join(", "));
+        let row = format!("(SELECT {names} FROM {table} WHERE 0 UNION ALL SELECT {values})");
+        Some(sql.replacen(table, &row, 1).into())
+    }
+
+    /// The transaction has met a row where it wanted to insert one. Errors: 40001.
+    pub(in crate::session) fn note_met(&self, sqlite_name: &str) -> Result<()> {
+        let Some(watched) = &self.transaction.watched else { return Ok(()) };
+        let name = crate::session::transaction::readers::written(sqlite_name).into_boxed_str();
+        watched.writes(&Tables::whole([name.clone()]), &mut whole)?;
+        watched.reads(&Tables::whole([name]), &mut whole)
+    }
+
+    /// The tables that a plan reads. (What an INSERT alone names is not read.)
+    fn tables_read(&self, plan: &QueryPlan) -> Read {
+        let runs_more = plan.triggered.is_some() || plan.rewritten.is_some() || plan.has_steps_by_rows();
+        // (a function of the user may read anything)
+        if runs_more || plan.calls_writers || plan.steps.iter().any(|s| s.sql.contains("pg_call")) {
+            return Tables::all();
+        }
+        let catalog = self.catalog();
+        let mut tables = Read::default();
+        for step in &plan.steps {
+            let mut named: Vec<String> = tables_of(&step.sql).collect();
+            if plan.tag == Tag::Insert {
+                for target in plan.modifies.iter().filter_map(|t| catalog.relation(*t)) {
+                    let name = crate::session::transaction::readers::written(&target.sqlite_name);
+                    if let Some(at) = named.iter().position(|n| *n == name) {
+                        named.remove(at);
+                    }
+                }
+            }
+            tables.tables.extend(named.into_iter().map(|name| (name.into_boxed_str(), Rows::All)));
+        }
+        tables
+    }
+
+    /// A statement has changed rows. Errors: 40001.
+    pub(in crate::session) fn note_plan_writes(&mut self, plan: &QueryPlan) -> Result<()> {
+        if self.transaction.watched.is_none() {
+            return Ok(());
+        }
+        if let Some(written) = self.rows_written() {
+            return self.note_written_rows(&written);
+        }
+        let catalog = self.catalog();
+        let mut changed: Vec<_> = plan.modifies.clone();
+        // referential actions change further tables
+        let mut at = 0;
+        while at < changed.len() && plan.tag != Tag::Insert {
+            pgsqlite_types::work::tick(1)?;
+            for (table, _) in catalog.referencing(changed[at]) {
+                if !changed.contains(&table.oid) {
+                    changed.push(table.oid);
+                }
+            }
+            at += 1;
+        }
+        let runs_more = plan.triggered.is_some() || plan.rewritten.is_some() || plan.has_steps_by_rows();
+        let names = changed.iter().filter_map(|t| catalog.relation(*t));
+        let names: Vec<Box<str>> =
+            names.map(|r| crate::session::transaction::readers::written(&r.sqlite_name).into_boxed_str()).collect();
+        let all = runs_more || plan.calls_writers;
+        self.note_written_rows(&Written { all, ..Tables::whole(names) })
+    }
+
+    /// The rows that the transaction has changed since this was asked last; None: they are not all recorded.
+    fn rows_written(&self) -> Option<Written> {
+        let mut recorder = self.connection.as_ref()?.recorder();
+        if !recorder.on || recorder.log.obstacle.is_some() {
+            return None;
+        }
+        let log = &recorder.log;
+        let mut rows: HashMap<usize, Vec<Row>> = HashMap::new();
+        for change in &log.changes()[log.told()..] {
+            let of_table = rows.entry(change.table).or_default();
+            for row in log.old(change).into_iter().chain(log.new_row(change)) {
+                of_table.push(row.into_iter().map(|value| value.to_owned()).collect());
+            }
+        }
+        let named = rows.into_iter().map(|(table, rows)| {
+            let name = crate::session::transaction::readers::written(&log.tables[table]).into_boxed_str();
+            (name, Rows::Of(vec![rows.into()]))
+        });
+        let written = Written { all: false, tables: named.collect() };
+        recorder.log.tell();
+        Some(written)
+    }
+
+    /// A statement without a plan begins. Errors: 40001.
+    pub(in crate::session) fn note_utility(&self, node: &NodeEnum) -> Result<()> {
+        use NodeEnum::*;
+        let touches_no_rows = matches!(
+            node,
+            VariableSetStmt(_)
+                | VariableShowStmt(_)
+                | DiscardStmt(_)
+                | ListenStmt(_)
+                | UnlistenStmt(_)
+                | NotifyStmt(_)
+                | PrepareStmt(_)
+                | DeallocateStmt(_)
+                | LockStmt(_)
+                | ConstraintsSetStmt(_)
+                | DeclareCursorStmt(_)
+                | FetchStmt(_)
+                | ClosePortalStmt(_)
+        );
+        match touches_no_rows {
+            true => Ok(()),
+            false => self.note_anything(false),
+        }
+    }
+
+    /// Something begins that may read and write anything (DDL, COPY, a body of statements). Errors: 40001.
+    pub(in crate::session) fn note_anything(&self, writes: bool) -> Result<()> {
+        let Some(watched) = &self.transaction.watched else { return Ok(()) };
+        watched.reads(&Tables::all(), &mut whole)?;
+        match writes {
+            true => watched.writes(&Tables::all(), &mut whole),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Of tables that are read and written as a whole, no row is asked for.
+fn whole(_: &Condition, _: &[Row]) -> bool {
+    true
+}
+
+fn node(node: NodeEnum) -> Box<ast::Node> {
+    Box::new(ast::Node { node: Some(node) })
+}
+
+/// Whether a condition says of a row by its values alone whether it is met, whoever asks, and when.
+fn is_of_one_row(condition: &ast::Node) -> bool {
+    let all = |nodes: &[ast::Node]| nodes.iter().all(is_of_one_row);
+    let optional = |node: &Option<Box<ast::Node>>| node.as_deref().is_none_or(is_of_one_row);
+    match &condition.node {
+        None => true,
+        // (what some operators of text search and trigrams say depends on settings)
+        Some(NodeEnum::AExpr(e)) => {
+            let of_settings = |name: &ast::Node| matches!(&name.node, Some(NodeEnum::String(s)) if s.sval.contains(['%']) || s.sval.contains("@@"));
+            !e.name.iter().any(of_settings) && optional(&e.lexpr) && optional(&e.rexpr)
+        }
+        Some(NodeEnum::BoolExpr(e)) => all(&e.args),
+        Some(NodeEnum::NullTest(t)) => optional(&t.arg),
+        Some(NodeEnum::BooleanTest(t)) => optional(&t.arg),
+        // (what a name of an object means depends on the search path)
+        Some(NodeEnum::TypeCast(c)) => {
+            let ty = c.type_name.as_ref().and_then(|t| t.names.last()).and_then(|n| n.node.as_ref());
+            matches!(ty, Some(NodeEnum::String(name)) if !name.sval.starts_with("reg")) && optional(&c.arg)
+        }
+        Some(NodeEnum::AArrayExpr(a)) => all(&a.elements),
+        Some(NodeEnum::List(l)) => all(&l.items),
+        Some(NodeEnum::FuncCall(f)) => {
+            let name = f.funcname.last().and_then(|n| n.node.as_ref());
+            let Some(NodeEnum::String(name)) = name else { return false };
+            all(&f.args) && f.over.is_none() && f.agg_filter.is_none() && is_immutable(&name.sval)
+        }
+        // (`now` and its kin are other times in other transactions)
+        Some(NodeEnum::AConst(c)) => match &c.val {
+            Some(ast::a_const::Val::Sval(text)) => {
+                let text = text.sval.to_ascii_lowercase();
+                !["now", "today", "tomorrow", "yesterday"].iter().any(|word| text.contains(word))
+            }
+            _ => true,
+        },
+        Some(NodeEnum::ParamRef(_) | NodeEnum::ColumnRef(_)) => true,
+        _ => false,
+    }
+}
+
+/// Whether all built-in functions of a name are immutable. (Those of users run as `pg_call`, which is asked for apart.)
+fn is_immutable(name: &str) -> bool {
+    let mut found = pgsqlite_sql::builtins::catalog::procs_named(name).peekable();
+    found.peek().is_some() && found.all(|f| f.volatility == b'i')
+}
