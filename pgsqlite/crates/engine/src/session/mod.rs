@@ -136,15 +136,8 @@ pub struct Session {
     random: [u64; 2],
     /// the whole text that the running statement came in
     source: Arc<str>,
-    /// the session as pg_stat_activity shows it
-    activity: Arc<pgsqlite_natives::statistics::activity::Activity>,
-    /// of the settings when the activity's were last told
-    observed_version: u64,
-    thresholds: settings::observe::Thresholds,
-    /// the statement that ended last, until it is known what its commit took
-    ended: Option<settings::observe::Ended>,
-    /// the log was told of the running statement before it began
-    is_logged: bool,
+    /// what others see of it
+    observation: settings::observation::Observation,
 }
 
 impl Engine {
@@ -172,8 +165,8 @@ impl Session {
             locks: engine.locks.clone(),
             own: Default::default(),
         };
-        let activity = settings::observe::enter(&engine, &options, server.number());
-        server.set_activity(&activity);
+        let observation = settings::observation::Observation::enter(&engine, &options, server.number());
+        server.set_activity(&observation.activity);
         let mut session = Session {
             engine,
             options,
@@ -208,11 +201,7 @@ impl Session {
             temp_file_limit: None,
             random: [0, 0],
             source: "".into(),
-            activity,
-            observed_version: 0,
-            thresholds: Default::default(),
-            ended: None,
-            is_logged: false,
+            observation,
             notices: Vec::new(),
             reported: HashMap::new(),
             reported_version: 0,
@@ -224,7 +213,7 @@ impl Session {
         // the copies share what they have in common
         session.initial = session.gucs.clone();
         session.variables.refresh(&session.gucs);
-        session.observe_settings();
+        session.observation.tell_name(&session.gucs);
         Ok(session)
     }
 
@@ -257,10 +246,7 @@ impl Session {
 
     /// What `current_database()` reports: of the names of the database, the one that the client connected with.
     pub(super) fn database(&self) -> &str {
-        match &self.engine.config {
-            config if config.databases.is_none() && self.options.database == "main" => "main",
-            config => &config.database,
-        }
+        settings::observation::database_name(&self.engine, &self.options)
     }
 
     /// What statements see now: the shared catalog or the transaction's own, with the session's temporary relations. The same
@@ -436,7 +422,7 @@ impl Session {
     /// A portal is executed: cancel requests count, statement_timeout runs. Again after a pause, or in a query string: it goes on.
     fn begin_running(&mut self) {
         if self.cancel.begin() || std::mem::take(&mut self.began_early) {
-            self.observe_begin(self.source.clone());
+            self.begin_observed(self.source.clone());
         }
         self.limit_time();
     }
@@ -588,7 +574,7 @@ impl Session {
             }
         };
         let pending = self.transaction_status() == TransactionStatus::Idle && !self.server.mailbox.is_empty();
-        let silence = self.activity.fall_silent();
+        let silence = self.observation.activity.fall_silent();
         let event = async {
             if !pending && !self.cancel.is_terminated() {
                 self.cancel.woken().await;
@@ -649,7 +635,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.rouse();
-        self.observe_end();
+        self.observation.ends(&self.gucs, self.cancel.is_terminated());
         self.server.close();
         self.abandon_copy();
         self.end_running();

@@ -1,7 +1,7 @@
 //! What the server counts of itself: who is there and does what ([`activity`]), what each database did, what each statement took
 //! ([`statements`]), how long statements took altogether.
 //!
-//! One [`Statistics`] is shared by all databases of a server. Sessions write into it as they go (`session/settings/observe.rs`): a few relaxed
+//! One [`Statistics`] is shared by all databases of a server. Sessions write into it as they go (`session/settings/observation.rs`): a few relaxed
 //! atomics and one uncontended lock per statement. It is read by pg_stat_activity, pg_stat_database and pg_stat_statements
 //! (`pg_catalog/statistics.rs`) and by the server's metrics. Nothing of it is kept over a restart.
 

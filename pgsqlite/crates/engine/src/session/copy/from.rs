@@ -323,7 +323,7 @@ impl Session {
     /// Resolves when the COPY is to end although the client sends nothing: cancelled, timed out, terminated.
     pub async fn copy_in_stopped(&mut self) -> PgError {
         let error = loop {
-            let silence = self.activity.fall_silent();
+            let silence = self.observation.activity.fall_silent();
             tokio::select! {
                 biased;
                 error = self.cancel.requested() => break error,

@@ -22,7 +22,7 @@ impl Session {
     /// Others see from now on how far a command is. `relation`: its table; 0: it is not known yet.
     pub(in crate::session) fn show_progress(&self, command: Command, relation: Oid) -> Shown {
         let progress = Progress::new(command, relation);
-        self.activity.begins_progress(&progress);
-        Shown { activity: self.activity.clone(), progress }
+        self.observation.activity.begins_progress(&progress);
+        Shown { activity: self.observation.activity.clone(), progress }
     }
 }

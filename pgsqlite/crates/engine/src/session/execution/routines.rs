@@ -34,7 +34,7 @@ impl Session {
         } else {
             Access::Read
         };
-        self.activity.set_writes(self.transaction.slot.is_some() || self.transaction.aside.is_some());
+        self.observation.activity.set_writes(self.transaction.slot.is_some() || self.transaction.aside.is_some());
         self.tell_cursor_names();
         connection.cell.routines().access.set(access);
         let mut modes = connection.cell.routines().modes.borrow_mut();

@@ -30,7 +30,7 @@ impl Session {
             self.statements.remove(name);
         }
         let text: Arc<str> = text.into();
-        self.observe_begin(text.clone());
+        self.begin_observed(text.clone());
         let statements = self.parse_text(&text)?;
         self.tell_truncated(&text)?;
         if statements.len() > 1 {

@@ -51,7 +51,7 @@ impl Session {
         self.drop_portal("");
         self.statements.remove("");
         self.source = text.into();
-        self.observe_begin(self.source.clone());
+        self.begin_observed(self.source.clone());
         // requests count from here on, until the first statement has ended
         self.begin_running_script();
         let script = self.read_script(text);

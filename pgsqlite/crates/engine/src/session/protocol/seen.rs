@@ -41,9 +41,9 @@ impl Session {
 
     /// Waits until this commit is on disk. Errors: 58030, fatal: it may be lost, and what was seen of it with it.
     pub async fn settle(&mut self, commit: u64) -> Result<()> {
-        self.activity.set_wait(Wait::Sync);
+        self.observation.activity.set_wait(Wait::Sync);
         let settled = self.engine.writer.wait_durable(commit, self.own_thread).await;
-        self.activity.set_wait(Wait::Nothing);
+        self.observation.activity.set_wait(Wait::Nothing);
         settled
     }
 }

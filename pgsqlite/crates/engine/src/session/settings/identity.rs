@@ -82,8 +82,10 @@ impl Session {
         // (superusers may always come in)
         if role.connection_limit >= 0 && !role.superuser {
             let all = self.engine.config.statistics.sessions();
-            let own =
-                all.iter().filter(|a| a.user_oid == role.oid && !std::sync::Arc::ptr_eq(a, &self.activity)).count();
+            let own = all
+                .iter()
+                .filter(|a| a.user_oid == role.oid && !std::sync::Arc::ptr_eq(a, &self.observation.activity))
+                .count();
             if own >= role.connection_limit as usize {
                 return Err(PgError::new(
                     SqlState::TOO_MANY_CONNECTIONS,

@@ -58,7 +58,7 @@ impl Session {
         portal: Option<&str>,
         nodes: impl IntoIterator<Item = &'n NodeEnum>,
     ) {
-        self.is_logged = false;
+        self.observation.is_logged = false;
         let Some(least) = self.gucs.often.log_statement else { return };
         if nodes.into_iter().any(|node| self.class(node) <= least) {
             let what = match portal {
@@ -66,17 +66,13 @@ impl Session {
                 Some("") => "execute <unnamed>".to_string(),
                 Some(name) => format!("execute {name}"),
             };
-            let (user, database) = (&self.activity.user, self.database());
-            tracing::warn!(
-                target: "pgsqlite::statement", pid = self.activity.pid, user, database, "{what}: {}", self.source
-            );
-            self.is_logged = true;
+            self.observation.log_statement(&what, &self.source);
         }
     }
 
     /// The same of the statement of a portal that is executed for the first time.
     pub(in crate::session) fn log_execution(&mut self, portal: &str, prepared: Option<&Prepared>) {
-        if self.gucs.often.log_statement.is_some() || self.is_logged {
+        if self.gucs.often.log_statement.is_some() || self.observation.is_logged {
             self.log_statements(Some(portal), prepared.map(|p| &p.statement.node));
         }
     }

@@ -2,4 +2,4 @@
 
 pub(in crate::session) mod identity;
 pub(in crate::session) mod logged_statements;
-pub(in crate::session) mod observe;
+pub(in crate::session) mod observation;

@@ -480,7 +480,7 @@ impl Session {
             self.end_running();
         }
         let result = self.end_implicit().await;
-        self.observe_idle();
+        self.observe_pause();
         result
     }
 
@@ -718,9 +718,9 @@ impl Session {
         self.transaction.slot = None;
         self.finish(false);
         if let Some(commit) = durable.filter(|_| waits) {
-            self.activity.set_wait(Wait::Sync);
+            self.observation.activity.set_wait(Wait::Sync);
             let durable = self.engine.writer.wait_durable(commit, self.own_thread).await;
-            self.activity.set_wait(Wait::Nothing);
+            self.observation.activity.set_wait(Wait::Nothing);
             if durable.is_err() {
                 self.server.pending.lock().clear();
             }
@@ -832,7 +832,7 @@ impl Session {
     }
 
     pub(in crate::session) fn finish(&mut self, rolled_back: bool) {
-        if self.transaction.started.is_some() && !self.is_of_program() {
+        if self.transaction.started.is_some() && !self.observation.is_of_program {
             let counters = &self.engine.counters;
             pgsqlite_natives::statistics::add(if rolled_back { &counters.rollbacks } else { &counters.commits }, 1);
         }

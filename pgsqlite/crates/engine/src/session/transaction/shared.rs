@@ -168,9 +168,9 @@ impl Session {
         self.note_seen(&connection);
         self.transaction.sqlite = false;
         let outcome = slot.leave(connection, self.transaction.members.take(), number);
-        self.activity.set_wait(Wait::Sync);
+        self.observation.activity.set_wait(Wait::Sync);
         let outcome = outcome.await;
-        self.activity.set_wait(Wait::Nothing);
+        self.observation.activity.set_wait(Wait::Nothing);
         let committed = match outcome {
             Ok(committed) => committed,
             Err(_) => {
