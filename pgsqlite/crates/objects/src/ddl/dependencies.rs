@@ -237,17 +237,6 @@ impl Ddl<'_> {
                 }
                 out.extend(self.catalog.detaching(oid).map(|part| (Object::Relation(part.oid), true)));
                 match &relation.kind {
-                    RelationKind::Sequence(_) => {
-                        for table in self.catalog.relations.values().filter(|r| r.kind == RelationKind::Table) {
-                            work::visit();
-                            for column in table.live_columns() {
-                                work::visit();
-                                if column.default.as_deref().is_some_and(|d| self.names_relation(d, oid)) {
-                                    out.push((Object::Default(table.oid, column.attnum), false));
-                                }
-                            }
-                        }
-                    }
                     RelationKind::Table | RelationKind::MaterializedView { .. } => {
                         for (index, _) in self.catalog.indexes_of(oid) {
                             work::visit();
@@ -280,6 +269,8 @@ impl Ddl<'_> {
                     out.push((Object::Type(relation.row_type), true));
                 }
                 by_view(&|r| r.class == super::schema::CLASS_RELATION && r.object == oid, &mut out);
+                // (a constant of this type is stored as a cast)
+                self.uses_in_tables(super::schema::CLASS_RELATION, &[oid], "::regclass", &mut out)?;
             }
             Object::Column(table, attnum) => {
                 let Some(relation) = self.catalog.relation(table) else { return Ok(out) };
@@ -466,11 +457,5 @@ impl Ddl<'_> {
             }
         }
         Ok(out)
-    }
-
-    /// A stored default that names the relation in a regclass constant.
-    fn names_relation(&self, text: &str, relation: Oid) -> bool {
-        let literal = pgsqlite_sql::deparse::quote_literal(&Names::stored(&self.catalog).relation(relation));
-        text.contains(&format!("{literal}::regclass"))
     }
 }

@@ -325,52 +325,59 @@ impl Ddl<'_> {
         events: &[Event],
     ) -> Result<String> {
         let (mut old, mut new) = (false, false);
-        let mut generated = None;
         if let Some(location) = when.and_then(pgsqlite_sql::parse::first_sub_query) {
             return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use subquery in trigger WHEN condition")
                 .at(location));
         }
         let (text, from) = self.condition_source()?;
         let mut places = (-1, -1);
-        for (start, end) in pgsqlite_sql::parse::words(&text)? {
+        // what the condition names of the rows: whether of NEW, the field (None: the whole row), and where
+        let mut named: Vec<(bool, Option<String>, i32)> = Vec::new();
+        let words = pgsqlite_sql::parse::words(&text)?;
+        let word = |i: usize| words.get(i).map_or("", |(start, end)| &text[*start..*end]);
+        let name = |i: usize| match word(i).strip_prefix('"').and_then(|w| w.strip_suffix('"')) {
+            Some(quoted) => quoted.replace("\"\"", "\""),
+            None => word(i).to_lowercase(),
+        };
+        for (i, (start, _)) in words.iter().enumerate() {
             work::visit();
-            let word = text[start..end].to_ascii_lowercase();
             let place = (self.offset + from + start) as i32;
-            if word == "old" && !old {
-                old = true;
-                places.0 = place;
-            } else if word == "new" && !new {
+            let is_new = match &*name(i) {
+                // (a field may have such a name)
+                _ if i > 0 && word(i - 1) == "." => continue,
+                "old" => false,
+                "new" => true,
+                _ => continue,
+            };
+            if is_new && !new {
                 new = true;
                 places.1 = place;
+            } else if !is_new && !old {
+                old = true;
+                places.0 = place;
             }
+            let field = match (word(i + 1), word(i + 2)) {
+                (".", _) => name(i + 2),
+                (")", ".") if i > 0 && word(i - 1) == "(" => name(i + 3),
+                _ => "*".to_string(),
+            };
+            named.push((is_new, (field != "*").then_some(field), place));
         }
-        let lower = text.to_lowercase();
+        let names = |of_new: bool, field: &str| {
+            named.iter().any(|(new, name, _)| *new == of_new && name.as_deref() == Some(field))
+        };
         for column in ["tableoid", "ctid", "xmin", "cmin", "xmax", "cmax"] {
             work::visit();
-            let names = |row: &str| lower.contains(&format!("{row}.{column}"));
-            if names("new") && timing == Timing::Before {
+            if names(true, column) && timing == Timing::Before {
                 return Err(PgError::new(
                     SqlState::FEATURE_NOT_SUPPORTED,
                     "BEFORE trigger's WHEN condition cannot reference NEW system columns",
                 )
                 .at(places.1));
             }
-            if names("new") || names("old") {
+            if names(true, column) || names(false, column) {
                 return Err(PgError::not_supported(format!("{column} in a trigger's WHEN condition")));
             }
-        }
-        for column in relation.live_columns().filter(|c| c.generated.is_some()) {
-            work::visit();
-            if text.to_lowercase().contains(&format!("new.{}", column.name)) {
-                generated = Some(column.name.clone());
-            }
-        }
-        // `new.*` has all columns
-        let whole = timing == Timing::Before && generated.is_none() && lower.contains("new.*");
-        if whole && relation.live_columns().any(|c| c.generated.is_some()) {
-            return Err(invalid("BEFORE trigger's WHEN condition cannot reference NEW generated columns")
-                .detail("A whole-row reference is used and the table contains generated columns.")
-                .at(places.1));
         }
         if !row && (old || new) {
             return Err(invalid("statement trigger's WHEN condition cannot reference column values").at(if new {
@@ -385,9 +392,21 @@ impl Ddl<'_> {
         if new && events.contains(&Event::Delete) {
             return Err(invalid("DELETE trigger's WHEN condition cannot reference NEW values").at(places.1));
         }
-        if let (Some(column), Timing::Before) = (&generated, timing) {
-            return Err(invalid("BEFORE trigger's WHEN condition cannot reference NEW generated columns")
-                .detail(format!("Column \"{column}\" is a generated column.")));
+        let is_generated = |c: &&Column| c.generated.is_some();
+        if timing == Timing::Before && relation.live_columns().any(|c| is_generated(&c)) {
+            for (_, field, place) in named.iter().filter(|(new, ..)| *new) {
+                work::visit();
+                let detail = match field {
+                    None => "A whole-row reference is used and the table contains generated columns.".to_string(),
+                    Some(field) => match relation.live_columns().filter(is_generated).find(|c| c.name == *field) {
+                        Some(column) => format!("Column \"{}\" is a generated column.", column.name),
+                        None => continue,
+                    },
+                };
+                return Err(invalid("BEFORE trigger's WHEN condition cannot reference NEW generated columns")
+                    .detail(detail)
+                    .at(*place));
+            }
         }
         let table = pgsqlite_sql::deparse::Names::stored(&self.catalog).relation(relation.oid);
         self.analyze(|e| condition_text(e, &table, &text, Style::Full)).map_err(|mut e| {
