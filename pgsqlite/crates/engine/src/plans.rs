@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 use pgsqlite_sql::parameterize::{Literal, Masked, Parameterized};
 use pgsqlite_sql::parse::RawStatement;
 use pgsqlite_sql::plan::Plan;
-use pgsqlite_storage::bounded::Bounded;
+use pgsqlite_storage::lru_cache::LruCache;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::Oid;
 use std::sync::atomic::AtomicBool;
@@ -54,7 +54,7 @@ pub struct Prepared {
     pub columns: Option<Arc<[OutputColumn]>>,
     /// the indexes of the tables that it changes, once somebody has asked for them
     pub indexes: OnceLock<Box<[Oid]>>,
-    /// a query that was begun among other tasks took longer than that allows ([`crate::session`], `brief.rs`)
+    /// a query that was begun among other tasks took longer than that allows ([`crate::session`], `scheduling.rs`)
     pub lasts: AtomicBool,
     /// the query of one row that tells whether the statement reads it, once a serializable transaction has asked; None: that cannot be told
     pub row_query: OnceLock<Option<Arc<str>>>,
@@ -89,9 +89,9 @@ impl Template {
 
 /// Least recently used plans by key, parsed query strings by text, and templates by mask.
 pub struct PlanCache {
-    plans: Mutex<Bounded<Key, Arc<Prepared>>>,
-    parsed: Mutex<Bounded<String, Parsed>>,
-    templates: Mutex<Bounded<String, Vec<Arc<Template>>>>,
+    plans: Mutex<LruCache<Key, Arc<Prepared>>>,
+    parsed: Mutex<LruCache<String, Parsed>>,
+    templates: Mutex<LruCache<String, Vec<Arc<Template>>>>,
 }
 
 const CAPACITY: usize = 2048;
@@ -118,9 +118,9 @@ const VARIANTS: usize = 8;
 impl Default for PlanCache {
     fn default() -> Self {
         PlanCache {
-            plans: Mutex::new(Bounded::new(CAPACITY, PLAN_BYTES)),
-            parsed: Mutex::new(Bounded::new(PARSED, PARSED_BYTES)),
-            templates: Mutex::new(Bounded::new(PARSED, PARSED_BYTES)),
+            plans: Mutex::new(LruCache::new(CAPACITY, PLAN_BYTES)),
+            parsed: Mutex::new(LruCache::new(PARSED, PARSED_BYTES)),
+            templates: Mutex::new(LruCache::new(PARSED, PARSED_BYTES)),
         }
     }
 }

@@ -77,7 +77,7 @@ pub struct QueryPlan {
     /// needs the writer slot
     pub writes: bool,
     /// at most a handful of rows are touched by plan (key look-up, short write): runs inline on the worker thread
-    pub bounded: bool,
+    pub touches_few_rows: bool,
     /// it only reads and calls functions that wait (`pg_sleep`, `pg_advisory_lock`): it may be given up when it has to wait, and run
     /// again afterwards, for nothing else that it calls leaves traces
     pub waits_apart: bool,

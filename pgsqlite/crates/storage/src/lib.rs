@@ -11,13 +11,13 @@
 
 pub mod apart;
 pub mod apply;
-pub mod bounded;
 pub mod changes;
 pub mod checkpoints;
 pub mod connection;
 pub mod error;
 pub mod files;
 pub mod lease;
+pub mod lru_cache;
 pub mod memory;
 pub mod sqlite_statement;
 pub mod stream;

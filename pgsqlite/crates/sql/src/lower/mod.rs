@@ -386,7 +386,7 @@ impl<'a> Lowerer<'a> {
                 calls_writers: self.calls_writers() || steps.iter().any(|s| s.by_rows.is_some()),
                 triggered: None,
                 shape: crate::plan::Shape::of_query(&query),
-                bounded: is_bounded(&query, self.env),
+                touches_few_rows: touches_few_rows(&query, self.env),
                 waits_apart: modifies.is_empty() && !locks.any && steps.len() == 1 && self.waits_alone(),
                 waits_aside: modifies.is_empty() && locks.any && steps.len() == 1 && self.waits_alone(),
                 shares: false,
@@ -440,7 +440,7 @@ impl<'a> Lowerer<'a> {
 
 /// Whether at most a handful of rows are touched and nothing is computed that may take long: no FROM and no function, or a key
 /// look-up in one table.
-fn is_bounded(query: &Query, env: &Environment) -> bool {
+fn touches_few_rows(query: &Query, env: &Environment) -> bool {
     let QueryBody::Select(select) = &query.body else { return false };
     if select.from.is_empty() {
         let plain = |e: &Expr| matches!(e.kind, crate::typed::ExprKind::Const(_) | crate::typed::ExprKind::Param(_));

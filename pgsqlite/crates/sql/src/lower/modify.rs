@@ -77,7 +77,7 @@ impl Lowerer<'_> {
             let query = self.triggered_plan(&modify, &ctes, parameters.len())?;
             return Ok(Plan { parameters, columns, query, uses_catalog: true });
         }
-        let bounded = !several
+        let touches_few_rows = !several
             && match &modify.action {
                 ModifyAction::Insert { source: InsertSource::Values(rows), .. } => rows.len() <= 100,
                 ModifyAction::Insert { .. } => false,
@@ -92,10 +92,10 @@ impl Lowerer<'_> {
                 steps,
                 tag,
                 writes: true,
-                bounded,
+                touches_few_rows,
                 waits_apart: false,
                 waits_aside: !several && !by_rows && self.waits_alone(),
-                shares: bounded && self.routines.is_empty() && !self.may_wait,
+                shares: touches_few_rows && self.routines.is_empty() && !self.may_wait,
                 constant: false,
                 modifies,
                 locks_rows: false,

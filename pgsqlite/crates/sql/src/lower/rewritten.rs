@@ -45,7 +45,7 @@ pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, p
         steps: vec![],
         tag,
         writes: true,
-        bounded: false,
+        touches_few_rows: false,
         waits_apart: false,
         waits_aside: false,
         shares: false,

@@ -252,7 +252,7 @@ impl Lowerer<'_> {
             steps: vec![Step::new(refused, StepOutput::Rows, true)],
             tag,
             writes: true,
-            bounded: false,
+            touches_few_rows: false,
             waits_apart: false,
             waits_aside: false,
             shares: false,

@@ -9,10 +9,10 @@ mod wide;
 #[cfg(test)]
 pub(crate) mod without_natives;
 
-use crate::bounded::Bounded;
 use crate::changes::recorder::Recorder;
 use crate::error;
 use crate::files::Room;
+use crate::lru_cache::LruCache;
 pub use crate::sqlite_statement::{Counted, RawStatement, Step};
 use crate::vfs::open::{count_loops, open_file};
 use crate::vfs::Reading;
@@ -94,7 +94,7 @@ pub struct Connection<N: Natives>(Box<Parts<N>>);
 pub struct Parts<N: Natives> {
     // order matters: statements are finalized before the connection closes
     /// by their text; None: it is in use
-    cache: Bounded<String, Option<RawStatement>>,
+    cache: LruCache<String, Option<RawStatement>>,
     _finalizes: Finalizes<N>,
     /// BEGIN, COMMIT and the like
     commands: RefCell<Vec<(&'static str, RawStatement)>>,
@@ -189,7 +189,7 @@ impl<N: Natives> Connection<N> {
             ));
         }
         let connection = Connection(Box::new(Parts {
-            cache: Bounded::new(STATEMENT_CACHE, STATEMENT_BYTES),
+            cache: LruCache::new(STATEMENT_CACHE, STATEMENT_BYTES),
             _finalizes: Finalizes(cell.clone()),
             commands: RefCell::default(),
             conn,

@@ -1,6 +1,5 @@
 //! Carrying out statements: from the plan to rows, and the statements that are no queries.
 
-pub(in crate::session) mod brief;
 pub(crate) mod current_of;
 pub(in crate::session) mod cursor;
 pub(in crate::session) mod function_cursors;
@@ -12,6 +11,7 @@ pub(in crate::session) mod planning;
 pub(in crate::session) mod portal;
 pub(in crate::session) mod progress;
 pub(in crate::session) mod routines;
+pub(in crate::session) mod scheduling;
 pub(crate) mod sequences;
 pub(crate) mod server_functions;
 pub(in crate::session) mod spool;

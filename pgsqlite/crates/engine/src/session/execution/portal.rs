@@ -124,9 +124,9 @@ impl Portal {
     }
 
     /// Reads a bounded number of rows, and writes none.
-    pub fn is_brief(&self) -> bool {
+    pub fn reads_few_rows(&self) -> bool {
         let body = self.prepared.as_ref().map(|p| &p.body);
-        matches!(body, Some(Body::Plan(plan)) if plan.query.bounded && !plan.query.writes)
+        matches!(body, Some(Body::Plan(plan)) if plan.query.touches_few_rows && !plan.query.writes)
     }
 
     /// Gives one row of constants.

@@ -256,7 +256,7 @@ impl Session {
     /// Execute, also to go on after `Suspended` or `Paused`. `max_rows` 0: all.
     pub async fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn RowSink) -> Result<Execution> {
         let Some(mut taken) = self.portals.remove(portal) else { return Err(self.no_portal(portal)) };
-        if sink.holds_answers() && taken.is_new() && !taken.is_brief() {
+        if sink.holds_answers() && taken.is_new() && !taken.reads_few_rows() {
             self.portals.insert(portal.to_string(), taken);
             return Ok(Execution::Paused);
         }

@@ -22,7 +22,7 @@ impl Session {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
-        let lasts = !query.bounded && (query.writes || prepared.lasts.load(Ordering::Relaxed));
+        let lasts = !query.touches_few_rows && (query.writes || prepared.lasts.load(Ordering::Relaxed));
         let begins = match self.begins_here() {
             Begins::Here if lasts => Begins::Apart,
             other => other,
@@ -42,7 +42,7 @@ impl Session {
                 connection.narrow();
             }
         }
-        if handed_over && !query.bounded {
+        if handed_over && !query.touches_few_rows {
             prepared.lasts.store(true, Ordering::Relaxed);
         } else if began.is_some_and(|began| began.elapsed() < ALLOWED / 2) {
             prepared.lasts.store(false, Ordering::Relaxed);

@@ -1,23 +1,22 @@
 //! A cache of the least recently used, bounded twice: by how many entries it has, and by what they weigh together. What is
 //! cached for a statement grows with its text, so a few monstrous statements must not take the memory of thousands.
 
-use lru::LruCache;
 use std::borrow::Borrow;
 use std::hash::Hash;
 use std::num::NonZeroUsize;
 
 /// A cache of the least recently used.
-pub struct Bounded<K: Hash + Eq, V> {
-    cache: LruCache<K, (V, usize)>,
+pub struct LruCache<K: Hash + Eq, V> {
+    cache: lru::LruCache<K, (V, usize)>,
     weight: usize,
     budget: usize,
 }
 
-impl<K: Hash + Eq, V> Bounded<K, V> {
+impl<K: Hash + Eq, V> LruCache<K, V> {
     /// At most `entries` (not 0) that weigh at most `budget` together.
     pub fn new(entries: usize, budget: usize) -> Self {
         let entries = NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN);
-        Bounded { cache: LruCache::new(entries), weight: 0, budget }
+        LruCache { cache: lru::LruCache::new(entries), weight: 0, budget }
     }
 
     /// The value of a key, which is the most recently used now.
@@ -77,8 +76,8 @@ mod tests {
 
     #[test]
     fn number_and_weight_are_bounded() {
-        let mut cache = Bounded::new(3, 10);
-        let there = |cache: &mut Bounded<&str, i32>| {
+        let mut cache = LruCache::new(3, 10);
+        let there = |cache: &mut LruCache<&str, i32>| {
             let keys: String = ["a", "b", "c", "d", "e", "f"].into_iter().filter(|&k| cache.get(k).is_some()).collect();
             (keys, cache.weight)
         };
