@@ -6,10 +6,15 @@
 use crate::count;
 use libc::{c_int, c_void};
 
+#[cfg(target_vendor = "apple")]
+use libc::malloc_size as size_of_allocation;
+#[cfg(not(target_vendor = "apple"))]
+use libc::malloc_usable_size as size_of_allocation;
+
 /// Bytes of an allocation as the C library made it.
 unsafe fn usable(p: *mut c_void) -> usize {
     // SAFETY: the caller passes a live allocation of `malloc`, or null.
-    unsafe { libc::malloc_usable_size(p) }
+    unsafe { size_of_allocation(p) }
 }
 
 /// The header that the C library keeps beside an allocation.
