@@ -351,6 +351,12 @@ impl Ddl<'_> {
         if standard {
             function.source = self.analyze_over(&with, |e| pgsqlite_sql::deparse::stored_body(e, &with, &function))?;
             function.qualified = true;
+            // (what it means is printed: a body is no query that could be lowered without its arguments)
+            #[cfg(debug_assertions)]
+            if super::stored_texts::compares() {
+                let read = self.analyze_stored_over(&with, |e| pgsqlite_sql::deparse::stored_body(e, &with, &function));
+                super::stored_texts::compare("function body", &function.source, Ok(function.source.clone()), read);
+            }
         }
         let replaced = old_body.is_some_and(|source| source != function.source);
         self.put_function(function)?;

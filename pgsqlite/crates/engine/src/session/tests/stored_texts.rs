@@ -10,7 +10,7 @@ const TAKEN_APART: [&str; 2] =
 /// Replays the files of `tests/sql` that store texts.
 fn replay(part: usize, parts: usize) {
     let stores = |text: &str| {
-        ["CHECK", "DEFAULT", "VIEW", "POLICY", "RULE", "GENERATED", "INDEX", "DOMAIN", "STATISTICS"]
+        ["CHECK", "DEFAULT", "VIEW", "POLICY", "RULE", "GENERATED", "INDEX", "DOMAIN", "STATISTICS", "ATOMIC"]
             .iter()
             .any(|word| text.contains(word))
     };
