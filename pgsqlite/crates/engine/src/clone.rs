@@ -6,7 +6,7 @@
 use crate::config::{EngineConfig, Location};
 use crate::engine::Engine;
 use crate::image::{Image, Read};
-use crate::session::sequences::Sequences;
+use crate::sequence_state::Sequences;
 use pgsqlite_storage::files::Room;
 use pgsqlite_storage::memory::MemoryFolder;
 use pgsqlite_types::{PgError, Result, SqlState};

@@ -72,7 +72,7 @@ pub struct Engine {
     leases: Option<Arc<Leases>>,
     pub(crate) writer: Writer,
     pub(crate) plans: crate::plans::PlanCache,
-    pub(crate) sequences: Mutex<crate::session::sequences::Sequences>,
+    pub(crate) sequences: Mutex<crate::sequence_state::Sequences>,
     pub(crate) locks: crate::locks::table::LockTable,
     pub(crate) rows: crate::locks::rows::RowLocks,
     pub(crate) serializable: crate::locks::serializable::Serializable,

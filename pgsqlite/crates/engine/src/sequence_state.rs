@@ -1,6 +1,11 @@
 //! Where a sequence stands, and what a commit stores of that.
 
 use pgsqlite_sql::catalog::Sequence;
+use pgsqlite_types::Oid;
+use std::collections::HashMap;
+
+/// Where sequences stand, by their OIDs.
+pub(crate) type Sequences = HashMap<Oid, State>;
 
 /// So many values beyond the last one given a commit stores.
 pub(crate) const AHEAD: i64 = 32;

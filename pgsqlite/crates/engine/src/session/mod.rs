@@ -34,7 +34,6 @@ use crate::connection::Connection;
 pub use crate::plans::OutputColumn;
 use crate::plans::Prepared;
 use execution::portal::Portal;
-pub(crate) use execution::sequences;
 use execution::view::View;
 use parking_lot::Mutex;
 use pgsqlite_natives::settings::rights::Source;
@@ -85,7 +84,7 @@ pub struct Session {
     initial: Gucs,
     /// the settings as natives see and change them
     variables: Arc<execution::natives::SessionVariables>,
-    sequences: Arc<sequences::SessionSequences>,
+    sequences: Arc<execution::sequences::SessionSequences>,
     server: Arc<execution::server_functions::SessionServer>,
     connection: Option<Connection>,
     /// temporary relations of this session; other sessions never see them
@@ -159,7 +158,7 @@ impl Session {
         let cancel = CancelHandle::default();
         let variables = Arc::new(execution::natives::SessionVariables::new(gucs.clone()));
         let server = execution::server_functions::SessionServer::new(&engine, &options, &cancel, &variables);
-        let sequences = sequences::SessionSequences {
+        let sequences = execution::sequences::SessionSequences {
             engine: Arc::downgrade(&engine),
             server: server.clone(),
             locks: engine.locks.clone(),

@@ -10,7 +10,7 @@
 
 use crate::connection::Connection;
 use crate::engine::Engine;
-use crate::sequence_state::{State, ToStore, AHEAD, MOST_AHEAD};
+use crate::sequence_state::{Sequences, State, ToStore, AHEAD, MOST_AHEAD};
 use parking_lot::Mutex;
 use pgsqlite_metadata::store;
 use pgsqlite_natives::udf::session_cell::SequenceSource;
@@ -21,9 +21,6 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Weak};
-
-/// Where sequences stand, by their OIDs.
-pub(crate) type Sequences = HashMap<Oid, State>;
 
 /// A state that the running transaction stores.
 struct Storing {
