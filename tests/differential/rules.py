@@ -73,6 +73,9 @@ def plain(value: object) -> object:
     return text
 
 
+#: a row assignment from a sub-query, in an action of MERGE
+ROW_ASSIGNMENT = re.compile(r"UPDATE SET \([^()]*\) = \(SELECT ")
+
 #: the statements of a case of `stored.py` stand between these
 SEPARATOR = ";\n"
 
@@ -182,12 +185,14 @@ def known(statement: str, postgres: Outcome, ours: Outcome) -> str:
         keys = lambda rows: [tuple(map(plain, r)) for r in rows]  # noqa: E731
         if (" LIMIT " in statement or sorted(map(repr, postgres.rows)) == sorted(map(repr, ours.rows))) and keys(postgres.rows) == keys(ours.rows):
             return "rows with equal keys come in another order"
-    if '"char"' in statement and re.search(r"'\\\\[23][0-7]{2}'", str(postgres.rows)):
-        return 'bytes of "char" beyond ASCII are ordered as what they print as'
     if "-0" in str(postgres.rows) + str(postgres.after):
         zero = lambda rows: sorted(re.sub(r"-0(?![\d.])", "0", repr(r)) for r in rows)  # noqa: E731
         if zero(postgres.rows) == zero(ours.rows) and zero(postgres.after) == zero(ours.after):
             return "a negative zero that is stored comes back as zero"
+    if statement.startswith("MERGE") and len(ROW_ASSIGNMENT.findall(statement)) > 1 and postgres.tag == ours.tag:
+        # MERGE … UPDATE SET (a, b) = (SELECT 10, 11) WHEN MATCHED THEN UPDATE SET (a, b) = (SELECT 20, 21) stores 20, 21 in all rows: the
+        # numbers of the sub-queries begin anew with each action, so that those of one action are taken for another's
+        return "PostgreSQL 15 takes one action's sub-query for another's"
     if CHOOSES.search(statement) and postgres.tag == ours.tag:
         same = lambda rows: sorted(repr(tuple(map(plain, r))) for r in rows)  # noqa: E731
         if same(postgres.rows) == same(ours.rows) and same(postgres.after) == same(ours.after):

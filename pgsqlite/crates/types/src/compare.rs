@@ -10,7 +10,7 @@ use crate::network::inet::Inet;
 use crate::range::{self, Range, RangeType};
 use crate::tsearch::{Query, Vector};
 use crate::work;
-use crate::{json, numeric, record, transaction, DatumRef};
+use crate::{json, numeric, record, text, transaction, DatumRef};
 use std::cmp::Ordering;
 
 /// Compares two texts by what `read` makes of them; what it cannot read sorts last, by bytes.
@@ -117,6 +117,7 @@ impl TypeCodec {
         match self {
             TypeCodec::Numeric => numeric::compare_text(a, b),
             TypeCodec::BpChar => bpchar(a, b),
+            TypeCodec::Char => text::char_byte(a).cmp(&text::char_byte(b)),
             TypeCodec::TimeTz => timetz(a, b),
             TypeCodec::Interval => interval(a, b),
             TypeCodec::Jsonb => json::compare_text(a, b),
@@ -148,6 +149,7 @@ pub fn codec_of(collation: &str) -> Option<TypeCodec> {
     Some(match collation {
         "decimal" => TypeCodec::Numeric,
         "RTRIM" => TypeCodec::BpChar,
+        "pg_char" => TypeCodec::Char,
         "pg_interval" => TypeCodec::Interval,
         "pg_timetz" => TypeCodec::TimeTz,
         "pg_jsonb" => TypeCodec::Jsonb,

@@ -5,6 +5,22 @@ use crate::work;
 use crate::write::{bad_stored, fraction, int, invalid_syntax, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
+/// What C's `strtod` reads of a text, if that is all of it: NaN and infinities are numbers, too.
+pub(crate) fn c_number(text: &str) -> Option<f64> {
+    let blanks = text.bytes().take_while(|b| is_space(*b)).count();
+    let number = &text[blanks..];
+    let unsigned = number.trim_start_matches(['+', '-']);
+    let (value, end) = match scan(number.as_bytes()) {
+        // (a number beyond the range is an infinity or zero)
+        Scanned::Decimal(end) => (unsigned.parse().ok()?, end),
+        Scanned::Hex(end) => (hex_value(unsigned), end),
+        Scanned::Infinity(end) => (f64::INFINITY, end),
+        Scanned::NaN(end) => (f64::NAN, end),
+        Scanned::Nothing => return None,
+    };
+    (end == number.len()).then_some(if number.starts_with('-') { -value } else { value })
+}
+
 /// The storage form of NaN.
 pub const NAN: &str = "NaN";
 
@@ -387,7 +403,7 @@ pub(crate) fn write_json(value: f64, out: &mut Vec<u8>) {
         write(value, false, 1, out);
         return out.push(b'"');
     }
-    if value.is_sign_negative() && value != 0.0 {
+    if value.is_sign_negative() {
         out.push(b'-');
     }
     if value == 0.0 {

@@ -1,7 +1,7 @@
 //! The session settings (GUCs) that decide how values are read and written.
 
+use crate::datetime::zone::TimeZone;
 use crate::work;
-use jiff::tz::TimeZone;
 
 /// `DateStyle`'s first half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -96,7 +96,8 @@ pub fn char_in(text: &str) -> Result<Datum> {
     let octal = |b: &u8| (b'0'..=b'7').contains(b).then(|| u32::from(b - b'0'));
     match text.as_bytes() {
         [] => char_of_byte(0),
-        [b'\\', a @ b'0'..=b'3', b, c] => match (octal(a), octal(b), octal(c)) {
+        // (of a number beyond a byte the lower bits are taken)
+        [b'\\', a @ b'0'..=b'7', b, c] => match (octal(a), octal(b), octal(c)) {
             (Some(a), Some(b), Some(c)) => char_of_byte((a << 6 | b << 3 | c) as u8),
             _ => char_of_byte(b'\\'),
         },

@@ -28,7 +28,7 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn output_does_not_allocate() {
-    let time_zone = jiff::tz::TimeZone::get("America/New_York").expect("a zone");
+    let time_zone = pgsqlite_types::datetime::zone::by_name("America/New_York").expect("a zone");
     let settings = Settings { time_zone, ..Settings::default() };
     let context = Context { settings: &settings, names: &NoNames };
     let values = [

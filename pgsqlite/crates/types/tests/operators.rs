@@ -158,7 +158,7 @@ impl Session {
 
 #[test]
 fn operators() {
-    let time_zone = jiff::tz::TimeZone::get("America/New_York").expect("a zone");
+    let time_zone = pgsqlite_types::datetime::zone::by_name("America/New_York").expect("a zone");
     let settings = Settings { time_zone, ..Settings::default() };
     let session = Session(settings);
     let mut differences: Vec<String> = Vec::new();

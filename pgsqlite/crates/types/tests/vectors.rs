@@ -38,7 +38,7 @@ fn settings(list: &str) -> Settings {
         let (name, value) = item.split_once('=').expect("name=value");
         match name {
             "TimeZone" => {
-                s.time_zone = jiff::tz::TimeZone::get(value).expect("a zone");
+                s.time_zone = pgsqlite_types::datetime::zone::by_name(value).expect("a zone");
                 s.time_zone_name = value.into();
             }
             "DateStyle" => {

@@ -483,7 +483,12 @@ impl Gucs {
                 return Ok(clean.collect());
             }
             "timezone" => {
-                let (zone, shown) = pgsqlite_types::datetime::zone::for_setting(value).ok_or_else(invalid)?;
+                use pgsqlite_types::datetime::zone::NoZone;
+                let (zone, shown) = pgsqlite_types::datetime::zone::for_setting(value).map_err(|no| match no {
+                    NoZone::Invalid(None) => invalid(),
+                    NoZone::Invalid(Some(detail)) => invalid().detail(detail),
+                    NoZone::Error(error) => error,
+                })?;
                 self.typed.time_zone = zone;
                 self.typed.time_zone_name.clone_from(&shown);
                 return Ok(shown);

@@ -3,9 +3,8 @@
 use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use super::support::timestamp_typmod;
-use jiff::tz::TimeZone;
 use pgsqlite_sql::lower::support;
-use pgsqlite_types::datetime::zone::Zone;
+use pgsqlite_types::datetime::zone::{TimeZone, Zone};
 use pgsqlite_types::datetime::{arith, fields, round_micros, trunc, Date, Interval, Time, TimeTz, Timestamp};
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::{float, Datum, Result};
@@ -77,8 +76,14 @@ stored! {
     make_timestamptz(c) = made(c)?.to_utc(&rules(c))?;
     make_timestamptz_at(c) = made(c)?.to_utc(&Zone::parse_eastward(c.text(6)?)?)?;
     from_unix(c) = Timestamp::from_unix(c.float(0)?)?;
-    at_zone(c) = c.timestamp(1)?.to_utc(&Zone::parse(c.text(0)?)?)?;
-    at_zone_tz(c) = c.timestamp(1)?.to_local(&Zone::parse(c.text(0)?)?)?;
+    at_zone(c) = match c.timestamp(1)? {
+        t if t.is_infinite() => t,
+        t => t.to_utc(&Zone::parse(c.text(0)?)?)?,
+    };
+    at_zone_tz(c) = match c.timestamp(1)? {
+        t if t.is_infinite() => t,
+        t => t.to_local(&Zone::parse(c.text(0)?)?)?,
+    };
     at_izone(c) = match c.timestamp(1)? {
         t if t.is_infinite() => t,
         t => t.to_utc(&arith::interval_zone(c.interval(0)?)?)?,
@@ -168,11 +173,7 @@ fn trunc_in_zone(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(
         match Zone::parse(c.text(2)?)? {
             Zone::Rules(zone) => trunc::timestamptz(unit, t, &zone)?,
-            Zone::Offset(seconds) => {
-                let fixed = jiff::tz::Offset::from_seconds(seconds)
-                    .map_err(|e| pgsqlite_types::PgError::internal(e.to_string()))?;
-                trunc::timestamptz(unit, t, &TimeZone::fixed(fixed))?
-            }
+            Zone::Offset(seconds) => trunc::timestamptz(unit, t, &TimeZone::fixed(seconds))?,
             Zone::Abbreviation(..) => {
                 return Err(pgsqlite_types::PgError::not_supported(
                     "date_trunc in a zone given by a changing abbreviation",

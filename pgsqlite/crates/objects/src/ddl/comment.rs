@@ -80,7 +80,8 @@ impl Ddl<'_> {
                             )
                         })?;
                         let class = pgsqlite_sql::catalog::composite::composite_class(composite.oid);
-                        self.set_comment(CLASS_RELATION, class, at as i32 + 1, Some(&statement.comment))?;
+                        let number = composite.attribute_numbers().nth(at).unwrap_or_default();
+                        self.set_comment(CLASS_RELATION, class, number.into(), Some(&statement.comment))?;
                         return Ok("COMMENT".into());
                     }
                 }

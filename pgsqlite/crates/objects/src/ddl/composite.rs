@@ -186,7 +186,9 @@ impl Ddl<'_> {
                 T::AtDropColumn => match fields.iter().position(|f| f.0 == command.name) {
                     Some(at) => {
                         self.check_attribute_unused(&user_type, &command.name, command.behavior())?;
-                        fields.remove(at);
+                        let (_, ty, _) = fields.remove(at);
+                        self.forget_attribute_comment(&user_type, at)?;
+                        user_type.drop_attribute(at, ty);
                         self.change_fields(&user_type, &fields, &FieldChange::Drop(at), &what)?;
                     }
                     None if command.missing_ok => {
@@ -278,11 +280,23 @@ impl Ddl<'_> {
         let UserTypeKind::Composite { fields } = &found.kind else { return Ok(()) };
         self.check_row_unused(ty, &format!("type \"{}\"", found.name), "uses it")?;
         self.check_checked(&found)?;
-        let mut fields = fields.clone();
+        let (mut user_type, mut fields) = ((*found).clone(), fields.clone());
         if at < fields.len() {
-            fields.remove(at);
+            let (_, of, _) = fields.remove(at);
+            self.forget_attribute_comment(&user_type, at)?;
+            user_type.drop_attribute(at, of);
         }
-        self.put_type(UserType { kind: UserTypeKind::Composite { fields }, ..(*found).clone() })
+        self.put_type(UserType { kind: UserTypeKind::Composite { fields }, ..user_type })
+    }
+
+    /// What was said about the attribute at a place (from 0) goes with it.
+    fn forget_attribute_comment(&mut self, composite: &UserType, at: usize) -> Result<()> {
+        let class = pgsqlite_sql::catalog::composite::composite_class(composite.oid);
+        let number = composite.attribute_numbers().nth(at).unwrap_or_default();
+        match self.catalog.comments.contains_key(&(super::schema::CLASS_RELATION, class, number.into())) {
+            true => self.set_comment(super::schema::CLASS_RELATION, class, number.into(), None),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn rename_attribute(&mut self, name: &ast::RangeVar, attribute: &str, new_name: &str) -> Result<()> {

@@ -400,6 +400,11 @@ impl Ddl<'_> {
             let text = self.column_default(&relation, *attnum, node)?;
             relation.columns[*attnum as usize - 1].default = text;
         }
+        // (an expression may name a generated column that comes after it, too)
+        for (attnum, _) in &elements.generated {
+            work::visit();
+            relation.columns[*attnum as usize - 1].generated = Some(String::new());
+        }
         for (attnum, node) in &elements.generated {
             work::visit();
             let text = self.generation_expression(&relation, *attnum, node)?;

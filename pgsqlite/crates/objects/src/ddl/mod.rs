@@ -414,7 +414,7 @@ impl Ddl<'_> {
             NodeEnum::CreateTrigStmt(s) => self.create_trigger(s),
             NodeEnum::RuleStmt(s) => self.create_rule(s),
             NodeEnum::DropSubscriptionStmt(s) => self.drop_subscription(s),
-            NodeEnum::CreateEventTrigStmt(_) => Err(PgError::not_supported("an event trigger")),
+            NodeEnum::CreateEventTrigStmt(s) => Err(self.no_event_trigger(s)),
             NodeEnum::CreateExtensionStmt(s) => self.create_extension(s),
             NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectAggregate => self.create_aggregate(s),
             NodeEnum::DefineStmt(s) if s.kind() == ast::ObjectType::ObjectCollation => self.create_collation(s),

@@ -167,6 +167,7 @@ impl Ddl<'_> {
             owner,
             kind: UserTypeKind::Range(definition),
             acl,
+            dropped: vec![],
         };
         self.check_constructors(&made)?;
         self.put_type(made)?;
@@ -179,6 +180,7 @@ impl Ddl<'_> {
             owner,
             kind: UserTypeKind::Multirange { range },
             acl: self.default_acl(pgsqlite_sql::acl::AclObject::Type, multirange_schema),
+            dropped: vec![],
         })?;
         Ok("CREATE TYPE".into())
     }

@@ -269,6 +269,14 @@ impl Ddl<'_> {
         Ok((old, new))
     }
 
+    /// CREATE EVENT TRIGGER: 42883 without its function, else 0A000.
+    pub(super) fn no_event_trigger(&self, s: &ast::CreateEventTrigStmt) -> PgError {
+        match self.trigger_function(&strings(&s.funcname)) {
+            Err(error) if error.code() == SqlState::UNDEFINED_FUNCTION => error,
+            _ => PgError::not_supported("an event trigger"),
+        }
+    }
+
     /// The function that a trigger calls: without arguments, returning trigger.
     fn trigger_function(&self, parts: &[&str]) -> Result<Oid> {
         let (schema, name) = self.qualified(parts)?;

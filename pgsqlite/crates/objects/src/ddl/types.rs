@@ -35,6 +35,7 @@ impl Ddl<'_> {
             owner: self.environment.user,
             kind,
             acl: self.default_acl(pgsqlite_sql::acl::AclObject::Type, schema),
+            dropped: vec![],
         };
         self.put_type(user_type)
     }

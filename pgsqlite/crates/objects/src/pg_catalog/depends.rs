@@ -323,7 +323,7 @@ fn of_user_type(edges: &mut Edges, environment: &Environment, user: &UserType) {
         UserTypeKind::Composite { fields } => {
             let class = composite_class(user.oid);
             edges.push((CLASS, class, 0), own, "i");
-            for (field, attnum) in fields.iter().zip(1i16..) {
+            for (field, attnum) in fields.iter().zip(user.attribute_numbers()) {
                 work::visit();
                 edges.of_type((CLASS, class, attnum), field.1);
             }

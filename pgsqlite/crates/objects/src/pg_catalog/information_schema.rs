@@ -6,6 +6,7 @@ use super::{int, text, Rows};
 use pgsqlite_natives::udf::session_cell::SessionState;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::Updatable;
+use pgsqlite_sql::catalog::domains::DomainCheck;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{definitions, Names, Style};
 use pgsqlite_sql::routine::Event;
@@ -156,7 +157,8 @@ pub(super) fn data_type(catalog: &Catalog, ty: Oid) -> String {
     match catalog.type_entry(ty) {
         Some(TypeEntry::Builtin(t)) if t.is_array() => "ARRAY".into(),
         Some(TypeEntry::ArrayOf(_)) => "ARRAY".into(),
-        Some(TypeEntry::Builtin(_)) => {
+        // (what an extension brings is a type as those of users are)
+        Some(TypeEntry::Builtin(t)) if t.extension.is_none() => {
             let path = [PG_CATALOG, catalog.public_schema()];
             super::functions::bare_type_name(&Names::new(catalog, &path), catalog, ty)
         }
@@ -334,22 +336,18 @@ fn domains(rows: &mut Rows, state: &SessionState) {
 }
 
 fn domain_constraints(rows: &mut Rows, state: &SessionState) {
-    for t in state.catalog.types.values() {
+    for DomainCheck { schema: of, domain_name, check, .. } in state.catalog.domain_checks() {
         work::visit();
-        let UserTypeKind::Domain { checks, .. } = &t.kind else { continue };
-        for check in checks {
-            work::visit();
-            rows.push(&[
-                ("constraint_catalog", database(state)),
-                ("constraint_schema", schema(state, t.schema)),
-                ("constraint_name", text(&*check.name)),
-                ("domain_catalog", database(state)),
-                ("domain_schema", schema(state, t.schema)),
-                ("domain_name", text(&*t.name)),
-                ("is_deferrable", yes(false)),
-                ("initially_deferred", yes(false)),
-            ]);
-        }
+        rows.push(&[
+            ("constraint_catalog", database(state)),
+            ("constraint_schema", schema(state, of)),
+            ("constraint_name", text(&*check.name)),
+            ("domain_catalog", database(state)),
+            ("domain_schema", schema(state, of)),
+            ("domain_name", text(domain_name)),
+            ("is_deferrable", yes(false)),
+            ("initially_deferred", yes(false)),
+        ]);
     }
 }
 
@@ -359,7 +357,7 @@ fn attributes(rows: &mut Rows, state: &SessionState) {
     for t in catalog.types.values() {
         work::visit();
         let UserTypeKind::Composite { fields } = &t.kind else { continue };
-        for ((name, ty, modifier), position) in fields.iter().zip(1i64..) {
+        for ((name, ty, modifier), position) in fields.iter().zip(t.attribute_numbers()) {
             work::visit();
             let (base, modifier) = below_domain(catalog, *ty, *modifier);
             let mut row: Row = vec![
@@ -367,7 +365,7 @@ fn attributes(rows: &mut Rows, state: &SessionState) {
                 ("udt_schema", schema(state, t.schema)),
                 ("udt_name", text(&*t.name)),
                 ("attribute_name", text(&**name)),
-                ("ordinal_position", Datum::Int(position)),
+                ("ordinal_position", Datum::Int(position.into())),
                 ("is_nullable", yes(true)),
                 ("dtd_identifier", text(position.to_string())),
                 ("is_derived_reference_attribute", yes(false)),
@@ -408,7 +406,7 @@ fn element_types(rows: &mut Rows, state: &SessionState) {
         work::visit();
         match &t.kind {
             UserTypeKind::Composite { fields } => {
-                for ((_, ty, _), position) in fields.iter().zip(1..) {
+                for ((_, ty, _), position) in fields.iter().zip(t.attribute_numbers()) {
                     work::visit();
                     push(t.schema, &t.name, "USER-DEFINED TYPE", position.to_string(), *ty);
                 }
@@ -706,13 +704,9 @@ fn check_constraints(rows: &mut Rows, state: &SessionState) {
             }
         }
     }
-    for t in state.catalog.types.values() {
+    for DomainCheck { schema, base, check, .. } in state.catalog.domain_checks() {
         work::visit();
-        let UserTypeKind::Domain { checks, base, .. } = &t.kind else { continue };
-        for check in checks {
-            work::visit();
-            let printed = with_environment(state, |e| definitions::domain_constraint(e, check, *base, Style::Full));
-            push(t.schema, check.name.clone(), printed.map_or_else(|_| format!("({})", check.expression), clause));
-        }
+        let printed = with_environment(state, |e| definitions::domain_constraint(e, check, base, Style::Full));
+        push(schema, check.name.clone(), printed.map_or_else(|_| format!("({})", check.expression), clause));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{character, int, numbers, strings, text, Rows};
 use pgsqlite_metadata::naming::default_collation;
+use pgsqlite_sql::catalog::domains::DomainCheck;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::routine::Event;
 use pgsqlite_types::work;
@@ -227,7 +228,7 @@ fn composites(rows: &mut Rows, catalog: &Catalog) {
             ("relpersistence", character(b'p')),
             ("relkind", character(b'c')),
             ("reltuples", Datum::Real(-1.0)),
-            ("relnatts", int(fields.len() as i64)),
+            ("relnatts", int((fields.len() + t.dropped.len()) as i64)),
             ("relispopulated", true.into()),
             ("relreplident", character(b'n')),
         ]);
@@ -384,9 +385,15 @@ fn composite_attributes(rows: &mut Rows, catalog: &Catalog) {
     for t in catalog.types.values() {
         work::visit();
         let UserTypeKind::Composite { fields } = &t.kind else { continue };
-        for ((name, ty, typmod), attnum) in fields.iter().zip(1i16..) {
+        for ((name, ty, typmod), attnum) in fields.iter().zip(t.attribute_numbers()) {
             work::visit();
             attribute(rows, catalog, composite_class(t.oid), &Column::new(attnum, name.clone(), *ty, *typmod));
+        }
+        for (attnum, ty) in &t.dropped {
+            work::visit();
+            let name = format!("........pg.dropped.{attnum}........");
+            let column = Column { dropped: true, ..Column::new(*attnum, name, *ty, -1) };
+            attribute(rows, catalog, composite_class(t.oid), &column);
         }
     }
 }
@@ -605,25 +612,21 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
             ]);
         }
     }
-    for user in catalog.types.values() {
+    for DomainCheck { domain, schema, check, .. } in catalog.domain_checks() {
         work::visit();
-        let UserTypeKind::Domain { checks, .. } = &user.kind else { continue };
-        for check in checks {
-            work::visit();
-            rows.push(&[
-                ("oid", int(check.oid)),
-                ("conname", text(&*check.name)),
-                ("connamespace", int(user.schema)),
-                ("contype", text("c")),
-                ("convalidated", (!check.not_valid).into()),
-                ("contypid", int(user.oid)),
-                ("confupdtype", text(" ")),
-                ("confdeltype", text(" ")),
-                ("confmatchtype", text(" ")),
-                ("conislocal", true.into()),
-                ("conbin", text(&*check.expression)),
-            ]);
-        }
+        rows.push(&[
+            ("oid", int(check.oid)),
+            ("conname", text(&*check.name)),
+            ("connamespace", int(schema)),
+            ("contype", text("c")),
+            ("convalidated", (!check.not_valid).into()),
+            ("contypid", int(domain)),
+            ("confupdtype", text(" ")),
+            ("confdeltype", text(" ")),
+            ("confmatchtype", text(" ")),
+            ("conislocal", true.into()),
+            ("conbin", text(&*check.expression)),
+        ]);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Function calls: plain functions, casts in function notation, aggregates, window functions, set-returning functions.
 
+use super::modifiers::is_null;
 use super::{Analyzer, Clause};
 use crate::analyze::typename::name_parts;
 use crate::builtins::catalog::{self as builtin, CastContext};
@@ -7,7 +8,7 @@ use crate::builtins::imp::{imp, Imp};
 use crate::builtins::word::Word;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{Aggregate, CastForm, CastMethod, Expr, ExprKind, SortKey};
-use pgsqlite_types::{catalog as pg_type, oid, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid, PgError, Result, SqlState};
 
 /// PostgreSQL's FUNC_MAX_ARGS.
 const MOST_ARGUMENTS: usize = 100;
@@ -331,6 +332,10 @@ impl<'a> Analyzer<'a> {
             ));
         }
         if let (Some(Imp::Sql(text)), false) = (imp(proc.oid), self.storing) {
+            // (what the text says of the other arguments is then not computed, and cannot be wrong)
+            if proc.strict && args.iter().any(is_null) {
+                return Ok(Expr::new(ExprKind::Const(Datum::Null), ret, call.location));
+            }
             return self.splice_sql(text, args, ret, call.location);
         }
         if let Some(routine) = self.env.catalog.routines.get(&proc.oid) {

@@ -5,7 +5,8 @@
 use crate::typed::{Expr, ExprKind};
 use pgsqlite_types::{Datum, Oid};
 
-fn is_null(expr: &Expr) -> bool {
+/// Whether an expression is the constant NULL, seen through casts.
+pub(super) fn is_null(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Const(value) => value.is_null(),
         ExprKind::Cast { arg, .. } => is_null(arg),

@@ -59,17 +59,21 @@ pub const ROWS: &[Row] = &[
         Native,
     ),
     row("int2_sum int4_sum", Imp::Sql("CASE WHEN $1 IS NULL THEN $2::int8 WHEN $2 IS NULL THEN $1 ELSE $1 + $2 END")),
+    // of equal values that are not the same the second one is taken, of character(n) the first one (SQLite's max takes the first, its
+    // min the last)
     row(
-        "int2larger int4larger int8larger float4larger float8larger text_larger bpchar_larger date_larger time_larger \
-         timetz_larger timestamp_larger interval_larger numeric_larger oidlarger tidlarger enum_larger array_larger",
-        Inline("max($1, $2)"),
+        "int2larger int4larger int8larger float4larger float8larger text_larger date_larger time_larger timetz_larger \
+         timestamp_larger interval_larger numeric_larger oidlarger tidlarger enum_larger array_larger",
+        Inline("max($2, $1)"),
     ),
     row(
-        "int2smaller int4smaller int8smaller float4smaller float8smaller text_smaller bpchar_smaller date_smaller \
-         time_smaller timetz_smaller timestamp_smaller interval_smaller numeric_smaller oidsmaller tidsmaller \
-         enum_smaller array_smaller",
+        "int2smaller int4smaller int8smaller float4smaller float8smaller text_smaller date_smaller time_smaller \
+         timetz_smaller timestamp_smaller interval_smaller numeric_smaller oidsmaller tidsmaller enum_smaller \
+         array_smaller",
         Inline("min($1, $2)"),
     ),
+    row("bpchar_larger", Inline("max($1, $2)")),
+    row("bpchar_smaller", Inline("min($2, $1)")),
     row("row_number()", InlineAggregate("row_number()")),
     row("rank()", InlineAggregate("rank()")),
     row("dense_rank()", InlineAggregate("dense_rank()")),

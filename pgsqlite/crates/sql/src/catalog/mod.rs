@@ -8,6 +8,7 @@ mod collation;
 mod column;
 pub mod composite;
 mod constraint;
+pub mod domains;
 mod index;
 pub mod inheritance;
 mod relation;

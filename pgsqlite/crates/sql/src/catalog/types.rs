@@ -109,9 +109,23 @@ pub struct UserType {
     /// None: PostgreSQL's default privileges
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acl: Option<Vec<AclItem>>,
+    /// The numbers and types of a composite type's attributes that ALTER TYPE has dropped: the numbers are not used again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<(i16, Oid)>,
 }
 
 impl UserType {
+    /// The numbers of the attributes that the composite type has, in their order.
+    pub fn attribute_numbers(&self) -> impl Iterator<Item = i16> + '_ {
+        (1i16..).filter(|number| !self.dropped.iter().any(|(dropped, _)| dropped == number))
+    }
+
+    /// Notes that the attribute at a place (from 0) is dropped.
+    pub fn drop_attribute(&mut self, at: usize, ty: Oid) {
+        let number = self.attribute_numbers().nth(at);
+        self.dropped.extend(number.map(|number| (number, ty)));
+    }
+
     /// The name of the array type over it.
     pub fn array_name(&self) -> String {
         self.array_name.clone().unwrap_or_else(|| format!("_{}", self.name))

@@ -278,6 +278,7 @@ impl TypeCodec {
         Some(match self {
             TypeCodec::Numeric => "decimal".into(),
             TypeCodec::BpChar => "RTRIM".into(),
+            TypeCodec::Char => "pg_char".into(),
             TypeCodec::TimeTz => "pg_timetz".into(),
             TypeCodec::Interval => "pg_interval".into(),
             TypeCodec::Jsonb => "pg_jsonb".into(),

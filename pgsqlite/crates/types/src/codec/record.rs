@@ -1,13 +1,13 @@
 //! `record` (and composite) values. Stored as TEXT: a JSON array of `[type OID, value]` pairs, values as in arrays. A row of a
 //! query, whose type has no name, has its columns' names as a third item.
 
-use crate::array::{length_prefixed, Array};
+use crate::array::{length_prefixed, Array, StoredText};
 use crate::codec::{CompositeType, Context, TypeCodec};
 use crate::json::{self, Json};
+use crate::numeric::Numeric;
 use crate::oid::Oid;
-use crate::work;
 use crate::write::{bad_stored, is_space};
-use crate::{Datum, DatumRef, PgError, Result};
+use crate::{work, Datum, DatumRef, PgError, Result};
 
 /// The codec of a field's type.
 fn field_codec(oid: Oid, names: Option<&dyn crate::codec::RegNames>) -> Result<TypeCodec> {
@@ -66,31 +66,61 @@ pub fn names(text: &str) -> Option<Vec<String>> {
 
 /// Reads a storage form; None for anything else.
 pub fn from_storage(text: &str) -> Option<Vec<Field>> {
-    let Json::Array(pairs) = json::parse(text, json::Flavor::Json).ok()? else { return None };
-    pairs
-        .into_iter()
-        .map(|pair| {
-            let Json::Array(pair) = pair else { return None };
-            let (Some(Json::Number(oid)), Some(value)) = (pair.first(), pair.get(1)) else { return None };
-            let oid = Oid::try_from(oid.to_i64().ok()?).ok()?;
-            let value = match value {
-                Json::Null => Datum::Null,
-                Json::Bool(b) => Datum::from(*b),
-                Json::String(s) => match oid {
-                    ty if crate::catalog::is_blob(ty) => Datum::Blob(crate::bytea::parse(s).ok()?),
-                    crate::oid::FLOAT4 | crate::oid::FLOAT8 if s != crate::float::NAN => Datum::Real(s.parse().ok()?),
-                    _ => Datum::Text(s.clone()),
-                },
-                Json::Number(n) if matches!(oid, crate::oid::FLOAT4 | crate::oid::FLOAT8) => Datum::Real(n.to_f64()),
-                Json::Number(n) => match n.to_i64() {
-                    Ok(i) if n.scale() == Some(0) => Datum::Int(i),
-                    _ => Datum::Text(n.to_string()),
-                },
-                Json::Array(_) | Json::Object(_) | Json::Moment(_) => return None,
-            };
-            Some((oid, value))
-        })
-        .collect()
+    let mut text = StoredText::new(text);
+    let mut fields = Vec::new();
+    if !text.takes(b'[') {
+        return None;
+    }
+    if !text.takes(b']') {
+        loop {
+            work::pulse(1);
+            fields.push(stored_field(&mut text)?);
+            if text.takes(b']') {
+                break;
+            }
+            if !text.takes(b',') {
+                return None;
+            }
+        }
+    }
+    text.is_read().then_some(fields)
+}
+
+/// Reads `[OID, value]` or `[OID, value, name]`.
+fn stored_field(text: &mut StoredText) -> Option<Field> {
+    if !text.takes(b'[') {
+        return None;
+    }
+    work::pulse(4);
+    let oid: Oid = text.word()?.parse().ok()?;
+    if !text.takes(b',') {
+        return None;
+    }
+    let is_float = matches!(oid, crate::oid::FLOAT4 | crate::oid::FLOAT8);
+    let value = if text.peek()? == b'"' {
+        let string = text.string()?;
+        match oid {
+            ty if crate::catalog::is_blob(ty) => Datum::Blob(crate::bytea::parse(&string).ok()?),
+            _ if is_float && string != crate::float::NAN => Datum::Real(string.parse().ok()?),
+            _ => Datum::Text(string),
+        }
+    } else {
+        match text.word()? {
+            "null" => Datum::Null,
+            "true" => Datum::Int(1),
+            "false" => Datum::Int(0),
+            // (of a negative zero the sign is kept)
+            word if is_float => Datum::Real(word.parse().ok()?),
+            word => match word.parse() {
+                Ok(i) => Datum::Int(i),
+                Err(_) => Datum::Text(Numeric::from_text(word).ok()?.to_string()),
+            },
+        }
+    };
+    if text.takes(b',') {
+        (text.peek()? == b'"').then(|| text.string())??;
+    }
+    text.takes(b']').then_some((oid, value))
 }
 
 fn stored(value: DatumRef) -> Result<Vec<Field>> {

@@ -6,8 +6,8 @@ use super::{
     calendar, date_out_of_range, interval_out_of_range, timestamp_out_of_range, Civil, Date, Interval, Time, TimeTz,
     Timestamp, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND,
 };
+use crate::datetime::zone::TimeZone;
 use crate::{PgError, Result, SqlState};
-use jiff::tz::TimeZone;
 
 fn out_of_range(message: impl Into<String>) -> PgError {
     PgError::new(SqlState::DATETIME_VALUE_OUT_OF_RANGE, message)

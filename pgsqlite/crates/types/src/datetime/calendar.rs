@@ -33,6 +33,17 @@ pub fn civil(days: i32) -> (i32, i32, i32) {
     (year as i32, month as i32, day as i32)
 }
 
+/// The Julian day number that PostgreSQL's formula gives for any years, months and days, as those of an interval, which need not be a date:
+/// it rounds towards zero and runs over.
+pub fn julian_of_fields(year: i32, month: i32, day: i32) -> i32 {
+    let (month, year) =
+        if month > 2 { (month + 1, year.wrapping_add(4800)) } else { (month + 13, year.wrapping_add(4799)) };
+    let century = year / 100;
+    let days = year.wrapping_mul(365).wrapping_sub(32_167);
+    let days = days.wrapping_add(year / 4 - century + century / 4);
+    days.wrapping_add(7834i32.wrapping_mul(month) / 256).wrapping_add(day)
+}
+
 /// Hour, minute, second, microsecond of a time of day.
 pub fn clock(micros: i64) -> (i32, i32, i32, i32) {
     let seconds = micros / 1_000_000;

@@ -6,9 +6,9 @@ use super::{
     calendar, zone, Civil, Date, Interval, Time, TimeTz, Timestamp, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE,
     UNIX_EPOCH_DAYS, UNIX_EPOCH_MICROS,
 };
+use crate::datetime::zone::TimeZone;
 use crate::numeric::Numeric;
 use crate::{PgError, Result, SqlState};
-use jiff::tz::TimeZone;
 
 /// A field of `extract`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,8 @@ enum Field {
     IsoDayOfWeek,
     DayOfYear,
     IsoYear,
+    /// a word that stands for a moment: no date or timestamp has it
+    Moment,
 }
 
 fn field(name: &str, type_name: &str) -> Result<Field> {
@@ -35,6 +37,15 @@ fn field(name: &str, type_name: &str) -> Result<Field> {
             _ => match tokens::word(&lower) {
                 Some(Word::Epoch) => Some(Field::Epoch),
                 Some(Word::Unit(Unit::Julian)) => Some(Field::Julian),
+                Some(
+                    Word::Infinity
+                    | Word::NegInfinity
+                    | Word::Now
+                    | Word::Today
+                    | Word::Tomorrow
+                    | Word::Yesterday
+                    | Word::Zulu,
+                ) if type_name.starts_with("timestamp") || type_name == "date" => Some(Field::Moment),
                 _ => None,
             },
         },
@@ -120,6 +131,7 @@ fn infinite(field: Field, positive: bool, type_name: &str, name: &str, date: boo
             | Span::TimezoneHour
             | Span::TimezoneMinute,
         ) if date => Err(not_supported(name, type_name)),
+        Field::Moment => Err(not_supported(name, type_name)),
         _ => Ok(None),
     }
 }

@@ -109,7 +109,7 @@ fn write_local(local: Timestamp, zoned: Option<(i32, Timestamp)>, settings: &Set
         if let Some((offset, moment)) = zoned {
             let (_, name) = zone::offset_and_name(&settings.time_zone, moment);
             out.push(b' ');
-            if name.is_empty() || name.starts_with(['+', '-']) && settings.time_zone.to_fixed_offset().is_ok() {
+            if name.is_empty() || name.starts_with(['+', '-']) && settings.time_zone.is_fixed() {
                 write_offset(offset, out);
             } else {
                 out.extend_from_slice(name.as_bytes());

@@ -2,7 +2,7 @@
 //!
 //! Units are PostgreSQL's: days and microseconds since 2000-01-01 (UTC for `timestamptz`), a proleptic Gregorian
 //! calendar, one value at either end of the range for the infinities. Files: `calendar` days ⇄ year/month/day,
-//! `storage` the texts in the file, `parse` (with `lex`, `decode`, `tokens`) PostgreSQL's input syntax, `zone` time zones,
+//! `storage` the texts in the file, `parse` (with `lex`, `decode`, `tokens`) PostgreSQL's input syntax, `zone` and `posix_zone` time zones,
 //! `format` output by DateStyle, `interval_text` and `interval_format` the same for intervals, `arith`, `fields` (extract), `trunc`, `io` the codecs.
 
 pub mod arith;
@@ -15,6 +15,7 @@ pub mod interval_text;
 pub(crate) mod io;
 mod lex;
 pub mod parse;
+mod posix_zone;
 pub mod storage;
 mod tokens;
 pub mod trunc;

@@ -6,8 +6,8 @@ use super::{
     calendar, timestamp_out_of_range, zone, Civil, Interval, Timestamp, MICROS_PER_HOUR, MICROS_PER_MINUTE,
     MICROS_PER_SECOND,
 };
+use crate::datetime::zone::TimeZone;
 use crate::{PgError, Result, SqlState};
-use jiff::tz::TimeZone;
 
 fn unit(name: &str, type_name: &str) -> Result<Span> {
     match tokens::span(&name.to_ascii_lowercase()) {

@@ -1,11 +1,38 @@
 //! Time zones: IANA names, POSIX rules and the abbreviations PostgreSQL knows by default.
 
+use super::posix_zone::PosixZone;
 use super::{Civil, Timestamp, MICROS_PER_SECOND, UNIX_EPOCH_MICROS};
 use crate::{PgError, Result, SqlState};
 use jiff::civil::DateTime;
-use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::tz::AmbiguousOffset;
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+
+/// A zone: how far local time is from UTC at which moment.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TimeZone {
+    /// of the time zone database
+    Named(jiff::tz::TimeZone),
+    /// of a rule or a number
+    Posix(Arc<PosixZone>),
+}
+
+impl TimeZone {
+    pub const UTC: TimeZone = TimeZone::Named(jiff::tz::TimeZone::UTC);
+
+    /// A zone whose clocks are always that many seconds ahead of UTC.
+    pub fn fixed(offset: i32) -> TimeZone {
+        TimeZone::Posix(Arc::new(PosixZone::fixed(offset).0))
+    }
+
+    /// Whether it is UTC or of one offset that is no zone's of the database.
+    pub fn is_fixed(&self) -> bool {
+        match self {
+            TimeZone::Named(zone) => zone.to_fixed_offset().is_ok(),
+            TimeZone::Posix(zone) => zone.only_offset().is_some(),
+        }
+    }
+}
 
 /// What an abbreviation stands for.
 #[derive(Debug, Clone, Copy)]
@@ -45,80 +72,142 @@ pub fn names() -> Vec<String> {
 
 /// What a zone's clocks show at a moment: the abbreviation, seconds east of UTC, whether it is daylight-saving time.
 pub fn clock(zone: &TimeZone, utc: Timestamp) -> (String, i32, bool) {
-    let info = zone.to_offset_info(moment(utc));
-    (info.abbreviation().to_string(), info.offset().seconds(), info.dst().is_dst())
+    match zone {
+        TimeZone::Named(zone) => {
+            let info = zone.to_offset_info(moment(utc));
+            (info.abbreviation().to_string(), info.offset().seconds(), info.dst().is_dst())
+        }
+        TimeZone::Posix(zone) => {
+            let period = zone.at(utc);
+            (period.abbreviation.clone(), period.offset, period.dst)
+        }
+    }
+}
+
+/// The most bytes of a zone's name.
+const NAME_BYTES: usize = 255;
+
+/// A zone of the database by its name (any case), which a colon may precede.
+fn in_database(name: &str) -> Option<jiff::tz::TimeZone> {
+    let name = name.strip_prefix(':').unwrap_or(name);
+    let fits = !name.is_empty() && name.is_ascii() && name.len() <= NAME_BYTES;
+    fits.then(|| jiff::tz::TimeZone::get(name).ok()).flatten()
 }
 
 /// The zone of an IANA name (any case) or a POSIX rule (`EST5EDT,M3.2.0,M11.1.0`, `<+03>-3`); None if it is neither.
 pub fn by_name(name: &str) -> Option<TimeZone> {
-    if name.is_empty() || !name.is_ascii() || name.len() > 255 {
-        return None;
+    if let Some(zone) = in_database(name) {
+        return Some(TimeZone::Named(zone));
     }
-    if let Ok(zone) = TimeZone::get(name) {
-        return Some(zone);
-    }
-    if !name.bytes().any(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    // A bare POSIX offset counts west of UTC.
-    if name.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) {
-        return posix_offset(name).and_then(|o| jiff::tz::Offset::from_seconds(o).ok()).map(TimeZone::fixed);
-    }
-    // In POSIX rules abbreviations are upper case by custom; PostgreSQL reads any.
-    let upper = name.to_ascii_uppercase();
-    TimeZone::posix(&upper).or_else(|_| TimeZone::posix(&format!("{upper},M3.2.0,M11.1.0"))).ok()
+    let rule = !name.starts_with(':') && name.len() <= NAME_BYTES;
+    let rule = rule.then(|| PosixZone::parse(&name.to_ascii_uppercase())).flatten();
+    rule.map(|zone| TimeZone::Posix(Arc::new(zone)))
+}
+
+/// Why a text is no zone that `SET TimeZone` takes.
+#[derive(Debug)]
+pub enum NoZone {
+    /// The value is invalid; what PostgreSQL says beside it.
+    Invalid(Option<&'static str>),
+    Error(PgError),
 }
 
 /// The zone that `SET TimeZone` means and the name that SHOW prints: hours east of UTC as a number (also fractional),
-/// `INTERVAL '…'`, an IANA name or a POSIX rule. None: the value is invalid.
-pub fn for_setting(value: &str) -> Option<(TimeZone, String)> {
-    let value = value.trim();
-    let value = value.strip_prefix('\'').and_then(|v| v.strip_suffix('\'')).unwrap_or(value);
+/// `INTERVAL '…'`, an IANA name or a POSIX rule.
+pub fn for_setting(value: &str) -> std::result::Result<(TimeZone, String), NoZone> {
     let seconds = if let Some(rest) = value.get(..8).filter(|w| w.eq_ignore_ascii_case("interval")) {
-        let text = value[rest.len()..].trim().strip_prefix('\'')?.strip_suffix('\'')?;
-        let i = super::interval_text::parse(text, -1, crate::settings::IntervalStyle::Postgres).ok()?;
-        (i.months == 0 && i.days == 0).then_some((i.micros / MICROS_PER_SECOND) as i32)?
-    } else if value.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && value.parse::<f64>().is_ok() {
-        (value.parse::<f64>().ok()? * 3600.0) as i32
+        let text = value[rest.len()..].trim_start_matches(|c: char| c.is_ascii() && crate::write::is_space(c as u8));
+        let text = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).filter(|text| !text.contains('\''));
+        let text = text.ok_or(NoZone::Invalid(None))?;
+        let i =
+            super::interval_text::parse(text, -1, crate::settings::IntervalStyle::Postgres).map_err(NoZone::Error)?;
+        if i.months != 0 {
+            return Err(NoZone::Invalid(Some("Cannot specify months in time zone interval.")));
+        }
+        if i.days != 0 {
+            return Err(NoZone::Invalid(Some("Cannot specify days in time zone interval.")));
+        }
+        i.micros / MICROS_PER_SECOND
+    } else if let Some(hours) = crate::float::c_number(value) {
+        // (NaN is out of range as an infinity is)
+        if hours.is_nan() {
+            i64::MAX
+        } else {
+            (hours * 3600.0) as i64
+        }
     } else {
-        let zone = by_name(value)?;
-        let name = zone.iana_name().map_or(value, |n| n).to_string();
-        return Some((zone, name));
+        return match by_name(value) {
+            Some(zone) if offset_at(&zone, Timestamp(0)) % 60 != 0 => Err(NoZone::Error(
+                PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    format!("time zone \"{value}\" appears to use leap seconds"),
+                )
+                .detail("PostgreSQL does not support leap seconds."),
+            )),
+            Some(zone) => {
+                let name = match &zone {
+                    TimeZone::Named(zone) => zone.iana_name().map_or_else(|| value.to_string(), str::to_string),
+                    TimeZone::Posix(_) => value.to_ascii_uppercase(),
+                };
+                Ok((zone, name))
+            }
+            None => Err(NoZone::Invalid(None)),
+        };
     };
-    let zone = TimeZone::fixed(jiff::tz::Offset::from_seconds(seconds).ok()?);
-    let mut digits = Vec::new();
-    super::storage::write_offset(seconds, &mut digits);
-    let shown = String::from_utf8(digits).ok()?;
-    // POSIX counts the other way round: <+03>-03 is three hours east.
-    let (sign, rest) = shown.split_at(1);
-    let posix_sign = if sign == "+" { "-" } else { "+" };
-    Some((zone, format!("<{shown}>{posix_sign}{rest}")))
+    match i32::try_from(seconds) {
+        Ok(offset) if offset.unsigned_abs() < 168 * 3600 => {
+            let (zone, name) = PosixZone::fixed(offset);
+            Ok((TimeZone::Posix(Arc::new(zone)), name))
+        }
+        _ => Err(NoZone::Invalid(Some("UTC timezone offset is out of range."))),
+    }
 }
 
-/// Seconds east of `[±]hh[:mm[:ss]]`, which counts west.
-fn posix_offset(text: &str) -> Option<i32> {
-    let mut seconds = 0;
-    let mut parts = text.trim_start_matches(['+', '-']).split(':');
-    for unit in [3600, 60, 1] {
-        let Some(part) = parts.next() else { break };
-        let value: i32 = part.parse().ok().filter(|_| part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit()))?;
-        seconds += value * unit;
-    }
-    parts.next().is_none().then_some(if text.starts_with('-') { seconds } else { -seconds })
+/// What `±hh[:mm[:ss]]` or `±hhmm` is.
+enum Displacement {
+    /// seconds east of UTC
+    Seconds(i32),
+    OutOfRange,
+    No,
 }
 
-/// Hours, minutes and seconds of `±hh[:mm[:ss]]` or `±hhmm`.
-fn displacement(text: &str) -> Option<[u32; 3]> {
-    let digits = text.strip_prefix(['+', '-'])?;
-    let number = |part: &str| part.parse::<u32>().ok().filter(|_| part.bytes().all(|b| b.is_ascii_digit()));
-    let parts = digits.split(':').map(number).collect::<Option<Vec<u32>>>()?;
-    match parts[..] {
-        [n] if digits.len() > 2 => Some([n / 100, n % 100, 0]),
-        [hours] => Some([hours, 0, 0]),
-        [hours, minutes] => Some([hours, minutes, 0]),
-        [hours, minutes, seconds] => Some([hours, minutes, seconds]),
-        _ => None,
+/// A number as C's `strtol` reads it, which may follow blanks and a sign, and what comes after it; no number is 0.
+fn c_integer(text: &str) -> (Option<i32>, &str) {
+    let trimmed = text.trim_start_matches(|c: char| c.is_ascii() && crate::write::is_space(c as u8));
+    let (negative, digits) = match trimmed.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, trimmed.strip_prefix('+').unwrap_or(trimmed)),
+    };
+    let end = digits.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(digits.len());
+    if end == 0 {
+        return (Some(0), text);
     }
+    let value: Option<i64> = digits[..end].parse().ok();
+    (value.and_then(|value| i32::try_from(if negative { -value } else { value }).ok()), &digits[end..])
+}
+
+fn displacement(text: &str) -> Displacement {
+    let Some(digits) = text.strip_prefix(['+', '-']) else { return Displacement::No };
+    let (Some(mut hours), mut rest) = c_integer(digits) else { return Displacement::OutOfRange };
+    let (mut minutes, mut seconds) = (0, 0);
+    for part in [&mut minutes, &mut seconds] {
+        let Some(after) = rest.strip_prefix(':') else { break };
+        match c_integer(after) {
+            (Some(value), after) => (*part, rest) = (value, after),
+            (None, _) => return Displacement::OutOfRange,
+        }
+    }
+    if rest.is_empty() && text.len() > 3 && !text.contains(':') {
+        (hours, minutes) = (hours / 100, hours % 100);
+    }
+    if !(0..=15).contains(&hours) || !(0..60).contains(&minutes) || !(0..60).contains(&seconds) {
+        return Displacement::OutOfRange;
+    }
+    if !rest.is_empty() {
+        return Displacement::No;
+    }
+    let offset = hours * 3600 + minutes * 60 + seconds;
+    Displacement::Seconds(if text.starts_with('-') { -offset } else { offset })
 }
 
 /// Seconds east of UTC that an abbreviation meant in a zone: as last used before the moment, else as first used after
@@ -129,6 +218,10 @@ pub fn offset_of_abbreviation(zone: &TimeZone, name: &str, utc: Timestamp) -> i3
 
 /// As [`offset_of_abbreviation`], with whether it is daylight-saving time.
 pub fn meaning_of_abbreviation(zone: &TimeZone, name: &str, utc: Timestamp) -> (i32, bool) {
+    let TimeZone::Named(zone) = zone else {
+        let (_, offset, dst) = clock(zone, utc);
+        return (offset, dst);
+    };
     let at = moment(utc);
     let info = zone.to_offset_info(at);
     if info.abbreviation().eq_ignore_ascii_case(name) {
@@ -179,14 +272,14 @@ impl Zone {
             return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, what)
                 .hint("Numeric time zones must have \"-\" or \"+\" as first character."));
         }
-        let Some(parts) = displacement(name) else { return Zone::parse(name) };
-        let [hours, minutes, seconds] = parts;
-        if hours > 15 || minutes > 59 || seconds > 59 {
-            let what = format!("numeric time zone \"{name}\" out of range");
-            return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, what));
+        match displacement(name) {
+            Displacement::Seconds(offset) => Ok(Zone::Offset(offset)),
+            Displacement::OutOfRange => {
+                let what = format!("numeric time zone \"{name}\" out of range");
+                Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, what))
+            }
+            Displacement::No => Zone::parse(name),
         }
-        let offset = (hours * 3600 + minutes * 60 + seconds) as i32;
-        Ok(Zone::Offset(if name.starts_with('-') { -offset } else { offset }))
     }
     /// Seconds east of UTC at a moment.
     pub fn offset_at(&self, utc: Timestamp) -> i32 {
@@ -229,21 +322,32 @@ fn moment(utc: Timestamp) -> jiff::Timestamp {
 
 /// Seconds east of UTC at a moment.
 pub fn offset_at(zone: &TimeZone, utc: Timestamp) -> i32 {
-    // Not by way of to_fixed_offset: its error, for zones with rules, is allocated.
-    zone.to_offset(moment(utc)).seconds()
+    match zone {
+        // Not by way of to_fixed_offset: its error, for zones with rules, is allocated.
+        TimeZone::Named(zone) => zone.to_offset(moment(utc)).seconds(),
+        TimeZone::Posix(zone) => zone.at(utc).offset,
+    }
 }
 
 /// Seconds east of UTC of a zone that never changes its offset.
 pub fn only_offset(zone: &TimeZone) -> Option<i32> {
-    if let Ok(offset) = zone.to_fixed_offset() {
+    let named = match zone {
+        TimeZone::Named(named) => named,
+        TimeZone::Posix(zone) => return zone.only_offset(),
+    };
+    if let Ok(offset) = named.to_fixed_offset() {
         return Some(offset.seconds());
     }
-    zone.preceding(jiff::Timestamp::MAX).next().is_none().then(|| offset_at(zone, Timestamp(0)))
+    named.preceding(jiff::Timestamp::MAX).next().is_none().then(|| offset_at(zone, Timestamp(0)))
 }
 
 /// Seconds east of UTC at a local time. In the gap of a change to summer time the offset before it counts, in the
 /// hour that comes twice the one after it.
 pub fn offset_of_local(zone: &TimeZone, local: Timestamp) -> i32 {
+    let zone = match zone {
+        TimeZone::Named(zone) => zone,
+        TimeZone::Posix(zone) => return zone.offset_of_local(local),
+    };
     let c = Civil::of(Timestamp(near(local)));
     let Ok(datetime) = DateTime::new(
         c.year as i16,
@@ -265,8 +369,8 @@ pub fn offset_of_local(zone: &TimeZone, local: Timestamp) -> i32 {
 
 /// Offset (seconds east) and abbreviation in use at a moment.
 pub fn offset_and_name(zone: &TimeZone, utc: Timestamp) -> (i32, String) {
-    let info = zone.to_offset_info(moment(utc));
-    (info.offset().seconds(), info.abbreviation().to_string())
+    let (abbreviation, offset, _) = clock(zone, utc);
+    (offset, abbreviation)
 }
 
 /// Local time in a zone of a moment; infinities stay.
@@ -305,18 +409,18 @@ mod tests {
             ("<+03>-3", "<+03>-3", 10_800),
             ("UTC+3", "UTC+3", -10_800),
             ("+05:30", "+05:30", -19_800),
-            ("JST-9", "JST-9", 9 * 3600),
+            ("jst-9", "JST-9", 9 * 3600),
             ("00:30", "00:30", -1800),
             ("-04:15", "-04:15", 15_300),
         ];
         for (value, name, offset) in cases {
-            let (zone, shown) = for_setting(value).unwrap_or_else(|| panic!("{value}"));
+            let (zone, shown) = for_setting(value).unwrap_or_else(|e| panic!("{value}: {e:?}"));
             assert_eq!(shown, name, "{value}");
             // 2024-01-01 00:00 UTC
             assert_eq!(offset_at(&zone, Timestamp(757_382_400_000_000)), offset, "{value}");
         }
-        for value in ["foo", "PST", "", "1x", "interval '1 day'", "100"] {
-            assert!(for_setting(value).is_none(), "{value}");
+        for value in ["foo", "PST", "", "1x", "interval '1 day'", "168", "inf"] {
+            assert!(for_setting(value).is_err(), "{value}");
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::time_template::{nodes, Field, Node};
 use super::{ordinal, Case, DAYS, MONTHS, ROMAN_MONTHS};
+use crate::datetime::zone::TimeZone;
 use crate::datetime::{calendar, zone, Civil, Interval, Timestamp};
 use crate::datetime::{MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND};
 use crate::{PgError, Result, SqlState};
-use jiff::tz::TimeZone;
 
 /// What the patterns can ask of a value.
 struct Parts {
@@ -80,7 +80,10 @@ impl Parts {
 
     /// The day that a Julian day number shows. An interval's fields are taken as a date, as PostgreSQL does.
     fn julian_date(&self) -> i32 {
-        let of_fields = || calendar::days(self.year as i32, self.month as i32, self.day as i32);
+        let of_fields = || {
+            let julian = calendar::julian_of_fields(self.year as i32, self.month as i32, self.day as i32);
+            julian.wrapping_sub(calendar::EPOCH_JULIAN)
+        };
         self.date.unwrap_or_else(of_fields)
     }
 

@@ -469,18 +469,21 @@ impl Session {
         let Datum::Text(stored) = &value else { return Err(PgError::internal("an interval's storage")) };
         let interval = pgsqlite_types::datetime::Interval::from_storage(stored)
             .ok_or_else(|| PgError::internal("an interval's storage"))?;
-        let refuse = |what: &str| {
-            Err(PgError::new(
-                SqlState::INVALID_PARAMETER_VALUE,
-                format!("invalid value for parameter \"TimeZone\": \"INTERVAL '{text}'\""),
-            )
-            .detail(format!("Cannot specify {what} in time zone interval.")))
+        let mut shown = Vec::new();
+        self.with_context(|context| TypeCodec::Interval.text_out(value.as_ref(), context, &mut shown))?;
+        let shown = String::from_utf8_lossy(&shown);
+        let refuse = |detail: &str| {
+            let message = format!("invalid value for parameter \"TimeZone\": \"INTERVAL '{shown}'\"");
+            Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, message).detail(detail))
         };
         if interval.months != 0 {
-            return refuse("months");
+            return refuse("Cannot specify months in time zone interval.");
         }
         if interval.days != 0 {
-            return refuse("days");
+            return refuse("Cannot specify days in time zone interval.");
+        }
+        if interval.micros.unsigned_abs() >= 168 * 3_600_000_000 {
+            return refuse("UTC timezone offset is out of range.");
         }
         Ok(format!("{}", interval.micros as f64 / 3_600_000_000.0))
     }

@@ -61,13 +61,14 @@ impl ForeignKey {
         Ok(format!("EXISTS (SELECT 1 FROM {} AS p WHERE {})", table_name(&self.parent), equal.join(" AND ")))
     }
 
-    /// The key of a row that references nothing.
+    /// The key of a row that references nothing: of several the one that was stored first.
     fn violation(&self, connection: &Connection) -> Result<Option<Vec<Datum>>> {
         let (own, _) = self.columns()?;
         let values: Vec<String> = own.iter().map(|c| format!("c.{}", quoted(c))).collect();
         let given: Vec<String> = values.iter().map(|v| format!("{v} IS NOT NULL")).collect();
+        let order = if self.child.without_rowid { "" } else { " ORDER BY c._rowid_" };
         let sql = format!(
-            "SELECT {} FROM {} AS c WHERE {} AND NOT {} LIMIT 1",
+            "SELECT {} FROM {} AS c WHERE {} AND NOT {}{order} LIMIT 1",
             values.join(", "),
             table_name(&self.child),
             given.join(" AND "),

@@ -87,13 +87,10 @@ fn constraint_trigger(catalog: &Catalog, constraint: Oid) -> Option<Datum> {
 }
 
 fn domain_constraint(e: &Environment, constraint: Oid, style: Style) -> Result<Datum> {
-    use pgsqlite_sql::catalog::UserTypeKind;
-    for user in e.catalog.types.values() {
+    for found in e.catalog.domain_checks() {
         work::visit();
-        if let UserTypeKind::Domain { checks, base, .. } = &user.kind {
-            if let Some(check) = checks.iter().find(|k| k.oid == constraint) {
-                return definitions::domain_constraint(e, check, *base, style).map(Datum::from);
-            }
+        if found.check.oid == constraint {
+            return definitions::domain_constraint(e, found.check, found.base, style).map(Datum::from);
         }
     }
     Ok(Datum::Null)

@@ -154,11 +154,11 @@ impl Array {
     /// Reads a storage form whose elements are of `element`; None for anything else.
     pub fn from_storage(text: &str, element: &TypeCodec) -> Option<Array> {
         let (bounds, text) = split_bounds(text);
-        let mut reader = Stored { text, at: 0, element, array: Array::default() };
+        let mut reader = Stored { text: StoredText::new(text), element, array: Array::default() };
         reader.level(0)?;
         reader.array.lower = bounds;
         let fits = reader.array.lower.is_empty() || reader.array.lower.len() == reader.array.dimensions.len();
-        (fits && reader.at == text.len()).then_some(reader.array)
+        (fits && reader.text.is_read()).then_some(reader.array)
     }
 }
 
@@ -189,16 +189,19 @@ pub fn split_bounds(text: &str) -> (Vec<i64>, &str) {
     }
 }
 
-/// Reader of the stored JSON text. It takes any JSON array of scalars, of the right shape, as SQLite makes them.
-struct Stored<'a> {
+/// A stored JSON text and the place up to which it has been read.
+pub(crate) struct StoredText<'a> {
     text: &'a str,
     at: usize,
-    element: &'a TypeCodec,
-    array: Array,
 }
 
-impl Stored<'_> {
-    fn peek(&mut self) -> Option<u8> {
+impl<'a> StoredText<'a> {
+    pub(crate) fn new(text: &'a str) -> StoredText<'a> {
+        StoredText { text, at: 0 }
+    }
+
+    /// The next byte that is no blank.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(|b| is_space(*b)) {
             work::pulse(1);
@@ -207,71 +210,29 @@ impl Stored<'_> {
         bytes.get(self.at).copied()
     }
 
-    fn level(&mut self, depth: usize) -> Option<()> {
-        if self.peek()? != b'[' || depth >= MAX_DIMENSIONS {
-            return None;
-        }
-        self.at += 1;
-        let mut count = 0;
-        if self.peek()? == b']' {
-            self.at += 1;
-            // Only the whole array may be empty.
-            return (depth == 0).then_some(());
-        }
-        let nested = self.peek()? == b'[';
-        if self.array.dimensions.len() == depth {
-            self.array.dimensions.push(0);
-        }
-        loop {
-            work::pulse(1);
-            if nested {
-                self.level(depth + 1)?;
-            } else {
-                if self.array.dimensions.len() != depth + 1 {
-                    return None;
-                }
-                work::pulse(4);
-                let value = self.scalar()?;
-                self.array.elements.push(value);
-            }
-            count += 1;
-            match self.peek()? {
-                b',' => self.at += 1,
-                b']' => break,
-                _ => return None,
-            }
-        }
-        self.at += 1;
-        // Rows of one dimension have one length: the first one decides.
-        let known = &mut self.array.dimensions[depth];
-        if *known == 0 {
-            *known = count;
-        }
-        (*known == count).then_some(())
+    /// Reads a byte after blanks, if it is the given one.
+    pub(crate) fn takes(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
     }
 
-    fn scalar(&mut self) -> Option<Datum> {
-        if self.peek()? == b'"' {
-            return self.string();
-        }
+    /// Whether the whole text has been read.
+    pub(crate) fn is_read(&self) -> bool {
+        self.at == self.text.len()
+    }
+
+    /// A number, or one of JSON's words.
+    pub(crate) fn word(&mut self) -> Option<&'a str> {
+        self.peek()?;
         let rest = &self.text[self.at..];
         let end = rest.find([',', ']', ' ', '\n', '\t', '\r'])?;
         self.at += end;
-        let word = &rest[..end];
-        Some(match word {
-            "null" => Datum::Null,
-            "true" => Datum::Int(1),
-            "false" => Datum::Int(0),
-            _ => match self.element {
-                TypeCodec::Float4 | TypeCodec::Float8 => Datum::Real(word.parse().ok()?),
-                e if is_number(e) => Datum::Int(word.parse().ok()?),
-                // A JSON number among texts, as json_array makes from a numeric of SQLite's own.
-                _ => Datum::Text(word.to_string()),
-            },
-        })
+        Some(&rest[..end])
     }
 
-    fn string(&mut self) -> Option<Datum> {
+    /// A string in double quotes.
+    pub(crate) fn string(&mut self) -> Option<String> {
         let rest = &self.text[self.at + 1..];
         let bytes = rest.as_bytes();
         let mut end = 0;
@@ -289,6 +250,78 @@ impl Stored<'_> {
             raw.to_string()
         };
         self.at += end + 2;
+        Some(text)
+    }
+}
+
+/// Reader of the stored JSON text. It takes any JSON array of scalars, of the right shape, as SQLite makes them.
+struct Stored<'a> {
+    text: StoredText<'a>,
+    element: &'a TypeCodec,
+    array: Array,
+}
+
+impl Stored<'_> {
+    fn level(&mut self, depth: usize) -> Option<()> {
+        if depth >= MAX_DIMENSIONS || !self.text.takes(b'[') {
+            return None;
+        }
+        let mut count = 0;
+        if self.text.takes(b']') {
+            // Only the whole array may be empty.
+            return (depth == 0).then_some(());
+        }
+        let nested = self.text.peek()? == b'[';
+        if self.array.dimensions.len() == depth {
+            self.array.dimensions.push(0);
+        }
+        loop {
+            work::pulse(1);
+            if nested {
+                self.level(depth + 1)?;
+            } else {
+                if self.array.dimensions.len() != depth + 1 {
+                    return None;
+                }
+                work::pulse(4);
+                let value = self.scalar()?;
+                self.array.elements.push(value);
+            }
+            count += 1;
+            match self.text.peek()? {
+                b',' => self.text.at += 1,
+                b']' => break,
+                _ => return None,
+            }
+        }
+        self.text.at += 1;
+        // Rows of one dimension have one length: the first one decides.
+        let known = &mut self.array.dimensions[depth];
+        if *known == 0 {
+            *known = count;
+        }
+        (*known == count).then_some(())
+    }
+
+    fn scalar(&mut self) -> Option<Datum> {
+        if self.text.peek()? == b'"' {
+            return self.string();
+        }
+        Some(match self.text.word()? {
+            "null" => Datum::Null,
+            "true" => Datum::Int(1),
+            "false" => Datum::Int(0),
+            word => match self.element {
+                TypeCodec::Float4 | TypeCodec::Float8 => Datum::Real(word.parse().ok()?),
+                e if is_number(e) => Datum::Int(word.parse().ok()?),
+                // A JSON number among texts, as json_array makes from a numeric of SQLite's own.
+                _ => Datum::Text(word.to_string()),
+            },
+        })
+    }
+
+    fn string(&mut self) -> Option<Datum> {
+        let text = self.text.string()?;
         Some(match self.element {
             TypeCodec::Float4 | TypeCodec::Float8 => match text.as_str() {
                 "Infinity" => Datum::Real(f64::INFINITY),

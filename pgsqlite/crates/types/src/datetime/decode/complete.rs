@@ -3,9 +3,9 @@
 
 use super::{mask, Decoder, NamedZone, Outcome, Parsed};
 use crate::datetime::lex::Failure;
+use crate::datetime::zone::TimeZone;
 use crate::datetime::zone::{self, Zone};
 use crate::datetime::{calendar, Civil, MICROS_PER_DAY};
-use jiff::tz::TimeZone;
 
 impl Decoder<'_> {
     pub(super) fn check_time(&self) -> Parsed<()> {

@@ -7,9 +7,9 @@ use super::lex::{clock_fields, fraction_micros, leading_int, Failure, Kind, Pars
 use super::tokens::{self, Unit, Word};
 use super::zone::{self, Abbreviation};
 use super::{calendar, Civil, Timestamp, MICROS_PER_DAY, MICROS_PER_SECOND};
+use crate::datetime::zone::TimeZone;
 use crate::settings::DateOrder;
 use crate::Settings;
-use jiff::tz::TimeZone;
 
 mod mask {
     pub const RESERVED: u32 = 1;
