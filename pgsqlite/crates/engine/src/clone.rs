@@ -23,7 +23,7 @@ impl Engine {
             location: Location::Memory,
             database: database.into(),
             databases: None,
-            ..self.config.clone()
+            ..EngineConfig::clone(&self.config)
         };
         let bytes = self.room.bytes()?;
         if bytes > LARGEST_IMAGE {

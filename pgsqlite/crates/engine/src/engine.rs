@@ -61,7 +61,7 @@ pub(crate) struct LongLog {
 
 /// A database, shared by its sessions.
 pub struct Engine {
-    pub(crate) config: EngineConfig,
+    pub(crate) config: Arc<EngineConfig>,
     /// what is done in this database
     pub(crate) counters: Arc<pgsqlite_natives::statistics::DatabaseCounters>,
     catalog: RwLock<Arc<Catalog>>,
@@ -198,7 +198,7 @@ impl Engine {
         counters.set_pool(pool);
         let engine = Arc::new(Engine {
             counters,
-            config,
+            config: Arc::new(config),
             catalog: RwLock::new(Arc::new(catalog)),
             published: AtomicU64::new(0),
             writer: Writer::new(wal, log, idle.clone()),

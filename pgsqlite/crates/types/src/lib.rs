@@ -26,6 +26,7 @@
 pub mod bits;
 pub mod bool;
 pub mod bytea;
+pub mod calendar;
 pub mod catalog;
 pub mod codec;
 mod coerce;
@@ -54,6 +55,7 @@ pub mod settings;
 pub mod sqlstate;
 pub mod text;
 mod tid;
+pub mod time_zone;
 pub mod transaction;
 pub mod tsearch;
 pub mod typmod;

@@ -1,6 +1,6 @@
 //! The session settings (GUCs) that decide how values are read and written.
 
-use crate::datetime::zone::TimeZone;
+use crate::time_zone::TimeZone;
 use crate::work;
 
 /// `DateStyle`'s first half.

@@ -4,9 +4,10 @@ use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar};
 use super::support::timestamp_typmod;
 use pgsqlite_sql::lower::support;
-use pgsqlite_types::datetime::zone::{TimeZone, Zone};
+use pgsqlite_types::datetime::zone::Zone;
 use pgsqlite_types::datetime::{arith, fields, round_micros, trunc, Date, Interval, Time, TimeTz, Timestamp};
 use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::time_zone::TimeZone;
 use pgsqlite_types::{float, Datum, Result};
 use std::cmp::Ordering;
 
@@ -145,7 +146,8 @@ fn clock_timestamp(_: &Call) -> Result<Datum> {
 }
 /// `Wed Feb 26 15:12:25.123456 2020 UTC`
 fn timeofday(c: &Call) -> Result<Datum> {
-    use pgsqlite_types::datetime::{calendar, zone as zones, Civil};
+    use pgsqlite_types::calendar;
+    use pgsqlite_types::datetime::{zone as zones, Civil};
     const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (now, zone) = (clock(), zone(c));

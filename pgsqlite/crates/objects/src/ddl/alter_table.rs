@@ -1,6 +1,7 @@
 //! ALTER TABLE: one command after the other, each with its change of the catalog, the stored rows and SQLite's table.
 
 use super::altered::Change;
+use super::column_definition::without_position;
 use super::create_table::Elements;
 use super::dependencies::Object;
 use super::sequence::SequenceOptions;
@@ -191,10 +192,7 @@ impl Ddl<'_> {
         if let (RelationKind::View { .. }, T::AtColumnDefault) = (&relation.kind, kind) {
             let attnum = self.alter_column_of(&relation, &command.name)?.attnum;
             let default = match &command.def {
-                Some(node) => self.column_default(&relation, attnum, node).map_err(|mut e| {
-                    e.fields_mut().location = None;
-                    e
-                })?,
+                Some(node) => self.column_default(&relation, attnum, node).map_err(without_position)?,
                 None => None,
             };
             let mut relation = relation;
@@ -280,7 +278,7 @@ impl Ddl<'_> {
                     ));
                 }
                 let default = match &command.def {
-                    Some(node) => self.column_default(&relation, column.attnum, node)?,
+                    Some(node) => self.column_default(&relation, column.attnum, node).map_err(without_position)?,
                     None => None,
                 };
                 let mut relation = relation;

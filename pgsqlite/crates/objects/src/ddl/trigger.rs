@@ -269,8 +269,13 @@ impl Ddl<'_> {
         Ok((old, new))
     }
 
-    /// CREATE EVENT TRIGGER: 42883 without its function, else 0A000.
+    /// CREATE EVENT TRIGGER: 42501 for who is no superuser, 42883 without its function, else 0A000.
     pub(super) fn no_event_trigger(&self, s: &ast::CreateEventTrigStmt) -> PgError {
+        if !self.is_superuser() {
+            let message = format!("permission denied to create event trigger \"{}\"", s.trigname);
+            return PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
+                .hint("Must be superuser to create an event trigger.");
+        }
         match self.trigger_function(&strings(&s.funcname)) {
             Err(error) if error.code() == SqlState::UNDEFINED_FUNCTION => error,
             _ => PgError::not_supported("an event trigger"),
@@ -298,6 +303,10 @@ impl Ddl<'_> {
                     return Ok(p.oid);
                 }
                 return Err(PgError::not_supported(format!("the built-in trigger function {name}")));
+            }
+            let mut others = pgsqlite_sql::builtins::catalog::procs_named(name).filter(|p| p.args.is_empty());
+            if others.next().is_some() && matches!(schema, "" | "pg_catalog") {
+                return Err(invalid(format!("function {} must return type trigger", parts.join("."))));
             }
             return Err(PgError::new(
                 SqlState::UNDEFINED_FUNCTION,

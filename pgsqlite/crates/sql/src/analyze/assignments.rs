@@ -28,7 +28,7 @@ impl Analyzer<'_> {
             let value = t.val.as_deref().ok_or_else(|| PgError::internal("SET without a value"))?;
             let expr = match &value.node {
                 Some(NodeEnum::MultiAssignRef(m)) => self.multi_assign(m)?,
-                _ => self.in_clause(Clause::UpdateSet, |a| a.expr(value))?,
+                _ => self.in_clause(Clause::UpdateSet, |a| a.expr_or_default(value))?,
             };
             // a view's column without a default of its own has that of its type, or NULL, whatever its table's column has
             let of_view = matches!(expr.kind, ExprKind::Default) && !self.storing && self.level().view_target.is_some();
@@ -99,7 +99,8 @@ impl Analyzer<'_> {
                     _ => false,
                 };
                 if row.args.iter().any(star) {
-                    let mut values = self.in_clause(Clause::UpdateSet, |a| a.row_elements(&row.args))?;
+                    let mut values =
+                        self.in_clause(Clause::UpdateSet, |a| a.row_elements(&row.args, Self::expr_or_default))?;
                     if values.len() != m.ncolumns as usize {
                         return Err(mismatch());
                     }
@@ -108,7 +109,7 @@ impl Analyzer<'_> {
                 if row.args.len() != m.ncolumns as usize {
                     return Err(mismatch());
                 }
-                self.in_clause(Clause::UpdateSet, |a| a.expr(&row.args[m.colno as usize - 1]))
+                self.in_clause(Clause::UpdateSet, |a| a.expr_or_default(&row.args[m.colno as usize - 1]))
             }
             Some(NodeEnum::SubLink(s)) => {
                 let select = s.subselect.as_deref().ok_or_else(|| PgError::internal("a sub-query without a query"))?;

@@ -36,7 +36,15 @@ impl Analyzer<'_> {
         Expr::new(ExprKind::IsNull { arg: Box::new(arg), negated }, oid::BOOL, location)
     }
 
-    /// Any expression.
+    /// An expression, or DEFAULT where a column's value is given: in a row of INSERT's VALUES or in SET.
+    pub(super) fn expr_or_default(&mut self, node: &ast::Node) -> Result<Expr> {
+        match &node.node {
+            Some(NodeEnum::SetToDefault(d)) => Ok(Expr::new(ExprKind::Default, oid::UNKNOWN, d.location)),
+            _ => self.expr(node),
+        }
+    }
+
+    /// Any expression. Errors: 42601 for DEFAULT, which [`Analyzer::expr_or_default`] takes.
     pub(crate) fn expr(&mut self, node: &ast::Node) -> Result<Expr> {
         let node = node.node.as_ref().ok_or_else(|| PgError::internal("an empty node in the parse tree"))?;
         pgsqlite_types::work::tick(32)?;
@@ -93,7 +101,7 @@ impl Analyzer<'_> {
             NodeEnum::SubLink(s) => self.sub_link(s),
             NodeEnum::AArrayExpr(a) => self.array(a, None),
             NodeEnum::RowExpr(r) => {
-                let args = self.row_elements(&r.args)?;
+                let args = self.row_elements(&r.args, Self::expr)?;
                 if args.len() > MOST_ENTRIES {
                     let message = format!("ROW expressions can have at most {MOST_ENTRIES} entries");
                     return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, message).at(r.location));
@@ -105,7 +113,7 @@ impl Analyzer<'_> {
             NodeEnum::CollateClause(c) => self.collate(c),
             NodeEnum::SqlvalueFunction(f) => self.sql_value_function(f),
             NodeEnum::GroupingFunc(g) => self.grouping_call(g),
-            NodeEnum::SetToDefault(d) => Ok(Expr::new(ExprKind::Default, oid::UNKNOWN, d.location)),
+            NodeEnum::SetToDefault(d) => Err(default_is_not_allowed(d.location)),
             NodeEnum::NamedArgExpr(n) => {
                 Err(PgError::new(SqlState::SYNTAX_ERROR, "a named argument stands outside a function call")
                     .at(n.location))
@@ -545,6 +553,11 @@ pub(crate) fn operator_name<'n>(catalog: &Catalog, names: &'n [ast::Node]) -> Re
 pub(crate) fn node_name(node: &NodeEnum) -> String {
     let debug = format!("{node:?}");
     debug.split(['(', ' ', '{']).next().unwrap_or("").to_string()
+}
+
+/// The error of DEFAULT within an expression.
+pub(super) fn default_is_not_allowed(location: i32) -> PgError {
+    PgError::new(SqlState::SYNTAX_ERROR, "DEFAULT is not allowed in this context").at(location)
 }
 
 /// As [`Analyzer::collation`], for whoever has no statement before it.

@@ -163,7 +163,7 @@ impl Analyzer<'_> {
         }
         let mut values: Vec<Expr> = Vec::new();
         for node in &clause.values {
-            values.push(self.in_clause(Clause::Values, |a| a.expr(node))?);
+            values.push(self.in_clause(Clause::Values, |a| a.expr_or_default(node))?);
         }
         if values.len() > named.len() {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "INSERT has more expressions than target columns")

@@ -654,6 +654,9 @@ impl Analyzer<'_> {
 
     fn values(&mut self, select: &ast::SelectStmt) -> Result<Query> {
         let mut rows = self.value_rows(&select.values_lists)?;
+        if let Some(default) = rows.iter().flatten().find(|value| matches!(value.kind, ExprKind::Default)) {
+            return Err(super::expr::default_is_not_allowed(default.location));
+        }
         let width = rows[0].len();
         let mut columns = Vec::with_capacity(width);
         for i in 0..width {
@@ -689,7 +692,7 @@ impl Analyzer<'_> {
                     {
                         row.extend(self.expand_star(c)?.into_iter().map(|(_, e)| e));
                     }
-                    _ => row.push(self.in_clause(Clause::Values, |a| a.expr(node))?),
+                    _ => row.push(self.in_clause(Clause::Values, |a| a.expr_or_default(node))?),
                 }
             }
             if rows.first().is_some_and(|first| first.len() != row.len()) {

@@ -71,7 +71,11 @@ impl Analyzer<'_> {
     }
 
     /// The elements of ROW(…); `t.*` in it stands for the columns.
-    pub(super) fn row_elements(&mut self, nodes: &[ast::Node]) -> Result<Vec<Expr>> {
+    pub(super) fn row_elements(
+        &mut self,
+        nodes: &[ast::Node],
+        element: impl Fn(&mut Self, &ast::Node) -> Result<Expr>,
+    ) -> Result<Vec<Expr>> {
         let mut out = Vec::new();
         for node in nodes {
             if let Some(NodeEnum::ColumnRef(c)) = &node.node {
@@ -80,7 +84,7 @@ impl Analyzer<'_> {
                     continue;
                 }
             }
-            out.push(self.expr(node)?);
+            out.push(element(self, node)?);
         }
         Ok(out)
     }

@@ -67,6 +67,15 @@ impl Lowerer<'_> {
         })
     }
 
+    /// The expression with its collation, for a test of equality: the values of a `"char"` are equal only where their texts are, so that it
+    /// needs its collation for their order alone.
+    pub(super) fn equated(&mut self, expr: &Expr) -> Result<String> {
+        match self.env.catalog.codec(expr.ty) {
+            Some(TypeCodec::Char) => self.expr(expr),
+            _ => self.collated(expr),
+        }
+    }
+
     pub(super) fn exprs(&mut self, exprs: &[Expr]) -> Result<Vec<String>> {
         exprs.iter().map(|e| self.expr(e)).collect()
     }
@@ -172,7 +181,7 @@ impl Lowerer<'_> {
             }
             ExprKind::Distinct { op, left, right, negated } => {
                 if self.plain_equality(*op, left.ty, right.ty) {
-                    format!("({} IS {}{})", self.collated(left)?, if *negated { "" } else { "NOT " }, self.expr(right)?)
+                    format!("({} IS {}{})", self.equated(left)?, if *negated { "" } else { "NOT " }, self.expr(right)?)
                 } else {
                     let (l, r) = (self.expr(left)?, self.expr(right)?);
                     let equal = self.call(op.proc, &[(**left).clone(), (**right).clone()], false, expr)?;
@@ -189,7 +198,7 @@ impl Lowerer<'_> {
             ExprKind::InList { op, left, list, negated } => {
                 if self.plain_equality(*op, left.ty, list.first().map_or(left.ty, |e| e.ty)) {
                     let items = self.exprs(list)?.join(", ");
-                    format!("({} {}IN ({items}))", self.collated(left)?, if *negated { "NOT " } else { "" })
+                    format!("({} {}IN ({items}))", self.equated(left)?, if *negated { "NOT " } else { "" })
                 } else {
                     let mut tests = Vec::new();
                     for item in list {
@@ -505,9 +514,12 @@ impl Lowerer<'_> {
             Imp::Inline(template) => {
                 let mut texts = Vec::with_capacity(args.len());
                 let compares = matches!(needs(proc), Needs::Comparison);
+                let equates =
+                    builtin::proc_by_oid(proc).and_then(|p| p.src).is_some_and(|s| matches!(s, "chareq" | "charne"));
                 for arg in args {
                     texts.push(match arg.collation {
                         NO_COLLATION if !compares => self.expr(arg)?,
+                        _ if equates => self.equated(arg)?,
                         _ => self.collated(arg)?,
                     });
                 }

@@ -26,12 +26,12 @@ impl Lowerer<'_> {
         let Some(element) = catalog.element_type(catalog.base_type(array.ty)) else { return Ok(None) };
         let Some(items) = self.items_of(array, element) else { return Ok(None) };
         if quantifier == Quantifier::Any && self.plain_equality(op, left.ty, element) {
-            return Ok(Some(format!("({} IN ({}))", self.collated(left)?, self.exprs(&items)?.join(", "))));
+            return Ok(Some(format!("({} IN ({}))", self.equated(left)?, self.exprs(&items)?.join(", "))));
         }
         let negator = builtin::operator_by_oid(op.oid).and_then(|o| builtin::operator_by_oid(o.negator));
         if let Some(negator) = negator.filter(|_| quantifier == Quantifier::All) {
             if self.plain_equality(OperatorRef { oid: negator.oid, proc: negator.proc }, left.ty, element) {
-                return Ok(Some(format!("({} NOT IN ({}))", self.collated(left)?, self.exprs(&items)?.join(", "))));
+                return Ok(Some(format!("({} NOT IN ({}))", self.equated(left)?, self.exprs(&items)?.join(", "))));
             }
         }
         // each test writes the left side anew

@@ -28,16 +28,13 @@ impl Lowerer<'_> {
         let null_row = format!("SELECT NULL WHERE {array_text} IS NULL");
         let is_blob = pg_type::is_blob(element);
         if !is_blob && self.plain_equality(op, left.ty, element) && quantifier == Quantifier::Any {
-            return Ok(format!("({} IN (SELECT value FROM {each} UNION ALL {null_row}))", self.collated(left)?));
+            return Ok(format!("({} IN (SELECT value FROM {each} UNION ALL {null_row}))", self.equated(left)?));
         }
         let negator = builtin::operator_by_oid(op.oid).and_then(|o| builtin::operator_by_oid(o.negator));
         if let Some(negator) = negator.filter(|_| quantifier == Quantifier::All && !is_blob) {
             let equality = OperatorRef { oid: negator.oid, proc: negator.proc };
             if self.plain_equality(equality, left.ty, element) {
-                return Ok(format!(
-                    "({} NOT IN (SELECT value FROM {each} UNION ALL {null_row}))",
-                    self.collated(left)?
-                ));
+                return Ok(format!("({} NOT IN (SELECT value FROM {each} UNION ALL {null_row}))", self.equated(left)?));
             }
         }
         // the general form: the operator per element, folded with three-valued logic

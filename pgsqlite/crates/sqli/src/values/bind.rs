@@ -11,7 +11,7 @@ use super::types::Type;
 use crate::errors::Failure;
 use crate::wire::input::{Cursor, Stop};
 use crate::wire::messages::{int8, Value};
-use pgsqlite_types::datetime::calendar::civil;
+use pgsqlite_types::calendar::civil;
 
 /// A bound value; None: NULL. `target` is the Informix type of what takes it, where that is known: texts of DATETIME and INTERVAL are
 /// read by its qualifier. Blobs are taken from `blobs` in order.

@@ -1,6 +1,6 @@
 //! DBDATE, GL_DATE and DBCENTURY: how a client writes dates as characters.
 
-use pgsqlite_types::datetime::calendar::civil;
+use pgsqlite_types::calendar::civil;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The order and the form of a client's dates.

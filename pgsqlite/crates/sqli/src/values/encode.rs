@@ -8,7 +8,7 @@ use super::complex_bytes;
 use super::qualifier::{self, Qualifier};
 use super::types::Type;
 use crate::errors::Failure;
-use pgsqlite_types::datetime::calendar::civil;
+use pgsqlite_types::calendar::civil;
 
 /// Days from 1899-12-31 to 2000-01-01.
 const EPOCH: i32 = 36525;

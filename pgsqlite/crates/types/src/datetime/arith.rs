@@ -3,10 +3,11 @@
 
 use super::zone::{self, Zone};
 use super::{
-    calendar, date_out_of_range, interval_out_of_range, timestamp_out_of_range, Civil, Date, Interval, Time, TimeTz,
-    Timestamp, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND,
+    date_out_of_range, interval_out_of_range, timestamp_out_of_range, Civil, Date, Interval, Time, TimeTz, Timestamp,
+    MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND,
 };
-use crate::datetime::zone::TimeZone;
+use crate::calendar;
+use crate::time_zone::TimeZone;
 use crate::{PgError, Result, SqlState};
 
 fn out_of_range(message: impl Into<String>) -> PgError {

@@ -3,11 +3,12 @@
 
 use super::tokens::{self, Span, Unit, Word};
 use super::{
-    calendar, zone, Civil, Date, Interval, Time, TimeTz, Timestamp, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE,
+    zone, Civil, Date, Interval, Time, TimeTz, Timestamp, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE,
     UNIX_EPOCH_DAYS, UNIX_EPOCH_MICROS,
 };
-use crate::datetime::zone::TimeZone;
+use crate::calendar;
 use crate::numeric::Numeric;
+use crate::time_zone::TimeZone;
 use crate::{PgError, Result, SqlState};
 
 /// A field of `extract`.

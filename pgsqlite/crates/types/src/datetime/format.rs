@@ -1,7 +1,8 @@
 //! Text output of dates, times and timestamps by DateStyle.
 
 use super::storage::{write_offset, write_time, INFINITY, NEG_INFINITY};
-use super::{calendar, zone, Civil, Date, Time, TimeTz, Timestamp, MICROS_PER_SECOND};
+use super::{zone, Civil, Date, Time, TimeTz, Timestamp, MICROS_PER_SECOND};
+use crate::calendar;
 use crate::settings::{DateOrder, DateStyle};
 use crate::write::{fraction, padded, two};
 use crate::Settings;

@@ -1,12 +1,10 @@
 //! Dates, times, timestamps and intervals: the value types that codecs and native functions compute with.
 //!
 //! Units are PostgreSQL's: days and microseconds since 2000-01-01 (UTC for `timestamptz`), a proleptic Gregorian
-//! calendar, one value at either end of the range for the infinities. Files: `calendar` days ⇄ year/month/day,
-//! `storage` the texts in the file, `parse` (with `lex`, `decode`, `tokens`) PostgreSQL's input syntax, `zone` and `posix_zone` time zones,
+//! calendar, one value at either end of the range for the infinities. Files: `storage` the texts in the file, `parse` (with `lex`, `decode`, `tokens`) PostgreSQL's input syntax, `zone` time zones,
 //! `format` output by DateStyle, `interval_text` and `interval_format` the same for intervals, `arith`, `fields` (extract), `trunc`, `io` the codecs.
 
 pub mod arith;
-pub mod calendar;
 mod decode;
 pub mod fields;
 pub mod format;
@@ -15,13 +13,12 @@ pub mod interval_text;
 pub(crate) mod io;
 mod lex;
 pub mod parse;
-mod posix_zone;
 pub mod storage;
 mod tokens;
 pub mod trunc;
 pub mod zone;
 
-use crate::{PgError, SqlState};
+use crate::{calendar, PgError, SqlState};
 use std::cmp::Ordering;
 
 pub const MICROS_PER_SECOND: i64 = 1_000_000;

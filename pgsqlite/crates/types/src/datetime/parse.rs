@@ -3,7 +3,8 @@
 
 use super::decode::{numeric_zone, Decoder, Outcome};
 pub use super::lex::Failure;
-use super::{calendar, lex, zone, Date, Time, TimeTz, Timestamp, MICROS_PER_DAY, MICROS_PER_SECOND};
+use super::{lex, zone, Date, Time, TimeTz, Timestamp, MICROS_PER_DAY, MICROS_PER_SECOND};
+use crate::calendar;
 use crate::{PgError, Result, Settings, SqlState};
 
 fn decode<'a>(text: &str, type_name: &str, settings: &'a Settings, time_only: bool) -> Result<Decoder<'a>> {

@@ -4,7 +4,8 @@
 //! a year before 1 AD is `/` + (100000 - the BC year). `-infinity` sorts before all of them, `infinity` after.
 //! Timestamps with time zone are in UTC without an offset; `timetz` carries its offset.
 
-use super::{calendar, Date, Time, TimeTz, Timestamp, MICROS_PER_DAY, MICROS_PER_SECOND};
+use super::{Date, Time, TimeTz, Timestamp, MICROS_PER_DAY, MICROS_PER_SECOND};
+use crate::calendar;
 use crate::write::{fraction, padded, two};
 
 pub const INFINITY: &str = "infinity";

@@ -3,10 +3,10 @@
 use super::fields::{not_recognized, not_supported};
 use super::tokens::{self, Span};
 use super::{
-    calendar, timestamp_out_of_range, zone, Civil, Interval, Timestamp, MICROS_PER_HOUR, MICROS_PER_MINUTE,
-    MICROS_PER_SECOND,
+    timestamp_out_of_range, zone, Civil, Interval, Timestamp, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND,
 };
-use crate::datetime::zone::TimeZone;
+use crate::calendar;
+use crate::time_zone::TimeZone;
 use crate::{PgError, Result, SqlState};
 
 fn unit(name: &str, type_name: &str) -> Result<Span> {

@@ -2,8 +2,9 @@
 
 use super::time_template::{is_delimited, is_separator, is_space, nodes, Calendar, Field, Modifiers, Node};
 use super::{Case, DAYS, MONTHS, ROMAN_MONTHS};
+use crate::calendar;
 use crate::datetime::zone::Zone;
-use crate::datetime::{calendar, round_micros, Civil, Date, Timestamp};
+use crate::datetime::{round_micros, Civil, Date, Timestamp};
 use crate::{PgError, Result, Settings, SqlState};
 
 fn invalid(message: impl Into<String>) -> PgError {

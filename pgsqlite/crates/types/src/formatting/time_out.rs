@@ -2,9 +2,10 @@
 
 use super::time_template::{nodes, Field, Node};
 use super::{ordinal, Case, DAYS, MONTHS, ROMAN_MONTHS};
-use crate::datetime::zone::TimeZone;
-use crate::datetime::{calendar, zone, Civil, Interval, Timestamp};
+use crate::calendar;
+use crate::datetime::{zone, Civil, Interval, Timestamp};
 use crate::datetime::{MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND};
+use crate::time_zone::TimeZone;
 use crate::{PgError, Result, SqlState};
 
 /// What the patterns can ask of a value.

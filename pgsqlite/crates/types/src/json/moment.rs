@@ -1,8 +1,9 @@
 //! `.datetime()`: dates and times as items of a path. A template is read as the SQL standard has it: what it says must be there,
 //! character by character.
 
+use crate::calendar;
 use crate::datetime::zone::{self, Zone};
-use crate::datetime::{calendar, storage, Date, Time, TimeTz, Timestamp, MICROS_PER_SECOND};
+use crate::datetime::{storage, Date, Time, TimeTz, Timestamp, MICROS_PER_SECOND};
 use crate::work;
 use crate::{PgError, Result, Settings, SqlState};
 use std::cmp::Ordering;

@@ -1,5 +1,6 @@
 //! What others see of a session: its activity, what it adds to the server's statistics, and its slow statements in the log.
 
+use crate::config::EngineConfig;
 use crate::engine::Engine;
 use crate::plans::{Body, Prepared};
 use crate::session::execution::portal::Portal;
@@ -9,8 +10,8 @@ use crate::session::{Execution, Session, SessionOptions, TransactionStatus};
 use pgsqlite_natives::settings::values::parse_number;
 use pgsqlite_natives::settings::Gucs;
 use pgsqlite_natives::statistics::activity::{Activity, State};
-use pgsqlite_natives::statistics::add;
 use pgsqlite_natives::statistics::statements::Entry;
+use pgsqlite_natives::statistics::{add, DatabaseCounters};
 use pgsqlite_sql::catalog::BOOTSTRAP_ROLE;
 use pgsqlite_sql::parse::NodeEnum;
 use pgsqlite_types::{PgError, Result};
@@ -42,7 +43,10 @@ pub(in crate::session) struct Thresholds {
 
 /// What others see of one session. It borrows the settings where it needs them.
 pub(in crate::session) struct Observation {
-    engine: Arc<Engine>,
+    /// of the engine, which a session counts as used by itself once
+    config: Arc<EngineConfig>,
+    /// of the database
+    counters: Arc<DatabaseCounters>,
     /// the session as pg_stat_activity shows it
     pub activity: Arc<Activity>,
     /// the database's name in the log
@@ -88,7 +92,8 @@ impl Observation {
             add(&engine.counters.sessions, 1);
         }
         Observation {
-            engine: engine.clone(),
+            config: engine.config.clone(),
+            counters: engine.counters.clone(),
             activity,
             database: database_name(engine, options).to_string(),
             is_of_program,
@@ -150,8 +155,8 @@ impl Observation {
 
     /// An error is told to the client, which has sent this statement.
     fn fails(&self, error: &PgError, statement: &str) {
-        self.engine.config.statistics.failed(error.code());
-        if let Some(refused) = &self.engine.config.refused {
+        self.config.statistics.failed(error.code());
+        if let Some(refused) = &self.config.refused {
             refused.write(error, &self.activity, statement);
         }
     }
@@ -161,15 +166,15 @@ impl Observation {
         self.tell_ended(gucs, None);
         let (before, lasted) = self.activity.change(pgsqlite_metadata::clock::now(), |_| {});
         self.count_time(gucs, before, lasted);
-        self.engine.config.statistics.leave(self.activity.number);
+        self.config.statistics.leave(self.activity.number);
         if killed {
-            add(&self.engine.counters.sessions_killed, 1);
+            add(&self.counters.sessions_killed, 1);
         }
     }
 
     /// How long the session was in a state that it leaves.
     fn count_time(&self, gucs: &Gucs, state: State, micros: u64) {
-        let counters = &self.engine.counters;
+        let counters = &self.counters;
         add(&counters.session_time, micros);
         match state {
             // (what is not looked at is not counted, either)
@@ -210,8 +215,8 @@ impl Observation {
 
     /// A statement was executed that took so long, whatever became of it.
     fn count_statement(&self, took: Duration) {
-        add(&self.engine.counters.statements, 1);
-        self.engine.config.statistics.durations.record(took);
+        add(&self.counters.statements, 1);
+        self.config.statistics.durations.record(took);
     }
 
     /// The rows that a command tag tells, counted for the database.
@@ -221,7 +226,7 @@ impl Observation {
         if !gucs.often.tracks_counts {
             return rows;
         }
-        let counters = &self.engine.counters;
+        let counters = &self.counters;
         match verb {
             "SELECT" | "FETCH" => add(&counters.rows_returned, rows),
             "INSERT" | "COPY" => add(&counters.rows_inserted, rows),
@@ -301,7 +306,7 @@ impl Observation {
 
 /// The name of a session's database.
 pub(in crate::session) fn database_name<'a>(engine: &'a Engine, options: &SessionOptions) -> &'a str {
-    match &engine.config {
+    match &*engine.config {
         config if config.databases.is_none() && options.database == "main" => "main",
         config => &config.database,
     }

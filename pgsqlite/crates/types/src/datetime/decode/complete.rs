@@ -2,10 +2,11 @@
 //! year, AM and PM) and given its offset from UTC.
 
 use super::{mask, Decoder, NamedZone, Outcome, Parsed};
+use crate::calendar;
 use crate::datetime::lex::Failure;
-use crate::datetime::zone::TimeZone;
 use crate::datetime::zone::{self, Zone};
-use crate::datetime::{calendar, Civil, MICROS_PER_DAY};
+use crate::datetime::{Civil, MICROS_PER_DAY};
+use crate::time_zone::TimeZone;
 
 impl Decoder<'_> {
     pub(super) fn check_time(&self) -> Parsed<()> {

@@ -6,9 +6,10 @@ mod complete;
 use super::lex::{clock_fields, fraction_micros, leading_int, Failure, Kind, Parsed, PgErrorBox};
 use super::tokens::{self, Unit, Word};
 use super::zone::{self, Abbreviation};
-use super::{calendar, Civil, Timestamp, MICROS_PER_DAY, MICROS_PER_SECOND};
-use crate::datetime::zone::TimeZone;
+use super::{Civil, Timestamp, MICROS_PER_DAY, MICROS_PER_SECOND};
+use crate::calendar;
 use crate::settings::DateOrder;
+use crate::time_zone::TimeZone;
 use crate::Settings;
 
 mod mask {

@@ -1,7 +1,7 @@
 //! Time zones that a rule describes (`EST5EDT,M3.2.0,M11.1.0`, `<+03>-3`), as PostgreSQL reads them: it takes much that POSIX does
 //! not, so that `1.0` is a zone too (manual, B.5; the names of the parts are those of the IANA time zone code).
 
-use super::{calendar, Timestamp, MICROS_PER_SECOND};
+use crate::calendar;
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
@@ -229,23 +229,21 @@ impl PosixZone {
         }
     }
 
-    /// What the clocks show at a moment.
-    pub fn at(&self, utc: Timestamp) -> &Period {
+    /// What the clocks show at a moment, in seconds since 2000-01-01 00:00 UTC.
+    pub fn at(&self, seconds: i64) -> &Period {
         if self.summer.is_none() {
             return &self.standard;
         }
-        let seconds = utc.0.div_euclid(MICROS_PER_SECOND);
         let (changes, passed) = self.changes_around(seconds);
         self.period(passed.checked_sub(1).is_some_and(|last| changes[last].1))
     }
 
-    /// Seconds east of UTC at a local time: as the offsets before and after the change that comes first in the day before it and
+    /// Seconds east of UTC at a local time (in seconds since 2000-01-01 00:00): as the offsets before and after the change that comes first in the day before it and
     /// later say; where they disagree the earlier reading of the clock counts for a gap, the later one for an hour that comes twice.
-    pub fn offset_of_local(&self, local: Timestamp) -> i32 {
+    pub fn offset_of_local(&self, local: i64) -> i32 {
         if self.summer.is_none() {
             return self.standard.offset;
         }
-        let local = local.0.div_euclid(MICROS_PER_SECOND);
         let yesterday = local - DAY;
         let (changes, passed) = self.changes_around(yesterday);
         let Some(&(boundary, after)) = changes.get(passed) else { return self.standard.offset };
