@@ -386,7 +386,7 @@ mod tests {
             ("jst-9", "JST-9", 9 * 3600),
             ("00:30", "00:30", -1800),
             ("-04:15", "-04:15", 15_300),
-            ("1x", "1X", 0),
+            ("1x", "1X", -3600),
         ];
         for (value, name, offset) in cases {
             let (zone, shown) = for_setting(value).unwrap_or_else(|e| panic!("{value}: {e:?}"));
