@@ -157,6 +157,12 @@ impl PgError {
         }
         self
     }
+    /// The error without its place: where it counts in a text that the client has not written, or where PostgreSQL has the statement's text
+    /// not at hand and gives none.
+    pub fn without_position(mut self) -> Self {
+        self.0.location = None;
+        self
+    }
     pub fn context(mut self, context: impl Into<String>) -> Self {
         self.0.context = Some(context.into());
         self

@@ -370,11 +370,8 @@ impl CatalogNames<'_> {
             fitted_parameters: false,
             sqlite_text: pgsqlite_sql::lower::lower_expression,
         };
-        let mut found = pgsqlite_sql::analyze::resolve_name_of_type(&environment, name);
-        if let Err(error) = &mut found {
-            error.fields_mut().location = None;
-        }
-        Ok(found?.0)
+        let found = pgsqlite_sql::analyze::resolve_name_of_type(&environment, name);
+        Ok(found.map_err(PgError::without_position)?.0)
     }
 
     /// `name(types)` of functions and operators.

@@ -154,12 +154,8 @@ impl Ddl<'_> {
                 let literal = pgsqlite_sql::deparse::quote_literal(text);
                 let names = pgsqlite_sql::deparse::Names::stored(&self.catalog);
                 let cast = format!("{literal}::{}", names.type_name(ty, -1));
-                self.analyze(|e| pgsqlite_sql::analyze::analyze_expression(e, &cast, None, None)).map_err(
-                    |mut e| {
-                        e.fields_mut().location = None;
-                        e
-                    },
-                )?;
+                self.analyze(|e| pgsqlite_sql::analyze::analyze_expression(e, &cast, None, None))
+                    .map_err(PgError::without_position)?;
             }
         }
         let variadic = arguments.last().filter(|a| a.mode == Mode::Variadic).map(|a| a.type_oid);

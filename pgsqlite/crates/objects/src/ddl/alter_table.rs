@@ -1,7 +1,6 @@
 //! ALTER TABLE: one command after the other, each with its change of the catalog, the stored rows and SQLite's table.
 
 use super::altered::Change;
-use super::column_definition::without_position;
 use super::create_table::Elements;
 use super::dependencies::Object;
 use super::sequence::SequenceOptions;
@@ -192,7 +191,7 @@ impl Ddl<'_> {
         if let (RelationKind::View { .. }, T::AtColumnDefault) = (&relation.kind, kind) {
             let attnum = self.alter_column_of(&relation, &command.name)?.attnum;
             let default = match &command.def {
-                Some(node) => self.column_default(&relation, attnum, node).map_err(without_position)?,
+                Some(node) => self.column_default(&relation, attnum, node).map_err(PgError::without_position)?,
                 None => None,
             };
             let mut relation = relation;
@@ -278,7 +277,9 @@ impl Ddl<'_> {
                     ));
                 }
                 let default = match &command.def {
-                    Some(node) => self.column_default(&relation, column.attnum, node).map_err(without_position)?,
+                    Some(node) => {
+                        self.column_default(&relation, column.attnum, node).map_err(PgError::without_position)?
+                    }
                     None => None,
                 };
                 let mut relation = relation;

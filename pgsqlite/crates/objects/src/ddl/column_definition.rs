@@ -50,12 +50,6 @@ pub(super) fn cast_type(node: &NodeEnum) -> Option<ast::TypeName> {
     }
 }
 
-/// The error without its place in the statement, as PostgreSQL gives it where the statement's text is not at hand: in most of ALTER.
-pub(super) fn without_position(mut error: PgError) -> PgError {
-    error.fields_mut().location = None;
-    error
-}
-
 impl Ddl<'_> {
     /// One column with its constraints.
     pub(super) fn column_definition(

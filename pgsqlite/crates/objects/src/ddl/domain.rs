@@ -1,6 +1,5 @@
 //! ALTER DOMAIN: defaults, NOT NULL, CHECK constraints, checked against the columns that use the domain.
 
-use super::column_definition::without_position;
 use super::{strings, Ddl, NodeEnum};
 use pgsqlite_metadata::store::sqlite_error;
 use pgsqlite_sql::catalog::*;
@@ -47,7 +46,7 @@ impl Ddl<'_> {
 
     /// DEFAULT of a domain, as a text to store; None: NULL, which is no default. (Its errors have no position in PostgreSQL.)
     pub(super) fn new_domain_default(&self, name: &str, base: (Oid, i32), node: &ast::Node) -> Result<Option<String>> {
-        let (expr, text) = self.default_expression(name, base, node).map_err(without_position)?;
+        let (expr, text) = self.default_expression(name, base, node).map_err(PgError::without_position)?;
         let null = matches!(expr.kind, pgsqlite_sql::typed::ExprKind::Const(pgsqlite_types::Datum::Null));
         Ok((!null).then_some(text))
     }
@@ -106,7 +105,7 @@ impl Ddl<'_> {
                 }
                 let mut check = self
                     .domain_check(&user_type.name, user_type.schema, domain.base, domain.typmod, c, &domain.checks)
-                    .map_err(without_position)?;
+                    .map_err(PgError::without_position)?;
                 check.not_valid = c.skip_validation;
                 if !check.not_valid {
                     self.check_domain_values(&user_type, &domain, &check)?;

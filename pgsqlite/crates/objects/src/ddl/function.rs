@@ -81,10 +81,7 @@ impl Ddl<'_> {
             return Ok(found.type_oid);
         }
         let plain = ast::TypeName { setof: false, ..name.clone() };
-        let (ty, _) = self.type_name(&plain).map_err(|mut e| {
-            e.fields_mut().location = None;
-            e
-        })?;
+        let (ty, _) = self.type_name(&plain).map_err(PgError::without_position)?;
         let pseudo = pgsqlite_types::catalog::by_oid(ty).is_some_and(|t| t.kind == b'p');
         if !pseudo && self.catalog.codec(ty).is_none() {
             return Err(PgError::not_supported(format!("type {}", self.display_type(ty))).at(name.location));

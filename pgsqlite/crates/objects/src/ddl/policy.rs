@@ -56,11 +56,8 @@ impl Ddl<'_> {
     /// A policy's condition, checked; the text to store.
     fn policy_condition(&self, node: Option<&ast::Node>, table: &Relation) -> Result<Option<String>> {
         let Some(node) = node else { return Ok(None) };
-        self.analyze(|e| analyze::analyze_policy(e, node, table)).map_err(|mut e| {
-            // PostgreSQL tells no place
-            e.fields_mut().location = None;
-            e
-        })?;
+        // PostgreSQL gives no place
+        self.analyze(|e| analyze::analyze_policy(e, node, table)).map_err(PgError::without_position)?;
         // what is stored names views and tables with policies as they are written
         let catalog = deparse::definitions::unexpanded(&self.catalog);
         let names = CatalogNames { catalog: &catalog, search_path: self.environment.search_path };

@@ -188,19 +188,15 @@ impl Ddl<'_> {
     fn range_subtype(&self, option: Option<&ast::DefElem>) -> Result<Oid> {
         let required = || PgError::new(SqlState::SYNTAX_ERROR, "type attribute \"subtype\" is required");
         let option = option.ok_or_else(required)?;
-        let without_place = |mut e: PgError| {
-            e.fields_mut().location = None;
-            e
-        };
         let subtype = match super::options::type_name(option) {
-            Some(name) => self.type_name(name).map_err(without_place)?.0,
+            Some(name) => self.type_name(name).map_err(PgError::without_position)?.0,
             None => {
                 let parts = name_value(option)?;
                 let names = parts
                     .iter()
                     .map(|p| ast::Node { node: Some(NodeEnum::String(ast::String { sval: p.to_string() })) });
                 let name = ast::TypeName { names: names.collect(), location: -1, ..Default::default() };
-                self.type_name(&name).map_err(without_place)?.0
+                self.type_name(&name).map_err(PgError::without_position)?.0
             }
         };
         if matches!(self.catalog.type_entry(subtype), Some(TypeEntry::Builtin(t)) if t.kind == b'p') {

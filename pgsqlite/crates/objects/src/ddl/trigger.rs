@@ -423,10 +423,7 @@ impl Ddl<'_> {
             }
         }
         let table = pgsqlite_sql::deparse::Names::stored(&self.catalog).relation(relation.oid);
-        self.analyze(|e| condition_text(e, &table, &text, Style::Full)).map_err(|mut e| {
-            e.fields_mut().location = None;
-            e
-        })
+        self.analyze(|e| condition_text(e, &table, &text, Style::Full)).map_err(PgError::without_position)
     }
 
     /// The text of WHEN in the statement, and where it begins: between the bracket behind WHEN and the one that closes it.

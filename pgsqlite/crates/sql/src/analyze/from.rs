@@ -393,11 +393,8 @@ impl Analyzer<'_> {
         self.parameters = saved_parameters;
         self.parameters_open = saved_open;
         self.levels = saved_levels;
-        result.map_err(|mut e| {
-            // positions in the view's text are not the statement's
-            e.fields_mut().location = None;
-            e
-        })
+        // positions in the view's text are not the statement's
+        result.map_err(PgError::without_position)
     }
 
     fn cte_reference(&mut self, r: &ast::RangeVar) -> Result<Option<(FromItem, Vec<NamespaceItem>)>> {

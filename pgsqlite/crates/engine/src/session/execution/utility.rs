@@ -646,7 +646,7 @@ impl Session {
         }
         let mut portal = self.portals.remove(EXECUTE).ok_or_else(|| PgError::internal("EXECUTE portal"))?;
         // the tag is the inner statement's
-        let result = Box::pin(self.run_portal(&mut portal, 0, sink)).await.map_err(without_position);
+        let result = Box::pin(self.run_portal(&mut portal, 0, sink)).await.map_err(PgError::without_position);
         match &result {
             Ok(Execution::Paused) => {
                 self.portals.insert(EXECUTE.into(), portal);
@@ -658,7 +658,7 @@ impl Session {
 
     /// The plan that EXECUTE names. Positions of its errors would count in the text of PREPARE: there are none.
     pub(in crate::session) fn named_plan(&mut self, name: &str) -> Result<Option<Arc<Prepared>>> {
-        self.current_plan(name).map_err(without_position)
+        self.current_plan(name).map_err(PgError::without_position)
     }
 
     /// The values of EXECUTE's arguments.
@@ -717,9 +717,4 @@ impl Session {
         connection.release(&text, statement);
         result
     }
-}
-
-fn without_position(mut error: PgError) -> PgError {
-    error.fields_mut().location = None;
-    error
 }

@@ -17,12 +17,6 @@ fn protocol(message: String) -> PgError {
     PgError::new(SqlState::PROTOCOL_VIOLATION, message)
 }
 
-/// A position counts in a text that the client has not written.
-fn without_location(mut error: PgError) -> PgError {
-    error.fields_mut().location = None;
-    error
-}
-
 impl Session {
     /// Calls the function and gives its result as one row of one column. `formats`: none (all text), one for all, or one for each argument.
     /// Errors: 42883 for an OID that is no function's, 0A000 for what is no plain function, 08P01 for other numbers of arguments.
@@ -65,7 +59,7 @@ impl Session {
         let text = format!("SELECT {}.{name}({})", quote_identifier(schema), arguments.join(", "));
         let statements = self.parse_text(&text)?;
         let [raw] = &statements[..] else { return Err(PgError::internal("a call that is not one statement")) };
-        let (prepared, _) = self.plan(raw, &proc.args).map_err(without_location)?;
+        let (prepared, _) = self.plan(raw, &proc.args).map_err(PgError::without_position)?;
         if let Some(columns) = &prepared.columns {
             sink.columns(columns)?;
         }
@@ -77,7 +71,7 @@ impl Session {
                 Ok(Execution::Paused) => {}
                 Ok(Execution::Complete(_)) => break Ok(()),
                 Ok(_) => break Err(PgError::internal("a function call that is no query")),
-                Err(error) => break Err(without_location(error)),
+                Err(error) => break Err(PgError::without_position(error)),
             }
         };
         self.end_running();

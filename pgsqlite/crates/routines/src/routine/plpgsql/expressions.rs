@@ -429,10 +429,7 @@ impl<'h> Frame<'h> {
                 found = Some(row.into_iter().next().unwrap_or_default());
                 Ok(true)
             })
-            .map_err(|mut e| {
-                e.fields_mut().location = None;
-                e
-            })?;
+            .map_err(PgError::without_position)?;
         if several {
             return Err(PgError::new(
                 SqlState::CARDINALITY_VIOLATION,

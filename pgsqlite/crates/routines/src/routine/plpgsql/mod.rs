@@ -287,11 +287,9 @@ fn named_type(host: Host, text: &str) -> Result<(Oid, i32)> {
         return Err(invalid());
     };
     let name = cast.type_name.as_ref().ok_or_else(invalid)?;
-    let (ty, typmod) =
-        host.with_environment(|e| pgsqlite_sql::analyze::resolve_type_name(e, name)).map_err(|mut e| {
-            e.fields_mut().location = None;
-            e
-        })?;
+    let (ty, typmod) = host
+        .with_environment(|e| pgsqlite_sql::analyze::resolve_type_name(e, name))
+        .map_err(PgError::without_position)?;
     Ok((ty, typmod))
 }
 

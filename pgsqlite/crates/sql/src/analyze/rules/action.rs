@@ -68,11 +68,8 @@ impl Analyzer<'_> {
         self.variables = variables;
         self.parameters = parameters;
         self.parameters_open = open;
-        result.map(|(out, _)| out).map_err(|mut e| {
-            // positions in the rule's text are not the statement's
-            e.fields_mut().location = None;
-            e
-        })
+        // positions in the rule's text are not the statement's
+        result.map(|(out, _)| out).map_err(PgError::without_position)
     }
 
     /// A stored WHERE. OLD and NEW are one level up.
