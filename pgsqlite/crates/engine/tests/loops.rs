@@ -72,7 +72,7 @@ fn has_few_steps(header: &str) -> bool {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         is_number(from) && is_number(to.trim_start_matches('=').split([' ', ')']).next().unwrap_or_default())
     });
-    let bounded = ["c.len()", "call.len()", "dimensions", "iter_mut().enumerate() {", "chunks.remainder()"];
+    let bounded = ["c.len()", "call.len()", "dimensions", "chunks.remainder()"];
     over.starts_with('[') || literal_range || bounded.iter().any(|words| over.contains(words))
 }
 

@@ -16,7 +16,7 @@ mod explain;
 mod protocol;
 mod settings;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod transaction;
 
 pub use crate::engine::Engine;

@@ -1,47 +1,13 @@
 //! Commits that are made together, with a disk that is busy for as long as a test likes.
 
 use crate::engine::Engine;
-use crate::session::{EngineConfig, Execution, Flow, Location, OutputColumn, Row, RowSink, Session, SessionOptions};
+use crate::session::tests::numbers;
+use crate::session::{EngineConfig, Location, Session, SessionOptions};
 use pgsqlite_storage::memory::MemoryFolder;
-use pgsqlite_types::codec::Context;
-use pgsqlite_types::{DatumRef, PgError, Result, SqlState};
+use pgsqlite_types::{Result, SqlState};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
-
-/// Whole numbers of the first column.
-#[derive(Default)]
-struct Numbers(Vec<i64>);
-
-impl RowSink for Numbers {
-    fn columns(&mut self, _: &Arc<[OutputColumn]>) -> Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, row: &dyn Row, _: &Context) -> Result<Flow> {
-        match row.value(0) {
-            DatumRef::Int(n) => self.0.push(n),
-            other => return Err(PgError::internal(format!("{other:?}"))),
-        }
-        Ok(Flow::Continue)
-    }
-}
-
-async fn run(session: &mut Session, text: &str) -> Result<Vec<i64>> {
-    let mut numbers = Numbers::default();
-    let result = async {
-        let mut script = session.script(text)?;
-        while let Some(execution) = session.execute_script(&mut script, &mut numbers).await? {
-            assert!(!matches!(execution, Execution::Paused), "nothing pauses here");
-        }
-        Ok(())
-    }
-    .await;
-    if result.is_err() {
-        session.failed().await;
-    }
-    session.sync().await?;
-    result.map(|()| numbers.0)
-}
 
 struct Database {
     engine: Arc<Engine>,
@@ -58,7 +24,7 @@ impl Database {
         let database = Database { engine: Engine::open(config).expect("opens"), folder };
         let tables = "CREATE TABLE p (id int PRIMARY KEY); INSERT INTO p VALUES (1);
             CREATE TABLE t (id int PRIMARY KEY, p int REFERENCES p DEFERRABLE INITIALLY DEFERRED, s text)";
-        run(&mut database.session(), tables).await.expect("runs");
+        numbers(&mut database.session(), tables).await.expect("runs");
         database
     }
 
@@ -70,7 +36,7 @@ impl Database {
     /// In a session of its own, as others do meanwhile.
     fn start(&self, text: &'static str) -> JoinHandle<Result<Vec<i64>>> {
         let mut session = self.session();
-        tokio::spawn(async move { run(&mut session, text).await })
+        tokio::spawn(async move { numbers(&mut session, text).await })
     }
 
     /// As [`Database::start`]; resolves when it waits for the open transaction's end as the `n`th.
@@ -86,7 +52,7 @@ impl Database {
     }
 
     async fn ids(&self) -> Vec<i64> {
-        run(&mut self.session(), "SELECT id FROM t ORDER BY id").await.expect("reads")
+        numbers(&mut self.session(), "SELECT id FROM t ORDER BY id").await.expect("reads")
     }
 }
 
@@ -135,17 +101,17 @@ fn what_changes_nothing_waits_for_no_disk() {
         let d = Database::new().await;
         let before = d.engine.writer.last_commit();
         for text in ["UPDATE t SET s = 'x' WHERE id = 7", "DELETE FROM t", "BEGIN; DELETE FROM t; COMMIT"] {
-            run(&mut d.session(), text).await.expect("runs");
+            numbers(&mut d.session(), text).await.expect("runs");
         }
         assert_eq!(d.engine.writer.last_commit(), before);
-        run(&mut d.session(), "INSERT INTO t VALUES (1, 1)").await.expect("inserts");
+        numbers(&mut d.session(), "INSERT INTO t VALUES (1, 1)").await.expect("inserts");
         assert_eq!(d.engine.writer.last_commit(), before + 1);
         // nor do those of a transaction that was left open
         d.engine.writer.keep_disk_busy();
         let none = d.start_as_member(1, "DELETE FROM t WHERE id = 7").await;
         let also_none = d.start_as_member(2, "DELETE FROM t WHERE id = 8").await;
         let mut block = d.session();
-        run(&mut block, "BEGIN; DELETE FROM t WHERE id = 9").await.expect("deletes");
+        numbers(&mut block, "BEGIN; DELETE FROM t WHERE id = 9").await.expect("deletes");
         succeeded(none).await;
         succeeded(also_none).await;
         assert_eq!(d.engine.writer.last_commit(), before + 1);
@@ -162,13 +128,13 @@ fn what_cannot_share_commits_for_the_others_first() {
         let before = writer.last_commit();
         let first = d.start_as_member(1, "INSERT INTO t VALUES (1, 1)").await;
         let mut block = d.session();
-        run(&mut block, "BEGIN").await.expect("begins");
-        run(&mut block, "INSERT INTO t VALUES (2, 1)").await.expect("inserts");
+        numbers(&mut block, "BEGIN").await.expect("begins");
+        numbers(&mut block, "INSERT INTO t VALUES (2, 1)").await.expect("inserts");
         assert_eq!(d.ids().await, [1]);
         // a statement that may take long is no member, nor is one with a function of which that is not known
         let long = d.start("INSERT INTO t SELECT 3, 1");
         let waiting = d.start("INSERT INTO t VALUES (4, 1, set_config('a.b', 'x', false))");
-        let block = tokio::spawn(async move { run(&mut block, "COMMIT").await });
+        let block = tokio::spawn(async move { numbers(&mut block, "COMMIT").await });
         for _ in 0..5000 {
             if (writer.last_commit(), writer.members()) == (before + 3, 1) {
                 break;
@@ -250,7 +216,7 @@ fn what_was_seen_waits_for_its_sync() {
         let pages = "CREATE TABLE big (id int PRIMARY KEY, s text);
             INSERT INTO big SELECT g, repeat('x', 500) FROM generate_series(1, 1000) g; CHECKPOINT";
         for text in pages.split(';') {
-            run(&mut d.session(), text).await.expect("runs");
+            numbers(&mut d.session(), text).await.expect("runs");
         }
         // one to write with, and one to read with meanwhile
         let (one, two) =
@@ -264,11 +230,11 @@ fn what_was_seen_waits_for_its_sync() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let (mut other, mut same, mut refused) = (d.session(), d.session(), d.session());
-        run(&mut other, "SELECT id FROM big WHERE id = 100").await.expect("reads");
+        numbers(&mut other, "SELECT id FROM big WHERE id = 100").await.expect("reads");
         assert_eq!(other.unsettled(), None, "it has read another page");
-        assert_eq!(run(&mut same, "SELECT id FROM big WHERE id = 900").await.expect("reads"), [900]);
+        assert_eq!(numbers(&mut same, "SELECT id FROM big WHERE id = 900").await.expect("reads"), [900]);
         let seen = same.unsettled().expect("it has seen what is not on disk");
-        run(&mut refused, "INSERT INTO big VALUES (900, 'z')").await.expect_err("is there already");
+        numbers(&mut refused, "INSERT INTO big VALUES (900, 'z')").await.expect_err("is there already");
         assert!(refused.unsettled().is_some());
         let waiting = tokio::spawn(async move {
             same.settle(seen).await.expect("syncs");
@@ -297,7 +263,7 @@ fn files_get_what_is_on_disk() {
         let path = |name: &str| d.folder.file().with_file_name(name);
         let (rows, copy) = (path("rows"), path("copy.db"));
         let (mut session, text) = (d.session(), format!("COPY t TO '{}'", rows.display()));
-        let exported = tokio::spawn(async move { run(&mut session, &text).await });
+        let exported = tokio::spawn(async move { numbers(&mut session, &text).await });
         let (engine, to) = (d.engine.clone(), copy.clone());
         let copied = tokio::task::spawn_blocking(move || engine.copy_to(&to));
         while !rows.exists() || !copy.exists() {
@@ -346,7 +312,7 @@ fn a_shared_transaction_without_changes_waits_for_what_it_has_seen() {
         }
         let none = d.start_as_member(1, "INSERT INTO t VALUES (1, 1) ON CONFLICT DO NOTHING").await;
         let mut block = d.session();
-        run(&mut block, "BEGIN; DELETE FROM t WHERE id = 9").await.expect("commits for the other");
+        numbers(&mut block, "BEGIN; DELETE FROM t WHERE id = 9").await.expect("commits for the other");
         tokio::time::sleep(Duration::from_millis(20)).await;
         assert!(!none.is_finished());
         writer.let_disk_go().expect("syncs");
@@ -361,7 +327,7 @@ fn a_number_is_told_when_what_covers_it_is_on_disk() {
     test(async {
         let d = Database::new().await;
         let writer = &d.engine.writer;
-        run(&mut d.session(), "CREATE SEQUENCE s").await.expect("runs");
+        numbers(&mut d.session(), "CREATE SEQUENCE s").await.expect("runs");
         writer.keep_disk_busy();
         let before = writer.last_commit();
         let stores = d.start("BEGIN; SAVEPOINT a; INSERT INTO t SELECT nextval('s'), 1; COMMIT");
@@ -384,7 +350,7 @@ fn a_number_is_not_covered_by_what_ddl_takes_back() {
     test(async {
         let d = Database::new().await;
         let writer = &d.engine.writer;
-        run(&mut d.session(), "CREATE SEQUENCE s").await.expect("runs");
+        numbers(&mut d.session(), "CREATE SEQUENCE s").await.expect("runs");
         writer.keep_disk_busy();
         let before = writer.last_commit();
         let stores = d.start("BEGIN; SAVEPOINT a; INSERT INTO t SELECT nextval('s'), 1; COMMIT");
@@ -392,14 +358,14 @@ fn a_number_is_not_covered_by_what_ddl_takes_back() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let mut ddl = d.session();
-        run(&mut ddl, "BEGIN; CREATE TABLE other (i int); ALTER SEQUENCE s OWNED BY NONE").await.expect("runs");
+        numbers(&mut ddl, "BEGIN; CREATE TABLE other (i int); ALTER SEQUENCE s OWNED BY NONE").await.expect("runs");
         writer.let_disk_go().expect("syncs");
         succeeded(stores).await;
         // nothing on disk covers it once the block is committed
         let taken = d.start("SELECT nextval('s')");
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(!taken.is_finished(), "{:?}", taken.await);
-        run(&mut ddl, "COMMIT").await.expect("commits");
+        numbers(&mut ddl, "COMMIT").await.expect("commits");
         // (the statement has begun anew, for the schema has changed: a number may be left out)
         let taken = taken.await.expect("no panic").expect("a number");
         assert!(taken[0] >= 2, "{taken:?}");
@@ -412,8 +378,8 @@ fn a_number_that_an_asynchronous_commit_covers_is_told_after_a_sync() {
     test(async {
         let d = Database::new().await;
         let writer = &d.engine.writer;
-        run(&mut d.session(), "CREATE SEQUENCE s").await.expect("runs");
-        run(&mut d.session(), "SET synchronous_commit = off; SELECT nextval('s')").await.expect("runs");
+        numbers(&mut d.session(), "CREATE SEQUENCE s").await.expect("runs");
+        numbers(&mut d.session(), "SET synchronous_commit = off; SELECT nextval('s')").await.expect("runs");
         writer.keep_disk_busy();
         let taken = d.start("SELECT nextval('s')");
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -433,21 +399,21 @@ fn the_log_gets_shorter() {
             log.push("-wal");
             std::fs::metadata(log).expect("is there").len()
         };
-        run(&mut d.session(), "CREATE TABLE big (id int, s text)").await.expect("runs");
+        numbers(&mut d.session(), "CREATE TABLE big (id int, s text)").await.expect("runs");
         let mut reader = d.session();
-        run(&mut reader, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT id FROM t").await.expect("reads");
+        numbers(&mut reader, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT id FROM t").await.expect("reads");
         let rows = "INSERT INTO big SELECT g, repeat('x', 1000) FROM generate_series(1, 6000) g";
         for _ in 0..4 {
-            run(&mut d.session(), rows).await.expect("inserts");
+            numbers(&mut d.session(), rows).await.expect("inserts");
         }
         assert!(length() > 20 << 20, "{} bytes", length());
-        run(&mut reader, "COMMIT").await.expect("ends");
+        numbers(&mut reader, "COMMIT").await.expect("ends");
         for i in 1..=3 {
             let text = format!("INSERT INTO t VALUES ({i}, 1)");
-            run(&mut d.session(), &text).await.expect("inserts");
+            numbers(&mut d.session(), &text).await.expect("inserts");
         }
         assert!(length() <= pgsqlite_storage::connection::LOG_KEPT as u64, "{} bytes", length());
-        run(&mut d.session(), "CHECKPOINT").await.expect("runs");
+        numbers(&mut d.session(), "CHECKPOINT").await.expect("runs");
         assert_eq!(length(), 0);
         assert_eq!(d.ids().await, [1, 2, 3]);
     });
@@ -458,13 +424,13 @@ fn the_log_gets_shorter() {
 fn a_failed_sync_of_a_checkpoint_is_remembered() {
     test(async {
         let d = Database::new().await;
-        run(&mut d.session(), "INSERT INTO t VALUES (1, 1)").await.expect("inserts");
+        numbers(&mut d.session(), "INSERT INTO t VALUES (1, 1)").await.expect("inserts");
         d.engine.writer.progress().fail();
         let keeper = d.engine.connection(true).await.expect("a connection");
         let checkpoint = keeper.rusqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get::<_, i64>(0));
         assert!(checkpoint.is_err(), "{checkpoint:?}");
         for text in ["INSERT INTO t VALUES (2, 1)", "SET synchronous_commit = off; INSERT INTO t VALUES (3, 1)"] {
-            let refused = run(&mut d.session(), text).await.expect_err("nothing is written any more");
+            let refused = numbers(&mut d.session(), text).await.expect_err("nothing is written any more");
             assert_eq!(refused.code(), SqlState::IO_ERROR);
         }
         assert_eq!(d.ids().await, [1]);
@@ -492,7 +458,7 @@ fn what_is_told_is_what_there_is() {
                     };
                     let mut all = Ok(());
                     for text in texts {
-                        all = all.and(run(&mut session, &text).await.map(drop));
+                        all = all.and(numbers(&mut session, &text).await.map(drop));
                     }
                     match all {
                         Ok(()) => told.push(i64::from(id)),

@@ -52,6 +52,7 @@ fn bytes<const N: usize>(c: &Call, i: usize) -> Result<[u8; N]> {
 
 fn map<const N: usize>(c: &Call, byte: fn(usize, u8) -> u8) -> Result<Datum> {
     let mut bytes = bytes::<N>(c, 0)?;
+    // bounded: 16 bytes
     for (i, b) in bytes.iter_mut().enumerate() {
         *b = byte(i, *b);
     }

@@ -55,47 +55,11 @@ impl Session {
 mod tests {
     use super::*;
     use crate::engine::Engine;
-    use crate::session::{EngineConfig, Flow, Location, OutputColumn, Row, SessionOptions};
-    use pgsqlite_types::codec::Context;
-    use pgsqlite_types::{DatumRef, PgError};
+    use crate::session::tests::numbers;
+    use crate::session::{EngineConfig, Location, SessionOptions};
     use std::sync::atomic::AtomicUsize;
     use std::sync::Arc;
     use std::time::Duration;
-
-    /// Whole numbers of the first column.
-    #[derive(Default)]
-    struct Rows(Vec<i64>);
-
-    impl RowSink for Rows {
-        fn columns(&mut self, _: &Arc<[OutputColumn]>) -> Result<()> {
-            Ok(())
-        }
-        fn row(&mut self, row: &dyn Row, _: &Context) -> Result<Flow> {
-            match row.value(0) {
-                DatumRef::Int(n) => self.0.push(n),
-                other => return Err(PgError::internal(format!("{other:?}"))),
-            }
-            Ok(Flow::Continue)
-        }
-    }
-
-    async fn run(session: &mut Session, text: &str) -> Result<Vec<i64>> {
-        let mut rows = Rows::default();
-        let mut script = session.script(text)?;
-        let mut result = Ok(());
-        loop {
-            match session.execute_script(&mut script, &mut rows).await {
-                Ok(Some(_)) => {}
-                Ok(None) => break,
-                Err(e) => {
-                    session.failed().await;
-                    result = Err(e);
-                    break;
-                }
-            }
-        }
-        session.sync().await.and(result).map(|()| rows.0)
-    }
 
     /// One thread of the runtime: what does not hand the other tasks over keeps them waiting.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -118,7 +82,7 @@ mod tests {
             ("CREATE TABLE x AS SELECT a.i FROM t AS a, t AS b LIMIT 200000", None),
         ];
         let mut first = session();
-        run(
+        numbers(
             &mut first,
             "CREATE TABLE t (i int); INSERT INTO t SELECT generate_series(1, 1000); CREATE TABLE w (n int); \
              CREATE SEQUENCE s",
@@ -148,7 +112,8 @@ mod tests {
             let (before, began) = (beats.load(Ordering::Relaxed), Instant::now());
             let thread_before = thread_beats.load(Ordering::Relaxed);
             // a task of its own, so that it runs on the runtime's thread
-            let rows = tokio::spawn(async move { run(&mut session, text).await }).await.expect("no panic").expect(text);
+            let rows =
+                tokio::spawn(async move { numbers(&mut session, text).await }).await.expect("no panic").expect(text);
             assert_eq!(rows.first().copied(), expected, "{text}");
             let (beaten, took) = (beats.load(Ordering::Relaxed) - before, began.elapsed());
             let possible = thread_beats.load(Ordering::Relaxed) - thread_before;
