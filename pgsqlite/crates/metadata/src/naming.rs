@@ -128,34 +128,7 @@ pub fn default_opclass(catalog: &Catalog, ty: Oid, method: &str) -> Option<Oid> 
 
 /// The pg_class entry of an index.
 pub fn index_relation(oid: Oid, schema: Oid, name: String, sqlite_name: String, owner: Oid, index: Index) -> Relation {
-    Relation {
-        oid,
-        schema,
-        name,
-        kind: RelationKind::Index(index),
-        sqlite_name,
-        owner,
-        row_type: 0,
-        array_type: 0,
-        temporary: false,
-        unlogged: false,
-        columns: Vec::new(),
-        constraints: Vec::new(),
-        rowid_column: None,
-        without_rowid: false,
-        origin: Origin::Pgsqlite,
-        acl: None,
-        tuples: None,
-        distinct: vec![],
-        on_commit: Default::default(),
-        security: Default::default(),
-        inheritance: Default::default(),
-        storage: Default::default(),
-        triggers: Vec::new(),
-        statistics: Vec::new(),
-        rules: Vec::new(),
-        array_name: None,
-    }
+    Relation { oid, schema, name, sqlite_name, owner, ..Relation::new(RelationKind::Index(index)) }
 }
 
 /// `name(argument types)` as CONTEXT shows a function.

@@ -361,29 +361,13 @@ fn add_table(
         oid,
         schema: catalog.public_schema(),
         name: free_name(catalog, catalog.public_schema(), sqlite_name),
-        kind: RelationKind::Table,
         sqlite_name: sqlite_name.to_string(),
-        owner: BOOTSTRAP_ROLE,
         row_type: take(next_oid),
         array_type: take(next_oid),
-        temporary: false,
-        unlogged: false,
         columns: infos.iter().zip(1i16..).map(|(info, attnum)| column_of(info, attnum)).collect(),
-        constraints: Vec::new(),
-        rowid_column: None,
         without_rowid,
         origin: Origin::Foreign,
-        acl: None,
-        tuples: None,
-        on_commit: Default::default(),
-        security: Default::default(),
-        inheritance: Default::default(),
-        storage: Default::default(),
-        triggers: Vec::new(),
-        distinct: vec![],
-        statistics: Vec::new(),
-        rules: Vec::new(),
-        array_name: None,
+        ..Relation::new(RelationKind::Table)
     };
     for check in declare(conn, &mut relation)? {
         work::visit();
@@ -737,13 +721,9 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
         oid,
         schema: catalog.public_schema(),
         name: free_name(catalog, catalog.public_schema(), sqlite_name),
-        kind: RelationKind::ForeignView,
         sqlite_name: sqlite_name.to_string(),
-        owner: BOOTSTRAP_ROLE,
         row_type: take(next_oid),
         array_type: take(next_oid),
-        temporary: false,
-        unlogged: false,
         columns: infos
             .iter()
             .zip(1i16..)
@@ -754,21 +734,8 @@ fn add_view(conn: &Connection, catalog: &mut Catalog, sqlite_name: &str, next_oi
                 column
             })
             .collect(),
-        constraints: Vec::new(),
-        rowid_column: None,
-        without_rowid: false,
         origin: Origin::Foreign,
-        acl: None,
-        tuples: None,
-        on_commit: Default::default(),
-        security: Default::default(),
-        inheritance: Default::default(),
-        storage: Default::default(),
-        triggers: Vec::new(),
-        distinct: vec![],
-        statistics: Vec::new(),
-        rules: Vec::new(),
-        array_name: None,
+        ..Relation::new(RelationKind::ForeignView)
     };
     catalog.add_relation(relation);
     Ok(())

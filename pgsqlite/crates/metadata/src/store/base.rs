@@ -178,13 +178,9 @@ fn system_relation(system: &SystemRelation) -> Relation {
         oid: system.oid,
         schema,
         name: system.name.into(),
-        kind,
         sqlite_name: format!("{}.{}", system.schema, system.name),
-        owner: BOOTSTRAP_ROLE,
         row_type: system.row_type,
         array_type: system_array_type(system.row_type),
-        temporary: false,
-        unlogged: false,
         columns: system
             .columns
             .iter()
@@ -194,20 +190,6 @@ fn system_relation(system: &SystemRelation) -> Relation {
                 ..Column::new(attnum, name, ty, typmod)
             })
             .collect(),
-        constraints: Vec::new(),
-        rowid_column: None,
-        without_rowid: false,
-        origin: Origin::Pgsqlite,
-        acl: None,
-        tuples: None,
-        on_commit: Default::default(),
-        security: Default::default(),
-        inheritance: Default::default(),
-        storage: Default::default(),
-        triggers: Vec::new(),
-        distinct: vec![],
-        statistics: Vec::new(),
-        rules: Vec::new(),
-        array_name: None,
+        ..Relation::new(kind)
     }
 }

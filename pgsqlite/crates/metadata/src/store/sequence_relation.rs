@@ -23,34 +23,7 @@ pub fn row_numbers(numbers: RowNumbers, key: (Oid, i16)) -> Relation {
 
 /// A sequence that is not stored yet, without OID, name and owner.
 pub fn sequence_relation(sequence: Sequence) -> Relation {
-    Relation {
-        oid: 0,
-        schema: PUBLIC,
-        name: String::new(),
-        kind: RelationKind::Sequence(sequence),
-        sqlite_name: String::new(),
-        owner: BOOTSTRAP_ROLE,
-        row_type: 0,
-        array_type: 0,
-        temporary: false,
-        unlogged: false,
-        columns: sequence_columns(),
-        constraints: Vec::new(),
-        rowid_column: None,
-        without_rowid: false,
-        origin: Origin::Pgsqlite,
-        acl: None,
-        tuples: None,
-        on_commit: Default::default(),
-        security: Default::default(),
-        inheritance: Default::default(),
-        storage: Default::default(),
-        triggers: Vec::new(),
-        distinct: vec![],
-        statistics: Vec::new(),
-        rules: Vec::new(),
-        array_name: None,
-    }
+    Relation { columns: sequence_columns(), ..Relation::new(RelationKind::Sequence(sequence)) }
 }
 
 /// The columns every sequence shows.

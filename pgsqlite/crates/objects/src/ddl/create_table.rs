@@ -184,10 +184,7 @@ impl Ddl<'_> {
         of: &ast::TypeName,
         elements: &[ast::Node],
     ) -> Result<Vec<ast::Node>> {
-        let (ty, _) = self.type_name(of).map_err(|mut e| {
-            e.fields_mut().location = None;
-            e
-        })?;
+        let (ty, _) = self.type_name(of).map_err(PgError::without_position)?;
         let fields = match self.catalog.types.get(&ty).map(|t| &t.kind) {
             Some(UserTypeKind::Composite { fields }) => fields.clone(),
             _ => {
@@ -294,29 +291,15 @@ impl Ddl<'_> {
             oid: self.new_oid(temporary)?,
             schema,
             name: name.relname.clone(),
-            kind: RelationKind::Table,
             sqlite_name,
             owner: self.environment.user,
             row_type: self.new_oid(temporary)?,
             array_type: self.new_oid(temporary)?,
             temporary,
             unlogged: name.relpersistence == "u",
-            columns: Vec::new(),
-            constraints: Vec::new(),
-            rowid_column: None,
-            without_rowid: false,
-            origin: Origin::Pgsqlite,
             acl: self.default_acl(pgsqlite_sql::acl::AclObject::Table, schema),
-            tuples: None,
-            distinct: vec![],
-            on_commit: Default::default(),
-            security: Default::default(),
-            inheritance: Default::default(),
-            storage: Default::default(),
-            triggers: Vec::new(),
-            statistics: Vec::new(),
-            rules: Vec::new(),
             array_name,
+            ..Relation::new(RelationKind::Table)
         }))
     }
 

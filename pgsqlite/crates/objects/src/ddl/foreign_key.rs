@@ -441,14 +441,7 @@ impl Ddl<'_> {
         self.catalog
             .indexes_of(parent.oid)
             .find(|(_, index)| {
-                let keys: Option<Vec<i16>> = index
-                    .columns
-                    .iter()
-                    .map(|k| match k.key {
-                        KeyPart::Column(attnum) => Some(attnum),
-                        KeyPart::Expression(_) => None,
-                    })
-                    .collect();
+                let keys: Option<Vec<i16>> = index.columns.iter().map(|k| k.key.column()).collect();
                 index.unique && index.predicate.is_none() && keys.is_some_and(|k| same(&k))
             })
             .map(|(r, _)| r.oid)

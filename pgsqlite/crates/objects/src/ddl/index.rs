@@ -184,14 +184,7 @@ impl Ddl<'_> {
         constraint: Option<CopiedConstraint>,
         indexes: &mut Vec<Relation>,
     ) -> Result<()> {
-        let keys: Vec<i16> = index
-            .columns
-            .iter()
-            .filter_map(|k| match k.key {
-                KeyPart::Column(attnum) => Some(attnum),
-                KeyPart::Expression(_) => None,
-            })
-            .collect();
+        let keys: Vec<i16> = index.columns.iter().filter_map(|k| k.key.column()).collect();
         if let (Some(CopiedConstraint { initially_deferred, .. }), false) = (constraint, index.exclusion.is_empty()) {
             return self.push_exclusion(relation, "", index, initially_deferred, indexes);
         }
@@ -331,14 +324,7 @@ impl Ddl<'_> {
                 ));
             }
             if index.unique {
-                let keys: Vec<i16> = index
-                    .columns
-                    .iter()
-                    .filter_map(|k| match k.key {
-                        KeyPart::Column(a) => Some(a),
-                        KeyPart::Expression(_) => None,
-                    })
-                    .collect();
+                let keys: Vec<i16> = index.columns.iter().filter_map(|k| k.key.column()).collect();
                 self.check_key_has_partition_key(&relation, "UNIQUE", &keys)?;
             }
         }

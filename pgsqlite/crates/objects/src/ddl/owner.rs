@@ -4,6 +4,7 @@ use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::{work, Oid, PgError, Result, SqlState};
+use std::sync::Arc;
 
 impl Ddl<'_> {
     fn change_large_object(&mut self, number: Option<&ast::Node>, owner: Oid) -> Result<String> {
@@ -113,20 +114,20 @@ impl Ddl<'_> {
         ))
     }
 
+    /// The indexes and the owned sequences of a relation.
+    pub(super) fn parts_of(&self, relation: Oid) -> Vec<Relation> {
+        let of_relation = |r: &&Arc<Relation>| match &r.kind {
+            RelationKind::Index(i) => i.table == relation,
+            RelationKind::Sequence(s) => s.owned_by.is_some_and(|o| o.0 == relation),
+            _ => false,
+        };
+        self.catalog.relations.values().filter(of_relation).map(|r| (**r).clone()).collect()
+    }
+
     /// A new owner of a relation and of what goes with it: indexes, owned sequences.
     pub(super) fn change_owner(&mut self, relation: Relation, owner: Oid) -> Result<()> {
         self.check_becomes_owner(owner)?;
-        let parts: Vec<Relation> = self
-            .catalog
-            .relations
-            .values()
-            .filter(|r| match &r.kind {
-                RelationKind::Index(i) => i.table == relation.oid,
-                RelationKind::Sequence(s) => s.owned_by.is_some_and(|o| o.0 == relation.oid),
-                _ => false,
-            })
-            .map(|r| (**r).clone())
-            .collect();
+        let parts = self.parts_of(relation.oid);
         for mut part in std::iter::once(relation).chain(parts) {
             work::visit();
             super::grant::change_grantor(&mut part.acl, part.owner, owner);

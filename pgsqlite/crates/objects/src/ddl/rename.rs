@@ -531,18 +531,7 @@ impl Ddl<'_> {
                 let mut new = Relation { schema, ..(*relation).clone() };
                 if relation.is_stored() {
                     self.move_sqlite_table(&relation, &mut new)?;
-                    let with: Vec<Relation> = self
-                        .catalog
-                        .relations
-                        .values()
-                        .filter(|r| match &r.kind {
-                            RelationKind::Index(i) => i.table == relation.oid,
-                            RelationKind::Sequence(s) => s.owned_by.is_some_and(|o| o.0 == relation.oid),
-                            _ => false,
-                        })
-                        .map(|r| (**r).clone())
-                        .collect();
-                    for part in with {
+                    for part in self.parts_of(relation.oid) {
                         work::visit();
                         self.check_schema_free(schema, &part.name)?;
                         self.put_relation(Relation { schema, ..part })?;

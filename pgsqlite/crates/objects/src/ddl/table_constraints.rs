@@ -191,14 +191,7 @@ impl Ddl<'_> {
             wrong(format!("index \"{}\" {what}", c.indexname))
                 .detail("Cannot create a primary key or unique constraint using such an index.")
         };
-        let columns: Option<Vec<i16>> = index
-            .columns
-            .iter()
-            .map(|k| match k.key {
-                KeyPart::Column(attnum) => Some(attnum),
-                KeyPart::Expression(_) => None,
-            })
-            .collect();
+        let columns: Option<Vec<i16>> = index.columns.iter().map(|k| k.key.column()).collect();
         let columns = columns.ok_or_else(|| unusable("contains expressions"))?;
         if index.predicate.is_some() {
             return Err(wrong(format!("\"{}\" is a partial index", c.indexname))

@@ -453,32 +453,11 @@ impl Ddl<'_> {
 /// back both as that column and as the keyword VALUE.
 pub fn value_row(domain: &str, schema: Oid, base: Oid, typmod: i32) -> Relation {
     Relation {
-        oid: 0,
         schema,
         name: domain.to_string(),
-        kind: RelationKind::Table,
-        sqlite_name: String::new(),
         owner: 0,
-        row_type: 0,
-        array_type: 0,
-        temporary: false,
-        unlogged: false,
         columns: vec![Column::new(1, "value", base, typmod)],
-        constraints: Vec::new(),
-        rowid_column: None,
-        without_rowid: false,
-        origin: Origin::Pgsqlite,
-        acl: None,
-        tuples: None,
-        distinct: vec![],
-        on_commit: Default::default(),
-        security: Default::default(),
-        inheritance: Default::default(),
-        storage: Default::default(),
-        triggers: Vec::new(),
-        statistics: Vec::new(),
-        rules: Vec::new(),
-        array_name: None,
+        ..Relation::new(RelationKind::Table)
     }
 }
 

@@ -710,13 +710,8 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                     oid: r.oid,
                     schema: if r.schema == "pg_catalog" { PG_CATALOG } else { INFORMATION_SCHEMA },
                     name: r.name.into(),
-                    kind: RelationKind::System,
                     sqlite_name: format!("{}.{}", r.schema, r.name),
-                    owner: 10,
                     row_type: r.row_type,
-                    array_type: 0,
-                    temporary: false,
-                    unlogged: false,
                     columns: r
                         .columns
                         .iter()
@@ -741,21 +736,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                             keeping: Default::default(),
                         })
                         .collect(),
-                    constraints: vec![],
-                    rowid_column: None,
-                    without_rowid: false,
-                    origin: Default::default(),
-                    acl: None,
-                    tuples: None,
-                    distinct: vec![],
-                    on_commit: Default::default(),
-                    security: Default::default(),
-                    inheritance: Default::default(),
-                    storage: Default::default(),
-                    triggers: Vec::new(),
-                    statistics: Vec::new(),
-                    rules: Vec::new(),
-                    array_name: None,
+                    ..Relation::new(RelationKind::System)
                 };
                 ((r.schema, r.name), Arc::new(relation))
             })

@@ -11,6 +11,16 @@ pub enum KeyPart {
     Expression(String),
 }
 
+impl KeyPart {
+    /// The number of the column; None for an expression.
+    pub fn column(&self) -> Option<i16> {
+        match self {
+            KeyPart::Column(attnum) => Some(*attnum),
+            KeyPart::Expression(_) => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IndexColumn {
     pub key: KeyPart,

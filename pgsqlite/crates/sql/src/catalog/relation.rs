@@ -7,6 +7,7 @@ use super::index::Index;
 use super::inheritance::Inheritance;
 use super::routine::{Event, Timing, Trigger};
 use super::rule::Rule;
+use super::{BOOTSTRAP_ROLE, PUBLIC};
 use pgsqlite_types::Oid;
 use serde::{Deserialize, Serialize};
 
@@ -266,6 +267,37 @@ impl Storage {
 }
 
 impl Relation {
+    /// A relation of the superuser in `public` with nothing in it, and without OIDs and names.
+    pub fn new(kind: RelationKind) -> Relation {
+        Relation {
+            oid: 0,
+            schema: PUBLIC,
+            name: String::new(),
+            kind,
+            sqlite_name: String::new(),
+            owner: BOOTSTRAP_ROLE,
+            row_type: 0,
+            array_type: 0,
+            array_name: None,
+            temporary: false,
+            unlogged: false,
+            columns: Vec::new(),
+            constraints: Vec::new(),
+            rowid_column: None,
+            without_rowid: false,
+            origin: Origin::Pgsqlite,
+            acl: None,
+            on_commit: Default::default(),
+            security: Default::default(),
+            tuples: None,
+            distinct: Vec::new(),
+            triggers: Vec::new(),
+            rules: Vec::new(),
+            inheritance: Default::default(),
+            storage: Default::default(),
+            statistics: Vec::new(),
+        }
+    }
     /// Its rows are in a SQLite table: a table or a materialized view.
     pub fn is_stored(&self) -> bool {
         matches!(self.kind, RelationKind::Table | RelationKind::MaterializedView { .. })

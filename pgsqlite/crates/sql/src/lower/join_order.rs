@@ -196,10 +196,7 @@ impl Table<'_> {
     /// The column that its rows are mostly in the order of.
     fn ordered_by(&self) -> Option<i16> {
         let primary = self.indexes.iter().find(|index| index.primary);
-        self.relation.rowid_column.or_else(|| match primary?.columns.first()?.key {
-            KeyPart::Column(attnum) => Some(attnum),
-            _ => None,
-        })
+        self.relation.rowid_column.or_else(|| primary?.columns.first()?.key.column())
     }
 }
 

@@ -574,32 +574,11 @@ pub(super) fn each_expr_of_modify(modify: &Modify, visit: &mut dyn FnMut(&Expr))
 /// A table of [`super::SCRATCH`] as a relation.
 fn stand_in(table: &str, columns: &[RteColumn]) -> Relation {
     let mut relation = Relation {
-        oid: 0,
         schema: crate::catalog::PG_TEMP,
         name: table.into(),
-        kind: RelationKind::Table,
         sqlite_name: table.into(),
-        owner: 10,
-        row_type: 0,
-        array_type: 0,
         temporary: true,
-        unlogged: false,
-        columns: vec![],
-        constraints: vec![],
-        rowid_column: None,
-        without_rowid: false,
-        origin: Default::default(),
-        acl: None,
-        tuples: None,
-        distinct: vec![],
-        on_commit: Default::default(),
-        security: Default::default(),
-        inheritance: Default::default(),
-        storage: Default::default(),
-        triggers: Vec::new(),
-        statistics: Vec::new(),
-        rules: Vec::new(),
-        array_name: None,
+        ..Relation::new(RelationKind::Table)
     };
     for (i, c) in columns.iter().enumerate() {
         let name = format!("c{}", i + 1);
