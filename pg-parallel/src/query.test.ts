@@ -59,17 +59,41 @@ test('attempts are limited, by the instance and by the call', async () => {
 })
 
 test('a stale plan is forgotten and the statement sent once more, which is no second attempt', async () => {
-  const { fake, core } = await onFake(first({ error: '26000' }, {}), { retry: false })
+  const { fake, core } = await onFake(first({ error: '26000', unbound: true }, {}), { retry: false })
   await callQuery(core, { name: 'one', text: 'INSERT' }, undefined, undefined)
   assert.deepEqual(fake.texts, ['INSERT', 'INSERT'])
   assert.equal(core.calls.retried, 0)
-  const { core: hopeless } = await onFake((text) => (text === 'INSERT' ? { error: '26000' } : {}))
+  const { core: hopeless } = await onFake((text) => (text === 'INSERT' ? { error: '26000', unbound: true } : {}))
   const error = await failure(callQuery(hopeless, { name: 'one', text: 'INSERT' }, undefined, undefined))
   assert.equal(error.category, 'plan')
 })
 
+test('behind a pooler the names of statements are left out: each is parsed where it runs', async () => {
+  const { fake, core } = await onFake(first({ error: '26000', unbound: true }), { retry: false, max: 1 })
+  for (let n = 0; n < 3; n++) await callQuery(core, { name: 'one', text: 'INSERT' }, undefined, undefined)
+  const heard = fake.sessions[0]?.heard.filter((one) => /^(Parse|Close)/.test(one))
+  assert.deepEqual(heard, ['Parse INSERT', 'Close Sone', 'Parse INSERT', 'Parse INSERT', 'Parse INSERT'])
+})
+
+test('the same code from a statement that runs is its own affair, and it is not sent again', async () => {
+  const { fake, core } = await onFake(() => ({ error: '26000' }))
+  for (const text of ['SELECT outer($1)', 'CALL outer($1)']) {
+    const error = await failure(callQuery(core, { name: text, text, values: [1] }, undefined, undefined))
+    assert.deepEqual([error.code, error.mayHaveExecuted], ['26000', text.startsWith('CALL')])
+  }
+  assert.equal(fake.texts.length, 2)
+})
+
+test('a name without a text is refused where nothing is prepared by that name', async () => {
+  const { fake, core } = await onFake(() => ({}))
+  const error = await failure(callQuery(core, { name: 'one' } as never, undefined, undefined))
+  assert.match(error.message, /No statement is prepared as 'one'/)
+  assert.equal(error.mayHaveExecuted, false)
+  assert.deepEqual(fake.texts, [])
+})
+
 test('a name that somebody else has taken behind a pooler is closed, and the statement parsed again', async () => {
-  const { fake, core } = await onFake(first({ error: '42P05' }, {}), { retry: false })
+  const { fake, core } = await onFake(first({ error: '42P05', unbound: true }, {}), { retry: false })
   await callQuery(core, { name: 'one', text: 'INSERT' }, undefined, undefined)
   const heard = fake.sessions[0]?.heard.filter((one) => /^(Parse|Close)/.test(one))
   assert.deepEqual(heard, ['Parse INSERT', 'Close Sone', 'Parse INSERT'])

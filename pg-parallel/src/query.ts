@@ -26,8 +26,8 @@ import type { Packing, StatementConfig, StatementEnd } from './wire/statement'
 const PING_TIMEOUT_MS = 1_000
 
 const MOST_PARAMETERS = 65_535
-/** Each of as many connections may find that a pooler has taken its statements away. */
-const MOST_FRESH_PLANS = 100
+/** A pooler may put the server session that lacks the statement behind ours as often as it is sent. */
+export const MOST_FRESH_PLANS = 100
 
 /** A query and how to call it: what `pg` takes, and what every call takes here. */
 export interface QueryCallConfig extends QueryConfig, CallOptions {
@@ -141,7 +141,7 @@ export interface Sent {
   readonly sent: boolean
   /** The server did its part, and reading the answer failed on this side. */
   readonly answered: boolean
-  /** The server does not have a prepared statement that was used: nothing has run. */
+  /** The server does not have a prepared statement that was used, or no plan for it: nothing has run. */
   readonly lostStatement: boolean
 }
 
@@ -305,27 +305,24 @@ export class QueryCall implements Waiter {
       idempotent: this.#options?.idempotent,
       sent: statement?.sent ?? false,
       answered: statement?.answered ?? false,
+      lostStatement: statement?.lostStatement ?? false,
       wantsWritable: settings.hosts.target === 'read-write' || settings.hosts.target === 'primary',
     })
-    const { name } = this.#config
     if (verdict.class.connectionDead) connection.fail(error)
-    if (verdict.stalePlan && name !== undefined) connection.forgetStatement(name)
     pool.release(connection)
     if (this.#over) return
     this.#pass?.failure(error)
     this.#pass = undefined
-    this.#mayHaveExecuted ||= verdict.mayHaveExecuted && statement?.lostStatement !== true
+    this.#mayHaveExecuted ||= verdict.mayHaveExecuted
     this.#lastError = error
     // The statement did not run, and a fresh plan is no second attempt. Behind a pooler it may have to be asked for again.
-    if (
-      statement?.lostStatement ? this.#freshPlans++ < MOST_FRESH_PLANS : verdict.stalePlan && this.#freshPlans++ === 0
-    ) {
+    if (verdict.stalePlan && this.#freshPlans++ < MOST_FRESH_PLANS) {
       this.#attempts--
       this.#attempt()
       return
     }
     const failure = verdictError(error, { ...verdict, mayHaveExecuted: this.#mayHaveExecuted }, this.#attempts)
-    if (verdict.repeat && !verdict.stalePlan) this.#again(failure, 0)
+    if (verdict.repeat && verdict.class.category !== 'plan') this.#again(failure, 0)
     else this.#fail(failure)
   }
 
@@ -438,6 +435,7 @@ export function runOn(
         idempotent: options.idempotent,
         sent: statement.sent,
         answered: statement.answered,
+        lostStatement: statement.lostStatement,
         wantsWritable: false,
       })
       if (verdict.class.connectionDead) connection.fail(error)

@@ -17,7 +17,7 @@ import { natureOf } from './policy/replay'
 import { Deadline, orDeadline, type DeadlineOptions } from './policy/deadline'
 import { RetryUtils } from './policy/retry'
 import type { Connection } from './pool/connection'
-import { argumentsOfSql, checkedConfig, checkSendable, refuse, refusedBy, runOn } from './query'
+import { argumentsOfSql, checkedConfig, checkSendable, MOST_FRESH_PLANS, refuse, refusedBy, runOn } from './query'
 import type { QueryConfig, QueryResult } from './types'
 import { Queryable } from './queryable'
 import { checkedRows, checkSchema, type StandardSchema } from './rows'
@@ -470,7 +470,7 @@ export async function runTransaction<T>(
   const followed = core.observer.begin('transaction', begin)
   let deadline: Deadline | undefined
   let attempts = 0
-  let freshPlan = false
+  let freshPlans = 0
   try {
     deadline = core.deadlineOf(options)
     for (;;) {
@@ -511,7 +511,7 @@ export async function runTransaction<T>(
         }
         const settled = ErrorUtils.wrap(failure, { mayHaveExecuted: unknown, attempts, retryable: false })
         const { category } = failure.class
-        const stale = category === 'plan' && !freshPlan
+        const stale = category === 'plan' && freshPlans++ < MOST_FRESH_PLANS
         const worth =
           stale ||
           (category === 'serialization' ? options?.retrySerializable === true : failure.class.transient) ||
@@ -524,7 +524,6 @@ export async function runTransaction<T>(
         }
         if (category === 'read-only') connection.fail(failure)
         if (stale) {
-          freshPlan = true
           attempts--
           continue
         }

@@ -49,6 +49,34 @@ test('statements that the application named', { skip }, async () => {
   })
 })
 
+test('statements that the application named, in batches, transactions and streams', { skip }, async () => {
+  const db = open({ connectionString: (await pooler()).url, max: 10 })
+  const table = await freshTable('a int, b int')
+  const insert = (a: number, b: number): { name: string; text: string; values: number[] } => ({
+    name: `insert-${b}`,
+    text: `INSERT INTO ${table} VALUES ($1, ${b})`,
+    values: [a],
+  })
+  const work: Promise<unknown>[] = []
+  for (let n = 0; n < 60; n++) {
+    work.push(db.query(insert(n, 0)))
+    work.push(db.batch([insert(n, 1), insert(n, 2)]))
+    work.push(
+      db.transaction(async (tx) => {
+        await tx.query(insert(n, 1))
+        await tx.query(insert(n, 3))
+      }),
+    )
+  }
+  await Promise.all(work)
+  assert.deepEqual(await direct(`SELECT b, count(*)::int FROM ${table} GROUP BY b ORDER BY b`), [
+    { b: 0, count: 60 },
+    { b: 1, count: 120 },
+    { b: 2, count: 60 },
+    { b: 3, count: 60 },
+  ])
+})
+
 test('writes, batches and transactions take effect once and whole', { skip }, async () => {
   const db = open({ connectionString: (await pooler()).url, max: 10 })
   const table = await freshTable('a int, b int')

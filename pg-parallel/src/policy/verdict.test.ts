@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { natureOf } from './replay'
-import { judge, type Circumstances } from './verdict'
+import { judge, verdictError, type Circumstances } from './verdict'
 
 const server = (code: string): Error => Object.assign(new Error(code), { code, severity: 'ERROR' })
 const lost = new Error('Connection terminated unexpectedly')
@@ -48,8 +48,17 @@ for (const [what, error, circumstances, executed, repeat] of CASES) {
   })
 }
 
-test('a stale plan has not run, whatever the text', () => {
+test('a statement that the server did not get to has not run, whatever the text and the code', () => {
+  for (const code of ['26000', '42P05', '0A000']) {
+    const verdict = judge(server(code), about('CALL p()', { lostStatement: true }))
+    assert.equal(verdict.stalePlan, true)
+    assert.equal(verdict.mayHaveExecuted, false)
+    assert.equal(verdictError(server(code), verdict, 1).category, 'plan')
+  }
+})
+
+test('the same code from within a procedure says nothing about what it did before', () => {
   const verdict = judge(server('26000'), about('CALL p()'))
-  assert.equal(verdict.stalePlan, true)
-  assert.equal(verdict.mayHaveExecuted, false)
+  assert.equal(verdict.stalePlan, false)
+  assert.equal(verdict.mayHaveExecuted, true)
 })

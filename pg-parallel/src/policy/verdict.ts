@@ -11,6 +11,8 @@ export interface Circumstances {
   readonly sent: boolean
   /** The server did its part, and reading the answer failed here. */
   readonly answered: boolean
+  /** The server did not get as far as running it: it lacks the prepared statement, or a plan for it. */
+  readonly lostStatement?: boolean
   /** A writable server was asked for (`target_session_attrs`), so that a read-only one is an error of the connection. */
   readonly wantsWritable: boolean
 }
@@ -37,12 +39,12 @@ const SESSION_ENDED = new Set(['57P01', '57P05', '25P03'])
 
 /** May the statement have had an effect, given the error it ended with? */
 function mayHaveExecuted(error: unknown, known: ErrorClass, about: Circumstances): boolean {
-  if (!about.sent) return false
+  if (!about.sent || about.lostStatement) return false
   const { nature } = about
   if (nature?.readOnly) return false
   if (about.answered || !ErrorUtils.isServerError(error)) return true
   // A named statement without its text may be anything.
-  if (!nature?.atomic) return !ErrorUtils.isStalePlan(error)
+  if (!nature?.atomic) return true
   if (!known.connectionDead) return false
   const code = ErrorUtils.sqlState(error)
   return !(code === '25006' || SESSION_ENDED.has(code ?? ''))
@@ -59,7 +61,7 @@ export function judge(error: unknown, about: Circumstances): Verdict {
     mayHaveExecuted: executed,
     safe,
     repeat: safe && (known.transient || wrongServer) && !about.answered,
-    stalePlan: ErrorUtils.isStalePlan(error),
+    stalePlan: about.lostStatement === true,
   }
 }
 
@@ -69,5 +71,7 @@ export function verdictError(error: unknown, verdict: Verdict, attempts: number)
     mayHaveExecuted: verdict.mayHaveExecuted,
     retryable: verdict.repeat,
     attempts,
+    // A name that is taken is the caller's affair anywhere else.
+    ...(verdict.stalePlan ? { category: 'plan', transient: true } : {}),
   })
 }

@@ -265,13 +265,6 @@ export class Connection {
     }, timeoutMs)
   }
 
-  /** Makes the next use of a named statement parse it again. */
-  forgetStatement(name: string): void {
-    const { prepared } = this.#session
-    const statement = prepared.ofName(name)
-    if (statement) prepared.drop(statement)
-  }
-
   /** Forget prepared statements before the next user gets the connection. */
   stale = false
 

@@ -1,5 +1,5 @@
 /** One statement: by the simple protocol where it is a text alone, by the extended one where it has values or a name. */
-import { PgParallelError } from '../errors'
+import { ErrorUtils, PgParallelError } from '../errors'
 import { natureOf } from '../policy/replay'
 import type { DatabaseError } from './notice'
 import { lazyRows, RowPacker, unpack } from './packed'
@@ -81,7 +81,7 @@ export class Statement implements Exchange {
   sent = false
   /** The server did its part, and reading the answer failed on this side. */
   answered = false
-  /** The server does not have the prepared statement, or another one of that name: nothing of it has run. */
+  /** The server does not have the prepared statement, has another one of that name, or no plan for it: nothing of it has run. */
   lostStatement = false
   #over = false
   #error: Error | undefined
@@ -97,6 +97,8 @@ export class Statement implements Exchange {
   #parsing = false
   /** It goes by the extended protocol. */
   #extended = false
+  /** The server has found the prepared statement, taken the values and made a plan: what fails now has been running. */
+  #bound = false
   #bytes = 0
   #packer: RowPacker | undefined
 
@@ -193,10 +195,16 @@ export class Statement implements Exchange {
   #prepare(session: Session): Prepared | undefined {
     const { text, name, prepare } = this.#config
     const { prepared, options } = session
-    if (name) {
+    // The name saves the server work, and means nothing to the statement: behind a pooler it goes without.
+    if (name && !(session.forgetful && text)) {
       const found = prepared.ofName(name)
       if (found && text && found.text !== text) {
         throw new Error(`Prepared statements must be unique - '${name}' was used for a different statement`)
+      }
+      if (!found && text === undefined) {
+        throw new Error(
+          `No statement is prepared as '${name}' on this connection, and the query has no text to prepare`,
+        )
       }
       this.#parsing = !found
       return (this.#prepared = found ?? prepared.addNamed(name, text ?? ''))
@@ -223,6 +231,7 @@ export class Statement implements Exchange {
         this.#parsing = false
         return
       case 0x32: // BindComplete
+        this.#bound = true
         return
       case 0x54: {
         // RowDescription
@@ -332,13 +341,14 @@ export class Statement implements Exchange {
     const prepared = this.#prepared
     if (!prepared) return
     if (this.#parsing) prepared.failed = true
-    if (this.#parsing || STALE.has(error.code ?? '')) session.prepared.drop(prepared)
-    const taken = error.code === '42P05'
-    if (!taken && !(error.code === '26000' && !this.#config.name)) return
+    // Behind BindComplete the same codes come from what the statement itself did: `EXECUTE`, say.
+    this.lostStatement = !this.#bound && ErrorUtils.isLostStatement(error)
+    if (this.#parsing || this.lostStatement) session.prepared.drop(prepared)
     // A pooler has put another server session behind ours, where our statement is not, or somebody else's is. What was
-    // dropped is closed together with the next Parse, so that the name is free then.
-    this.lostStatement = true
-    if (!this.#config.name && !prepared.failed) session.forgetful = true
+    // dropped is closed together with the next Parse, so that the name is free then. (A plan that the server has
+    // thrown away is no pooler's doing.)
+    const pooled = this.lostStatement && error.code !== '0A000'
+    if (pooled && !prepared.failed) session.forgetful = true
   }
 
   /** A statement before it failed, so that the server has not even looked at this one. */
@@ -364,6 +374,3 @@ export class Statement implements Exchange {
     this.#done(this.#error ?? error)
   }
 }
-
-/** The server does not know the statement, its plan does not fit any more, or the name is somebody else's. */
-const STALE = new Set(['26000', '0A000', '42P05'])

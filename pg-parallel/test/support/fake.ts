@@ -11,6 +11,8 @@ export interface Answer {
   rows?: readonly Readonly<Record<string, string>>[]
   /** SQLSTATE of an error; one that starts with `57P` ends the session. */
   error?: string
+  /** The error is that of Bind: the statement is not there, or has no plan. */
+  unbound?: boolean
   /** No answer before a cancel request arrives. */
   hang?: boolean
   /** The connection is closed instead of an answer. */
@@ -144,8 +146,15 @@ export class FakeSession {
         this.heard.push(`Bind ${portal}`.trim())
         const text = this.#statements.get(statement) ?? ''
         this.texts.push(text)
-        this.#portals.set(portal, { text, answer: this.#server.answer(text, this), at: 0, formats: formatsOf(body) })
-        if (!this.#skipping) this.#say(messageOf('2'))
+        if (this.#skipping) return
+        const answer = this.#server.answer(text, this)
+        if (answer.unbound && answer.error !== undefined) {
+          this.#error(answer.error)
+          this.#skipping = true
+          return
+        }
+        this.#portals.set(portal, { text, answer, at: 0, formats: formatsOf(body) })
+        this.#say(messageOf('2'))
         return
       }
       case 'D': {
