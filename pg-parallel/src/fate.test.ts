@@ -140,6 +140,29 @@ test('pgsqlite is asked in its own way, where PostgreSQL’s fails', async () =>
   core.pool.release(connection)
 })
 
+test('a connection that is lost between the two answers leaves the question open', async () => {
+  let asked = 0
+  const { core, fake } = await onFake(
+    (text) => {
+      if (text.includes('bgwriter')) return { error: '0A000' }
+      if (text.includes('AS can')) return ++asked === 1 ? { cut: true } : CAN
+      return row({ id: '700' })
+    },
+    { max: 2 },
+  )
+  fake.parameters['server_version'] = '15.18'
+  const lost = await core.lease(undefined, 1)
+  const beside = await core.lease(undefined, 1)
+  core.fates.ask(lost)
+  await lost.quiesce(1_000)
+  core.pool.release(lost)
+  const before = core.fates.can(beside)
+  core.fates.ask(beside)
+  await beside.quiesce(1_000)
+  core.pool.release(beside)
+  assert.deepEqual([before, core.fates.can(beside)], [false, true])
+})
+
 test('only a server that says its version, and a recent one, is asked whether it can tell', async () => {
   for (const [version, asked] of [
     ['14.9', 0],

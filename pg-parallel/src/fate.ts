@@ -128,16 +128,19 @@ export class FateTellers {
     return this.#known.get(keyOf(connection) ?? '')
   }
 
-  /** Asks the server, unless it was asked before; the answers are there before that to whatever is sent next. */
+  /** Asks the server, unless its answers are known; they are there before that to whatever is sent next. */
   ask(connection: Connection): void {
     const key = keyOf(connection)
     if (key === undefined || this.#known.has(key)) return
-    for (const teller of TELLERS) {
+    for (const [index, teller] of TELLERS.entries()) {
       connection.submit({ text: teller.can, prepare: false }, undefined, (error, result) => {
         if (error && !ErrorUtils.isServerError(error)) return
         const [row] = error ? [] : (result as Result).rows
         const can = (row as { can?: unknown } | undefined)?.can === true && epochOf(row as TextRow) !== undefined
-        this.#known.set(key, this.#known.get(key) ?? (can ? teller : undefined))
+        if (this.#known.get(key)) return
+        // "It cannot" is known with the last answer only: a connection that is lost before that leaves it open.
+        if (can) this.#known.set(key, teller)
+        else if (index === TELLERS.length - 1) this.#known.set(key, undefined)
       })
     }
   }
