@@ -6,7 +6,8 @@ When a process closes any descriptor of a database's file, SQLite's locks on it 
 (`pgsqlite/crates/storage/src/files/mod.rs` says how). So whatever opens or changes a file stands in the storage layer, or in the list
 below with the reason why it can be no database's. Tests are left out. Exit status 1: something is new, or gone.
 
-It also checks that names are quoted in one place, and that each crate is built from its own files.
+It also checks that names are quoted in one place, that each crate is built from its own files, and that no word of SQL is looked for in a text
+where a tree is at hand.
 """
 
 from __future__ import annotations
@@ -88,6 +89,35 @@ LONG: dict[str, int] = {}
 # What `PgError::internal`, by which we own up to a defect, must not say: that something outside has failed.
 OUTSIDE = re.compile(r'\binternal\((?:format!\()?"[^"]*(?:shut down|is closed|engine is gone|random|thread|stored \w+ (?:is malformed|cannot be read))')
 
+# A statement of PostgreSQL's, or the SQL made of one, in which a word is looked for: its tree says what it is, and a string in it may have any word.
+SEARCHED = re.compile(
+    r"""\b(?:contains|starts_with|ends_with|find|strip_prefix|strip_suffix|split_once|rsplit_once)\(\s*
+        "[^"\n]*\b(?:SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|VALUES|FROM|WHERE|JOIN|ON\ CONFLICT|RETURNING|AS|CREATE|TABLE|VIEW|INDEX|TRIGGER|CHECK
+        |COMMIT|ROLLBACK)\b""",
+    re.VERBOSE,
+)
+# Where that is right: how often, and why.
+SEARCHES = {
+    "crates/sql/src/deparse/definitions.rs": (1, "the text that it has just printed itself, of which it takes a part"),
+    "crates/sql/src/deparse/mod.rs": (1, "as above"),
+    "crates/sql/src/lower/with.rs": (2, "the first word of SQL that the lowering has just made"),
+    "crates/sql/src/lower/query.rs": (2, "the first word, and the last alias, of SQL that the lowering has just made"),
+    "crates/sql/src/lower/from.rs": (2, "the last alias of SQL that the lowering has just made"),
+    "crates/sql/src/parse.rs": (2, "messages of the parser, which have no code"),
+    "crates/objects/src/ddl/alter_table.rs": (2, "whether a look at the trees is worth while: a word in a string costs time, and no more"),
+    "crates/objects/src/ddl/partition.rs": (1, "a text of pg_get_expr that this file has printed"),
+    "crates/objects/src/pg_catalog/information_schema.rs": (1, "a text of pg_get_constraintdef, of which it takes a part"),
+    "crates/engine/src/session/transaction/resting.rs": (1, "which of two errors a conflict is; a string with these words would get the other one"),
+    "crates/engine/src/session/execution/steps.rs": (1, "the first words of a step, which the lowering has made"),
+    "crates/engine/src/session/explain/counts.rs": (1, "EXPLAIN QUERY PLAN: SQLite gives its plan as text"),
+    "crates/engine/src/session/explain/plan.rs": (8, "as above"),
+    "crates/engine/src/session/copy/from.rs": (1, "the end of an error's message"),
+    "crates/objects/src/pg_catalog/functions/objects.rs": (1, "a bound that pg_get_expr's caller has read from pg_class, in the words of this server"),
+    "crates/objects/src/pg_catalog/functions/privileges.rs": (1, "the words of a privilege, which clients give as text"),
+    "crates/routines/src/routine/statement.rs": (1, "the first words of a step, which the lowering has made"),
+    "crates/sqli/src/conversation/transaction.rs": (1, "a verb that this file has chosen"),
+}
+
 DOUBLED = r'''replace('"', "\"\"")'''
 
 
@@ -146,6 +176,22 @@ def blames_itself() -> int:
     return len(places)
 
 
+def searches_text() -> int:
+    """Prints where a word of SQL is looked for in a text, beside `SEARCHES`. Returns how many places there are."""
+    places = []
+    for path in sources():
+        name = path.relative_to(ROOT).as_posix()
+        found = len(SEARCHED.findall(code_of(path)))
+        allowed, _ = SEARCHES.get(name, (0, ""))
+        if found != allowed:
+            places.append(f"pgsqlite/{name}: looks {found} times for words of SQL in a text, {allowed} are allowed: ask the tree (SEARCHES, tools/lint_files.py)")
+    for name in SEARCHES:
+        if not (ROOT / name).exists():
+            places.append(f"pgsqlite/{name}: there is no such file; strike it from SEARCHES (tools/lint_files.py)")
+    print("\n".join(places), end="\n" if places else "")
+    return len(places)
+
+
 def too_long() -> int:
     """Prints which files are too long, and which ones have become shorter than `LONG` says. Returns their number."""
     places = []
@@ -164,7 +210,7 @@ def too_long() -> int:
 
 
 def main() -> int:
-    wrong = quotes_by_hand() + files_of_other_crates() + too_long() + blames_itself()
+    wrong = quotes_by_hand() + files_of_other_crates() + too_long() + blames_itself() + searches_text()
     seen = set()
     for path in sources():
         name = path.relative_to(ROOT).as_posix()
