@@ -6,8 +6,8 @@ When a process closes any descriptor of a database's file, SQLite's locks on it 
 (`pgsqlite/crates/storage/src/files/mod.rs` says how). So whatever opens or changes a file stands in the storage layer, or in the list
 below with the reason why it can be no database's. Tests are left out. Exit status 1: something is new, or gone.
 
-It also checks that names are quoted in one place, that each crate is built from its own files, and that no word of SQL is looked for in a text
-where a tree is at hand.
+It also checks that names are quoted in one place, that each crate is built from its own files and has the licence, and that no word of SQL is
+looked for in a text where a tree is at hand.
 """
 
 from __future__ import annotations
@@ -192,6 +192,19 @@ def searches_text() -> int:
     return len(places)
 
 
+def without_licence() -> int:
+    """Prints which package has no LICENSE of its own: it is published without the root. Returns how many there are."""
+    root = ROOT.parent
+    folders = [path.parent for pattern in ("pgsqlite/Cargo.toml", "pgsqlite/crates/*/Cargo.toml", "packages/*/*/go.mod", "packages/*/pom.xml") for path in root.glob(pattern)]
+    places = [
+        f"{folder.relative_to(root)}: copy LICENSE there"
+        for folder in sorted([*folders, root / "informix-db", root / "pg-parallel"])
+        if not (folder / "LICENSE").exists()
+    ]
+    print("\n".join(places), end="\n" if places else "")
+    return len(places)
+
+
 def too_long() -> int:
     """Prints which files are too long, and which ones have become shorter than `LONG` says. Returns their number."""
     places = []
@@ -210,7 +223,7 @@ def too_long() -> int:
 
 
 def main() -> int:
-    wrong = quotes_by_hand() + files_of_other_crates() + too_long() + blames_itself() + searches_text()
+    wrong = quotes_by_hand() + files_of_other_crates() + too_long() + blames_itself() + searches_text() + without_licence()
     seen = set()
     for path in sources():
         name = path.relative_to(ROOT).as_posix()
