@@ -60,13 +60,18 @@ pub fn joined_columns<'a>(columns: impl Iterator<Item = &'a str>) -> String {
 /// The names of an index's columns: those of the table, the function's name or `expr` for expressions, numbered from the
 /// second of a name.
 pub fn index_column_names(relation: &Relation, index: &Index) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
     let keys = index.columns.iter().map(|k| match &k.key {
         KeyPart::Column(attnum) => relation.column_by_attnum(*attnum).map(|c| c.name.clone()).unwrap_or_default(),
         KeyPart::Expression(text) => expression_name(text),
     });
     let included = index.include.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone());
-    for wanted in keys.chain(included) {
+    numbered(keys.chain(included))
+}
+
+/// The names, numbered from the second of a name.
+pub fn numbered(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for wanted in all {
         work::visit();
         let mut name = wanted.clone();
         let mut n = 1;

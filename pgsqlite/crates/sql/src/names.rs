@@ -191,7 +191,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn schema_of_function(&self, proc: Oid) -> Option<Oid> {
+    /// The schema that a function is in.
+    pub fn schema_of_function(&self, proc: Oid) -> Option<Oid> {
         if let Some(f) = self.catalog.function(proc) {
             return Some(f.schema);
         }

@@ -2,7 +2,7 @@
 
 use crate::builtins::catalog::proc_by_oid;
 use crate::catalog::Catalog;
-use crate::typed::{CastMethod, Expr, ExprKind, SubLinkKind};
+use crate::typed::{CastForm, CastMethod, Expr, ExprKind, OperatorRef, SubLinkKind};
 use crate::walk;
 use pgsqlite_types::{oid, Oid};
 
@@ -91,4 +91,47 @@ pub(crate) fn is_repeatable(expr: &Expr) -> bool {
     let mut repeatable = true;
     walk::deep(expr, 0, &mut |_, e| repeatable &= !shows_calls(e));
     repeatable
+}
+
+/// Whether two computations of an expression for the same row may have different values, or be noticed: one that is needed in several places
+/// is computed once. An aggregate or a window function has one value for its row, whatever it is computed of. `check_shows`: whether a domain's
+/// constraints do as [`shows_calls`].
+pub(crate) fn is_computed_anew(expr: &Expr, check_shows: &dyn Fn(Oid) -> bool) -> bool {
+    let mut found = match &expr.kind {
+        ExprKind::Cast { method: CastMethod::Domain, .. } if check_shows(expr.ty) => true,
+        ExprKind::Aggregate(_) | ExprKind::Window { .. } => return false,
+        ExprKind::SubLink { .. } => !is_repeatable(expr),
+        _ => shows_calls(expr),
+    };
+    walk::children(expr, &mut |child| found |= is_computed_anew(child, check_shows), &mut |_| {});
+    found
+}
+
+/// What an expression was before it was converted for what is around it, after the expression itself.
+fn conversions(expr: &Expr) -> Vec<&Expr> {
+    let mut found = vec![expr];
+    while let Some(Expr { kind: ExprKind::Cast { arg, form: CastForm::Implicit, .. }, .. }) = found.last() {
+        found.push(arg);
+    }
+    found
+}
+
+/// The two sides of a condition of `CASE operand WHEN value …`, and its operator. The comparison is where its value is written. None: the
+/// condition was written as such.
+pub(crate) fn sides_of_case(condition: &Expr) -> Option<(&OperatorRef, &Expr, &Expr)> {
+    let ExprKind::Op { op, args } = &condition.kind else { return None };
+    let [operand, value] = &args[..] else { return None };
+    let at_value = condition.location >= 0 && conversions(value).iter().any(|e| e.location == condition.location);
+    at_value.then_some((op, operand, value))
+}
+
+/// The operand that each condition of `CASE operand WHEN value …` compares. It is written once, so that it has one place. None: the
+/// conditions were written one by one.
+pub(crate) fn operand_of_case(whens: &[(Expr, Expr)]) -> Option<&Expr> {
+    let compared = |condition| sides_of_case(condition).map_or(vec![], |(_, operand, _)| conversions(operand));
+    let [(first, _), others @ ..] = whens else { return None };
+    compared(first).into_iter().rev().find(|operand| {
+        let same = |e: &&Expr| e.location == operand.location && e == operand;
+        operand.location >= 0 && others.iter().all(|(condition, _)| compared(condition).iter().any(same))
+    })
 }

@@ -1,7 +1,7 @@
 //! The names behind `regclass`, `regtype` and their kin, looked up in one catalog snapshot along a search path.
 
 use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::catalog::{Catalog, PG_CATALOG};
+use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PG_TEMP};
 use pgsqlite_sql::deparse::{quote_identifier, Names};
 use pgsqlite_types::codec::{RegNames, TypeCodec};
 use pgsqlite_types::text::truncate_name;
@@ -23,12 +23,12 @@ fn no_schema(name: &str) -> PgError {
 impl CatalogNames<'_> {
     fn path(&self) -> Vec<Oid> {
         let mut path = self.search_path.to_vec();
-        if !path.contains(&pgsqlite_sql::catalog::PG_CATALOG) {
-            path.insert(0, pgsqlite_sql::catalog::PG_CATALOG);
+        if !path.contains(&PG_CATALOG) {
+            path.insert(0, PG_CATALOG);
         }
         // the temporary schema is searched first, for relations
-        if !path.contains(&pgsqlite_sql::catalog::PG_TEMP) {
-            path.insert(0, pgsqlite_sql::catalog::PG_TEMP);
+        if !path.contains(&PG_TEMP) {
+            path.insert(0, PG_TEMP);
         }
         path
     }
@@ -36,6 +36,47 @@ impl CatalogNames<'_> {
     /// PostgreSQL's own functions of a name, and those of extensions that were made.
     fn builtins(&self, name: &str) -> impl Iterator<Item = &'static builtin::Proc> + use<'_> {
         builtin::procs_named(name).filter(|p| self.catalog.schema_of_builtin(p.oid).is_some())
+    }
+
+    /// As [`CatalogNames::path`], without the temporary schema, which is searched for relations and types only.
+    fn callable_path(&self) -> Vec<Oid> {
+        let mut path = self.path();
+        path.retain(|schema| *schema != PG_TEMP);
+        path
+    }
+
+    /// The functions of a name in these schemas: of two with the same arguments the one that comes first.
+    fn functions<'a>(&'a self, path: &[Oid], name: &str) -> Vec<&'a builtin::Proc> {
+        let mut found: Vec<&'a builtin::Proc> = Vec::new();
+        for &schema in path {
+            work::visit();
+            let mut here: Vec<&'a builtin::Proc> = Vec::new();
+            for proc in self.builtins(name).filter(|p| self.catalog.schema_of_builtin(p.oid) == Some(schema)) {
+                here.push(proc);
+            }
+            let made = self.catalog.routines_named(name).filter(|r| r.function.schema == schema);
+            here.extend(made.map(|r| &r.proc));
+            here.extend(self.catalog.range_constructors.values().map(|p| &**p).filter(|p| {
+                let range = self.catalog.range_of_constructor(p.oid);
+                p.name == name && range.is_some_and(|(_, range)| range.constructor_schema == schema)
+            }));
+            for proc in here {
+                work::visit();
+                if !found.iter().any(|other| other.args == proc.args) {
+                    found.push(proc);
+                }
+            }
+        }
+        found
+    }
+
+    /// What a name of one or two parts means along the path, or in its schema.
+    fn along_path(&self, parts: &[&str], find: impl Fn(Oid, &str) -> Option<Oid>) -> Result<Option<Oid>> {
+        match *parts {
+            [name] => Ok(self.callable_path().into_iter().find_map(|schema| find(schema, name))),
+            [schema, name] => Ok(find(self.schema(schema)?, name)),
+            _ => Err(PgError::new(SqlState::SYNTAX_ERROR, "improper qualified name (too many dotted names)")),
+        }
     }
 
     /// The operators that a name means, with or without its schema: of two with the same operands the one that the path comes to first.
@@ -125,32 +166,18 @@ impl RegNames for CatalogNames<'_> {
             oid::REGCLASS => self.catalog.composite_of_class(value).map(|composite| names.type_name(composite.oid, -1)),
             oid::REGTYPE => pgsqlite_types::typmod::type_name(value)
                 .or_else(|| self.catalog.type_entry(value).map(|_| names.type_name(value, -1))),
-            oid::REGPROC if self.catalog.function(value).is_some() => {
-                let f = self.catalog.function(value)?;
-                let name = quote_identifier(&f.name);
-                let several = self.catalog.routines_named(&f.name).count() + self.builtins(&f.name).count() > 1;
-                if several || !self.search_path.contains(&f.schema) {
-                    Some(format!("{}.{name}", quote_identifier(self.catalog.schema_name(f.schema))))
-                } else {
-                    Some(name)
+            oid::REGPROC => {
+                let proc = self.catalog.proc(value)?;
+                let name = quote_identifier(&proc.name);
+                // a name that means several functions would not read back
+                match self.functions(&self.callable_path(), &proc.name)[..] {
+                    [only] if only.oid == value => Some(name),
+                    _ => {
+                        let schema = self.catalog.schema_name(names.schema_of_function(value)?);
+                        Some(format!("{}.{name}", quote_identifier(schema)))
+                    }
                 }
             }
-            // (its name is that of others, too)
-            oid::REGPROC if self.catalog.range_constructors.contains_key(&value) => {
-                let (_, range) = self.catalog.range_of_constructor(value)?;
-                let name = quote_identifier(&self.catalog.range_constructors.get(&value)?.name);
-                Some(format!("{}.{name}", quote_identifier(self.catalog.schema_name(range.constructor_schema))))
-            }
-            oid::REGPROC => builtin::proc_by_oid(value).map(|p| {
-                let qualified = self.builtins(&p.name).count() > 1;
-                let name = quote_identifier(&p.name);
-                // An overloaded name would not read back: PostgreSQL qualifies it then.
-                if qualified {
-                    format!("pg_catalog.{name}")
-                } else {
-                    name
-                }
-            }),
             oid::REGPROCEDURE => names.signature(value),
             oid::REGNAMESPACE => self.catalog.schemas.get(&value).map(|s| quote_identifier(&s.name)),
             oid::REGROLE => self.catalog.role_name(value).map(quote_identifier),
@@ -235,8 +262,8 @@ impl RegNames for CatalogNames<'_> {
                 PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{}\" does not exist", parts[0]))
             }),
             oid::REGCOLLATION => {
-                let name = parts[parts.len() - 1];
-                builtin::collation_named(name).map(|c| c.oid).ok_or_else(|| {
+                let found = self.along_path(&parts, |schema, name| self.catalog.collation_in(schema, name))?;
+                found.ok_or_else(|| {
                     PgError::new(
                         SqlState::UNDEFINED_OBJECT,
                         format!("collation \"{}\" for encoding \"UTF8\" does not exist", parts.join(".")),
@@ -244,26 +271,24 @@ impl RegNames for CatalogNames<'_> {
                 })
             }
             oid::REGPROC => {
-                let name = parts[parts.len() - 1];
-                let schemas: Option<Vec<Oid>> = match parts[..] {
-                    [schema, _] if schema != "pg_catalog" => Some(vec![self.schema(schema)?]),
-                    [_, _] => Some(vec![]),
-                    _ => None,
-                };
-                let own = self.catalog.routines_named(name).filter(|r| match &schemas {
-                    Some(list) => list.contains(&r.function.schema),
-                    None => self.search_path.contains(&r.function.schema),
-                });
-                let builtin = self.builtins(name).filter(|_| schemas.as_ref().is_none_or(|list| list.is_empty()));
-                let mut found = builtin.map(|p| p.oid).chain(own.map(|r| r.function.oid));
-                match (found.next(), found.next()) {
-                    (None, _) => {
-                        Err(PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function \"{}\" does not exist", text)))
+                let (path, name) = match parts[..] {
+                    [name] => (self.callable_path(), name),
+                    [schema, name] => (vec![self.schema(schema)?], name),
+                    _ => {
+                        return Err(PgError::new(
+                            SqlState::SYNTAX_ERROR,
+                            "improper qualified name (too many dotted names)",
+                        ))
                     }
-                    (Some(found), None) => Ok(found),
+                };
+                match self.functions(&path, name)[..] {
+                    [] => {
+                        Err(PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist")))
+                    }
+                    [found] => Ok(found.oid),
                     _ => Err(PgError::new(
                         SqlState::AMBIGUOUS_FUNCTION,
-                        format!("more than one function named \"{}\"", text),
+                        format!("more than one function named \"{text}\""),
                     )),
                 }
             }
@@ -272,20 +297,7 @@ impl RegNames for CatalogNames<'_> {
                     oid::REGCONFIG => ("configuration", Catalog::ts_configuration_in),
                     _ => ("dictionary", Catalog::ts_dictionary_in),
                 };
-                let found = match parts[..] {
-                    [name] => {
-                        let implied = (!self.search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
-                        let path = implied.into_iter().chain(self.search_path.iter().copied());
-                        path.into_iter().find_map(|schema| find(self.catalog, schema, name))
-                    }
-                    [schema, name] => find(self.catalog, self.schema(schema)?, name),
-                    _ => {
-                        return Err(PgError::new(
-                            SqlState::SYNTAX_ERROR,
-                            "improper qualified name (too many dotted names)",
-                        ))
-                    }
-                };
+                let found = self.along_path(&parts, |schema, name| find(self.catalog, schema, name))?;
                 found.ok_or_else(|| {
                     let name = parts.join(".");
                     PgError::new(SqlState::UNDEFINED_OBJECT, format!("text search {kind} \"{name}\" does not exist"))
@@ -397,24 +409,9 @@ impl CatalogNames<'_> {
             let name = &parts[parts.len() - 1];
             let path: Vec<Oid> = match &parts[..] {
                 [schema, _] => vec![self.catalog.schema_oid(schema).ok_or_else(|| no_schema(schema))?],
-                _ => {
-                    let implied = (!self.search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
-                    implied.into_iter().chain(self.search_path.iter().copied()).collect()
-                }
+                _ => self.callable_path(),
             };
-            let builtins: Vec<Oid> = self.builtins(name).filter(|p| p.args == args).map(|p| p.oid).collect();
-            path.iter().find_map(|s| {
-                let builtin = builtins.iter().copied().find(|&oid| self.catalog.schema_of_builtin(oid) == Some(*s));
-                let own = || self.catalog.routine_in(*s, name, &args).map(|r| r.function.oid);
-                let in_schema = |oid| {
-                    self.catalog.range_of_constructor(oid).is_some_and(|(_, range)| range.constructor_schema == *s)
-                };
-                let made = || {
-                    let mut all = self.catalog.range_constructors.values();
-                    all.find(|p| p.name == *name && p.args == args && in_schema(p.oid)).map(|p| p.oid)
-                };
-                builtin.or_else(own).or_else(made)
-            })
+            self.functions(&path, name).iter().find(|p| p.args == args).map(|p| p.oid)
         } else {
             self.operators(name)?.iter().find(|o| [o.left, o.right][..] == args[..]).map(|o| o.oid)
         };

@@ -65,7 +65,8 @@ impl Ddl<'_> {
             if spec.primary {
                 self.choose_relation_name(relation.schema, &relation.name, "", "pkey", true, &taken)
             } else {
-                let joined = naming::joined_columns(spec.columns.iter().chain(&spec.include).map(String::as_str));
+                let names = naming::numbered(spec.columns.iter().chain(&spec.include).cloned());
+                let joined = naming::joined_columns(names.iter().map(String::as_str));
                 self.choose_relation_name(relation.schema, &relation.name, &joined, "key", true, &taken)
             }
         } else {
@@ -357,6 +358,31 @@ impl Ddl<'_> {
             .ok_or_else(|| PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist")))
     }
 
+    /// The operator class of a name along the path, or in the schema before it. A definition that is stored finds those of all extensions.
+    pub(super) fn operator_class_named(&self, parts: &[&str], method: &str) -> Result<&'static builtin::OperatorClass> {
+        let (schema, name) = self.qualified(parts)?;
+        let path = self.environment.search_path;
+        let stored = self.stored_path || path == pgsqlite_sql::deparse::names::STORED_PATH;
+        let implied = (!path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+        let schemas: Vec<Oid> = match schema {
+            "" => implied.into_iter().chain(path.iter().copied()).collect(),
+            schema => vec![self.catalog.schema_oid(schema).ok_or_else(|| {
+                PgError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{schema}\" does not exist"))
+            })?],
+        };
+        let named = || builtin::all_operator_classes().iter().filter(|c| c.method == method && c.name == name);
+        let within = |schema: &Oid| named().find(|c| self.catalog.schema_of_builtin(c.oid) == Some(*schema));
+        let anywhere = || named().find(|c| self.catalog.schema_of_builtin(c.oid).is_some());
+        schemas.iter().find_map(within).or_else(|| anywhere().filter(|_| stored && schema.is_empty())).ok_or_else(
+            || {
+                PgError::new(
+                    SqlState::UNDEFINED_OBJECT,
+                    format!("operator class \"{}\" does not exist for access method \"{method}\"", parts.join(".")),
+                )
+            },
+        )
+    }
+
     pub(super) fn index_key(&self, relation: &Relation, element: &ast::IndexElem, method: &str) -> Result<IndexColumn> {
         let (key, ty, mut collation) = match &element.expr {
             None => {
@@ -426,22 +452,15 @@ impl Ddl<'_> {
         let default = naming::default_opclass(&self.catalog, ty, method);
         let opclass = match strings(&element.opclass)[..] {
             [] => default.ok_or_else(|| self.no_opclass(ty, method))?,
-            [.., name] => builtin::all_operator_classes()
-                .iter()
-                .find(|c| c.method == method && c.name == name && self.catalog.schema_of_builtin(c.oid).is_some())
-                .ok_or_else(|| {
-                    PgError::new(
-                        SqlState::UNDEFINED_OBJECT,
-                        format!("operator class \"{name}\" does not exist for access method \"{method}\""),
-                    )
-                })
-                .and_then(|class| match is_method(method) && self.catalog.base_type(ty) != class.input {
+            [.., name] => self.operator_class_named(&strings(&element.opclass), method).and_then(|class| {
+                match is_method(method) && self.catalog.base_type(ty) != class.input {
                     true => Err(PgError::new(
                         SqlState::DATATYPE_MISMATCH,
                         format!("operator class \"{name}\" does not accept data type {}", self.display_type(ty)),
                     )),
                     false => Ok(class.oid),
-                })?,
+                }
+            })?,
         };
         let descending = element.ordering() == ast::SortByDir::SortbyDesc;
         let ordered = !matches!(element.ordering(), ast::SortByDir::SortbyDefault | ast::SortByDir::Undefined);

@@ -451,10 +451,11 @@ impl Ddl<'_> {
             return Err(wrong_kind("cannot change inheritance of a partition"));
         }
         if !new.inheritance.parents.contains(&parent.oid) {
-            return Err(PgError::new(
-                SqlState::UNDEFINED_TABLE,
-                format!("relation \"{}\" is not a parent of relation \"{}\"", parent.name, new.name),
-            ));
+            let message = match parent.is_partitioned() {
+                true => format!("relation \"{}\" is not a partition of relation \"{}\"", new.name, parent.name),
+                false => format!("relation \"{}\" is not a parent of relation \"{}\"", parent.name, new.name),
+            };
+            return Err(PgError::new(SqlState::UNDEFINED_TABLE, message));
         }
         disown(&mut new, &parent);
         self.put_relation(new)

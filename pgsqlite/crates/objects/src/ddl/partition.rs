@@ -3,7 +3,6 @@
 
 use super::inherit::{disown, invalid_table};
 use super::{naming, strings, Ddl, NodeEnum};
-use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::{deparse, lower, partition};
@@ -137,14 +136,8 @@ impl Ddl<'_> {
                     "You must specify a {method} operator class or define a default {method} operator class for the data type."
                 ))
             })?,
-            [.., name] => {
-                let found = builtin::all_operator_classes().iter().find(|c| c.method == method && c.name == name);
-                let found = found.ok_or_else(|| {
-                    PgError::new(
-                        SqlState::UNDEFINED_OBJECT,
-                        format!("operator class \"{name}\" does not exist for access method \"{method}\""),
-                    )
-                })?;
+            _ => {
+                let found = self.operator_class_named(&strings(&element.opclass), method)?;
                 if Some(found.oid) != default {
                     return Err(PgError::not_supported("an operator class in a partition key").at(element.location));
                 }

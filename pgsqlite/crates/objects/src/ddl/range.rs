@@ -233,14 +233,7 @@ impl Ddl<'_> {
             });
         };
         let (_, name) = self.qualified(parts)?;
-        let class = builtin::all_operator_classes().iter().find(|c| c.method == "btree" && c.name == name).ok_or_else(
-            || {
-                PgError::new(
-                    SqlState::UNDEFINED_OBJECT,
-                    format!("operator class \"{}\" does not exist for access method \"btree\"", parts.join(".")),
-                )
-            },
-        )?;
+        let class = self.operator_class_named(parts, "btree")?;
         let input = |oid: Oid| builtin::operator_class_by_oid(oid).map(|c| c.input);
         if default.and_then(input) != Some(class.input) {
             return Err(PgError::new(
@@ -263,18 +256,18 @@ impl Ddl<'_> {
             schema => self.catalog.schema_oid(schema).into_iter().collect(),
         };
         let fits = |args: &[Oid]| args == [subtype, subtype];
-        let of_system = || builtin::procs_named(name).find(|p| fits(&p.args));
+        let found_in = |s: Oid| path.contains(&s) || schema.is_empty() && s == PG_CATALOG;
+        let of_system = || {
+            let mut named = builtin::procs_named(name);
+            named.find(|p| fits(&p.args) && self.catalog.schema_of_builtin(p.oid).is_some_and(found_in))
+        };
         let of_user = || {
             let mut named = self.catalog.routines_named(name);
             named.find(|r| path.contains(&r.function.schema) && fits(&r.proc.args)).map(|r| &r.proc)
         };
         let shown = self.display_type(subtype);
         let signature = format!("{}({shown}, {shown})", parts.join("."));
-        let found = match schema {
-            "" | "pg_catalog" => of_system().or_else(of_user),
-            _ => of_user(),
-        };
-        let found = found.ok_or_else(|| {
+        let found = of_system().or_else(of_user).ok_or_else(|| {
             PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function {signature} does not exist"))
         })?;
         let invalid = |what: &str| {

@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{BoolTest, CastForm, CastMethod, Expr, ExprKind, Quantifier, SortKey};
 use pgsqlite_types::codec::{Context, TypeCodec};
-use pgsqlite_types::{bits, oid, Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{bits, catalog as pg_type, oid, Datum, Oid, PgError, Result, SqlState};
 use std::borrow::Cow;
 
 /// Values that a Bind message can give.
@@ -473,25 +473,23 @@ impl Analyzer<'_> {
         self.check_orderable(if expr.ty == oid::UNKNOWN { oid::TEXT } else { expr.ty }, location)?;
         let mut descending = sort.sortby_dir == ast::SortByDir::SortbyDesc as i32;
         if sort.sortby_dir == ast::SortByDir::SortbyUsing as i32 {
-            match &*operator_name(self.env.catalog, &sort.use_op)? {
-                "<" => {}
-                ">" => descending = true,
-                other => {
-                    let (operator, ..) = self.resolve_operator(other, Some(expr.ty), expr.ty, sort.location)?;
-                    match builtin::ordering(operator.oid) {
-                        Some(ordering) if ordering.default => descending = ordering.descending,
-                        Some(_) => {
-                            return Err(PgError::not_supported(format!("ORDER BY … USING {other}")).at(sort.location))
-                        }
-                        None => {
-                            return Err(PgError::new(
-                                SqlState::WRONG_OBJECT_TYPE,
-                                format!("operator {other} is not a valid ordering operator"),
-                            )
-                            .hint("Ordering operators must be \"<\" or \">\" members of btree operator families.")
-                            .at(sort.location))
-                        }
-                    }
+            let name = operator_name(self.env.catalog, &sort.use_op)?;
+            let ty = if expr.ty == oid::UNKNOWN { oid::TEXT } else { expr.ty };
+            let (operator, ..) = self.resolve_operator(&name, Some(ty), ty, sort.location)?;
+            // where the path does not have the type's own operator, that of the type that it is taken for is found, which orders otherwise
+            let base = self.base_type(ty);
+            let own = pg_type::by_oid(base).is_none_or(|t| t.extension.is_none())
+                || builtin::operator_by_oid(operator.oid).is_some_and(|o| o.left == base);
+            match builtin::ordering(operator.oid) {
+                Some(ordering) if ordering.default && own => descending = ordering.descending,
+                Some(_) => return Err(PgError::not_supported(format!("ORDER BY … USING {name}")).at(sort.location)),
+                None => {
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!("operator {name} is not a valid ordering operator"),
+                    )
+                    .hint("Ordering operators must be \"<\" or \">\" members of btree operator families.")
+                    .at(sort.location))
                 }
             }
         }

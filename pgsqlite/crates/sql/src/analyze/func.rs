@@ -6,9 +6,10 @@ use crate::analyze::typename::name_parts;
 use crate::builtins::catalog::{self as builtin, CastContext};
 use crate::builtins::imp::{imp, Imp};
 use crate::builtins::word::Word;
+use crate::catalog::{PG_CATALOG, PG_TEMP};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{Aggregate, CastForm, CastMethod, Expr, ExprKind, SortKey};
-use pgsqlite_types::{catalog as pg_type, oid, Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 /// PostgreSQL's FUNC_MAX_ARGS.
 const MOST_ARGUMENTS: usize = 100;
@@ -94,8 +95,8 @@ impl<'a> Analyzer<'a> {
 
         // f(x) where f is a type name: a cast, if nothing else fits exactly (manual 4.2.9, 10.3 step 3)
         let single = args.len() == 1 && names.iter().all(Option::is_none) && !in_aggregate_call && call.over.is_none();
-        if single && schema.is_none_or(|s| s == "pg_catalog") && !candidates.iter().any(|p| p.args == types) {
-            if let Some(cast) = self.function_style_cast(name, args[0].clone(), call.location)? {
+        if single && !candidates.iter().any(|p| p.args == types) {
+            if let Some(cast) = self.function_style_cast(schema, name, args[0].clone(), call.location)? {
                 return Ok(cast);
             }
         }
@@ -484,11 +485,25 @@ impl<'a> Analyzer<'a> {
         Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {word} {}", function.name)))
     }
 
-    fn function_style_cast(&mut self, name: &str, arg: Expr, location: i32) -> Result<Option<Expr>> {
-        let Some(target) = pg_type::by_name(name)
-            .map(|t| t.oid)
-            .or_else(|| self.env.search_path.iter().find_map(|&s| self.env.catalog.type_in(s, name)))
-        else {
+    fn function_style_cast(
+        &mut self,
+        schema: Option<&str>,
+        name: &str,
+        arg: Expr,
+        location: i32,
+    ) -> Result<Option<Expr>> {
+        let catalog = self.env.catalog;
+        let found = match schema {
+            Some(schema) => catalog.schema_oid(schema).and_then(|s| catalog.type_in(s, name)),
+            // (the temporary schema is never searched for functions)
+            None => {
+                let implied = (!self.env.search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+                let path = implied.into_iter().chain(self.env.search_path.iter().copied());
+                path.filter(|s| *s != PG_TEMP).find_map(|s| catalog.type_in(s, name))
+            }
+        };
+        // the name of a row type is no cast
+        let Some(target) = found.filter(|&ty| ty != catalog.base_type(ty) || !self.is_row_type(ty)) else {
             return Ok(None);
         };
         if arg.ty == oid::UNKNOWN {

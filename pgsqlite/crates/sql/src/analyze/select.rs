@@ -293,11 +293,14 @@ impl Analyzer<'_> {
             )
             .at(arg.location));
         }
-        if let ExprKind::Row(fields) = arg.kind {
+        if matches!(arg.kind, ExprKind::Row(_)) {
+            // (a row that was made one of a composite type has its names)
+            let names = self.record_fields(&arg)?.into_iter().map(|(name, ..)| name);
+            let ExprKind::Row(fields) = arg.kind else { return Err(PgError::internal("a row expected")) };
             return Ok(fields
                 .into_iter()
-                .enumerate()
-                .map(|(i, expr)| Target { expr, name: format!("f{}", i + 1), origin: (0, 0) })
+                .zip(names)
+                .map(|(expr, name)| Target { expr, name, origin: (0, 0) })
                 .collect());
         }
         let location = arg.location;

@@ -191,7 +191,8 @@ impl Analyzer<'_> {
             }
             let key = self.expr_opt(index.uidx.as_deref())?;
             let key = self.coerce_implicit(key, oid::TEXT)?;
-            return self.operator("->", Some(arg), key, location);
+            // (the subscript is the type's own, whatever the path finds)
+            return self.in_stored_text(|analyzer| analyzer.operator("->", Some(arg), key, location));
         }
         // points, segments, boxes and lines are arrays of fixed length, counted from 0
         let fixed = matches!(base, oid::POINT | oid::LSEG | oid::BOX | oid::LINE);

@@ -42,8 +42,11 @@ pub use types::*;
 
 /// Fixed OIDs of the schemas every database has.
 pub const PG_CATALOG: Oid = 11;
-/// The search path of texts that are stored: everything but pg_catalog is qualified.
-pub const STORED_PATH: &[Oid] = &[PG_CATALOG];
+/// Stands in [`STORED_PATH`] for the schemas of all extensions, whose operators are not qualified in texts that are stored. It is no schema's:
+/// a session's path is another, even one of pg_catalog alone.
+const EVERY_EXTENSION: Oid = Oid::MAX;
+/// The search path of texts that are stored: everything but pg_catalog and the operators of extensions is qualified.
+pub const STORED_PATH: &[Oid] = &[PG_CATALOG, EVERY_EXTENSION];
 pub const PG_TOAST: Oid = 99;
 pub const PUBLIC: Oid = 2200;
 /// Allocated by initdb in PostgreSQL (not pinned), so any number below 16384 is right.
@@ -151,7 +154,7 @@ impl Catalog {
             found.extend(builtins.iter().filter(|(_, s)| *s == schema));
             found.extend(self.operators_made(schema, name).into_iter().map(|o| (o, schema)));
         }
-        if search_path == STORED_PATH {
+        if search_path.contains(&EVERY_EXTENSION) {
             found.extend(builtins.iter().filter(|(_, s)| *s != PG_CATALOG));
         }
         found

@@ -4,6 +4,7 @@ use super::{quote_constant, quote_identifier, Printer, Style};
 use crate::builtins::catalog as builtin;
 use crate::catalog::Catalog;
 use crate::typed::*;
+use crate::volatility::{operand_of_case, sides_of_case};
 use pgsqlite_types::codec::{Context, NoNames, RegNames, TypeCodec};
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, Settings};
@@ -172,13 +173,26 @@ impl<'a> Printer<'a> {
             }
             ExprKind::Case { whens, otherwise } => {
                 self.keyword("CASE", 0, INDENT_VAR, 0);
+                // (read again, the name must find the operator)
+                let found = |condition: &Expr| {
+                    let sides = sides_of_case(condition);
+                    sides.is_some_and(|(op, ..)| self.names.operator_is_visible(op.oid))
+                };
+                let operand = operand_of_case(whens).filter(|_| whens.iter().all(|(condition, _)| found(condition)));
+                if let Some(operand) = operand {
+                    self.out.push(' ');
+                    self.expr(operand, true)?;
+                }
                 for (condition, result) in whens {
                     work::visit();
                     if !self.out.ends_with(' ') {
                         self.out.push(' ');
                     }
                     self.keyword("WHEN ", 0, 0, 0);
-                    self.expr(condition, false)?;
+                    match sides_of_case(condition).filter(|_| operand.is_some()) {
+                        Some((_, _, value)) => self.expr(value, false)?,
+                        None => self.expr(condition, false)?,
+                    }
                     self.out.push_str(" THEN ");
                     self.expr(result, true)?;
                 }

@@ -123,14 +123,19 @@ impl Lowerer<'_> {
                 let value = self.expr(arg)?;
                 // the check has the value in several places
                 if volatility::is_repeatable(arg) || !self.is_constrained(ty) {
-                    return self.domain_check(ty, value, whole.location);
+                    // a constraint is asked of the value that the domains below have not checked yet, so that theirs are asked once
+                    let bare = match self.unchecked(arg) {
+                        same if std::ptr::eq(same, arg) => value.clone(),
+                        inner => self.expr(inner)?,
+                    };
+                    return self.domain_check(ty, bare, value, whole.location);
                 }
                 if contains_aggregate(arg) || contains_window(arg) {
                     let what = "a volatile expression over aggregates as a value of a domain";
                     return Err(PgError::not_supported(what).at(whole.location));
                 }
                 let alias = self.unique("t");
-                let check = self.domain_check(ty, format!("{alias}.v"), whole.location)?;
+                let check = self.domain_check(ty, format!("{alias}.v"), format!("{alias}.v"), whole.location)?;
                 // MATERIALIZED, or SQLite puts the value's text in each place
                 Ok(format!("(WITH {alias}(v) AS MATERIALIZED (SELECT {value}) SELECT {check} FROM {alias})"))
             }
@@ -160,7 +165,7 @@ impl Lowerer<'_> {
                 return Err(PgError::not_supported(format!("an array of a domain over {name}")).at(location));
             }
             let alias = self.unique("t");
-            let check = self.domain_check(element, format!("{alias}.value"), location)?;
+            let check = self.domain_check(element, format!("{alias}.value"), format!("{alias}.value"), location)?;
             // count evaluates the check for every element
             let each = format!("SELECT count({check}) FROM json_each({}({value})) AS {alias}", support::FLATTEN);
             return Ok(format!("(CASE WHEN ({each}) >= 0 THEN {value} END)"));
@@ -169,20 +174,51 @@ impl Lowerer<'_> {
         let mut parts = Vec::new();
         for (i, (_, field, _)) in fields.into_iter().enumerate() {
             if self.is_constrained(field) {
-                parts.push(self.domain_check(field, format!("{}({value}, {i})", support::FIELD), location)?);
+                let value = format!("{}({value}, {i})", support::FIELD);
+                parts.push(self.domain_check(field, value.clone(), value, location)?);
             }
         }
         Ok(format!("(CASE WHEN {value} IS NOT NULL THEN {}({}, {value}) END)", support::AFTER, parts.join(", ")))
     }
 
+    /// What is cast, without the domains that check it.
+    fn unchecked<'e>(&self, mut value: &'e Expr) -> &'e Expr {
+        let base = |e: &Expr| self.env.catalog.base_type(e.ty);
+        while let ExprKind::Cast { arg, method: CastMethod::Domain | CastMethod::Relabel, form } = &value.kind {
+            if base(arg) != base(value) || matches!(form, CastForm::Collate | CastForm::Keyword(_)) {
+                break;
+            }
+            value = arg;
+        }
+        value
+    }
+
+    /// Whether two computations of an expression for the same row may have different values, or be noticed.
+    pub(super) fn is_computed_anew(&self, expr: &Expr) -> bool {
+        volatility::is_computed_anew(expr, &|domain| self.check_shows_calls(domain))
+    }
+
+    /// Whether it can be told how often a domain's constraints are asked.
+    fn check_shows_calls(&self, domain: Oid) -> bool {
+        let catalog = self.env.catalog;
+        let Some(TypeEntry::User(t)) = catalog.type_entry(domain) else { return false };
+        let UserTypeKind::Domain { base, checks, .. } = &t.kind else { return false };
+        let shows = |check: &str| {
+            let analyzed = crate::analyze::analyze_domain_check(self.env, check, catalog.base_type(*base));
+            analyzed.is_ok_and(|condition| !volatility::is_repeatable(&condition))
+        };
+        checks.iter().any(|check| shows(&check.expression)) || self.check_shows_calls(*base)
+    }
+
     /// A value checked against a domain's constraints (and those of the domains below it), or an array's or row's contents.
-    fn domain_check(&mut self, domain: Oid, value: String, location: i32) -> Result<String> {
+    /// `checked`: the same value, checked by what is cast.
+    fn domain_check(&mut self, domain: Oid, value: String, checked: String, location: i32) -> Result<String> {
         self.uses_catalog = true;
         if !self.is_constrained(domain) {
-            return Ok(value);
+            return Ok(checked);
         }
         if self.env.catalog.base_type(domain) == domain {
-            return self.contents_check(domain, value, location);
+            return self.contents_check(domain, checked, location);
         }
         let Some(TypeEntry::User(t)) = self.env.catalog.type_entry(domain) else {
             return Err(PgError::not_supported("this domain").at(location));
@@ -191,23 +227,25 @@ impl Lowerer<'_> {
         let UserTypeKind::Domain { base, not_null, checks, .. } = &t.kind else {
             return Err(PgError::internal("a domain expected"));
         };
-        let value =
-            if self.env.catalog.base_type(*base) != *base { self.domain_check(*base, value, location)? } else { value };
+        let below = match self.env.catalog.base_type(*base) != *base {
+            true => self.domain_check(*base, value.clone(), checked, location)?,
+            false => checked,
+        };
         if checks.is_empty() && !not_null {
-            return Ok(value);
+            return Ok(below);
         }
         let base = self.env.catalog.base_type(*base);
-        self.checked_by(&t, base, value)
+        self.checked_by(&t, base, below, value)
     }
 
-    /// A value of the base type checked against one domain's own constraints.
-    fn checked_by(&mut self, domain: &UserType, base: Oid, value: String) -> Result<String> {
+    /// A value of the base type checked against one domain's own constraints. `below`: the same, checked by the domain below this one; it is
+    /// written once and before the constraints, so that those below are asked once and first.
+    fn checked_by(&mut self, domain: &UserType, base: Oid, below: String, value: String) -> Result<String> {
         let UserTypeKind::Domain { not_null, checks, .. } = &domain.kind else {
             return Err(PgError::internal("a domain expected"));
         };
         let schema = self.env.catalog.schemas.get(&domain.schema).map_or("", |s| s.name.as_str());
-        let mut args =
-            vec![value.clone(), quote_text(schema), quote_text(&domain.name), (*not_null as i32).to_string()];
+        let mut args = vec![below, quote_text(schema), quote_text(&domain.name), (*not_null as i32).to_string()];
         for check in checks {
             let expr = crate::analyze::analyze_domain_check(self.env, &check.expression, base)?;
             let saved = self.domain_value.replace(value.clone());

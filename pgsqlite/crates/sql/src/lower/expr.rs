@@ -6,7 +6,8 @@ use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
 use crate::catalog::{StorageForm, NO_COLLATION};
 use crate::routine::Language;
-use crate::typed::{AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, OperatorRef, RteColumn, SortKey};
+use crate::typed::{AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, OperatorRef, RteColumn, SortKey, Var};
+use crate::volatility::operand_of_case;
 use crate::walk;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -216,22 +217,41 @@ impl Lowerer<'_> {
                 self.array_compare(*op, *quantifier, left, array, expr)?
             }
             ExprKind::Case { whens, otherwise } => {
-                let mut text = String::from("(CASE");
-                for (when, then) in whens {
-                    text += &format!(" WHEN {} THEN {}", self.expr(when)?, self.expr(then)?);
-                }
-                if let Some(e) = otherwise {
-                    text += &format!(" ELSE {}", self.expr(e)?);
-                }
-                text + " END)"
+                let operand =
+                    if whens.len() > 1 { operand_of_case(whens).filter(|e| self.is_computed_anew(e)) } else { None };
+                let mut parts: Vec<Expr> = whens.iter().flat_map(|(when, then)| [when.clone(), then.clone()]).collect();
+                parts.extend(otherwise.as_deref().cloned());
+                let computed: Vec<Expr> = operand.into_iter().cloned().collect();
+                self.in_one_place(&computed, &parts, |lowerer, parts| {
+                    let mut text = String::from("(CASE");
+                    let arms = parts.chunks_exact(2);
+                    let last = arms.remainder().first();
+                    for arm in arms {
+                        text += &format!(" WHEN {} THEN {}", lowerer.expr(&arm[0])?, lowerer.expr(&arm[1])?);
+                    }
+                    if let Some(e) = last {
+                        text += &format!(" ELSE {}", lowerer.expr(e)?);
+                    }
+                    Ok(text + " END)")
+                })?
             }
             ExprKind::Coalesce(list) => match &list[..] {
                 [one] => self.expr(one)?,
                 _ => format!("coalesce({})", self.exprs(list)?.join(", ")),
             },
             ExprKind::NullIf { op, left, right } => {
-                let equal = self.call(op.proc, &[(**left).clone(), (**right).clone()], false, expr)?;
-                format!("(CASE WHEN {equal} THEN NULL ELSE {} END)", self.expr(left)?)
+                // (what is compared may have been converted for that)
+                let mut value = &**left;
+                while let ExprKind::Cast { arg, form: CastForm::Implicit, .. } = &value.kind {
+                    value = arg;
+                }
+                let computed: Vec<Expr> =
+                    Some(value).filter(|e| self.is_computed_anew(e)).into_iter().cloned().collect();
+                let parts = [(**left).clone(), (**right).clone()];
+                self.in_one_place(&computed, &parts, |lowerer, parts| {
+                    let equal = lowerer.call(op.proc, parts, false, expr)?;
+                    Ok(format!("(CASE WHEN {equal} THEN NULL ELSE {} END)", lowerer.expr(&parts[0])?))
+                })?
             }
             ExprKind::Greatest(list) => self.extreme(list, ">", expr)?,
             ExprKind::Least(list) => self.extreme(list, "<", expr)?,
@@ -448,6 +468,57 @@ impl Lowerer<'_> {
         matches!(imp(op.proc), Some(Imp::Inline("$1 = $2"))) && self.collation(left) == self.collation(right)
     }
 
+    /// The text that `text` makes of `parts`, in which each of `computed` is computed once, wherever it is mentioned.
+    pub(super) fn in_one_place(
+        &mut self,
+        computed: &[Expr],
+        parts: &[Expr],
+        text: impl FnOnce(&mut Self, &[Expr]) -> Result<String>,
+    ) -> Result<String> {
+        let Some(first) = computed.first() else { return text(self, parts) };
+        if parts.iter().any(|e| walk::contains_aggregate(e) || walk::contains_window(e)) {
+            let what = "a volatile expression that is used several times beside an aggregate or a window function";
+            return Err(PgError::not_supported(what).at(first.location));
+        }
+        // (values of an INSERT stand in no query)
+        let outside = self.scopes.is_empty();
+        if outside {
+            self.scopes.push(super::Scope::default());
+        }
+        let made = self.in_one_place_below(computed, parts, text);
+        if outside {
+            self.scopes.pop();
+        }
+        made
+    }
+
+    /// As [`Lowerer::in_one_place`], of what may be computed in a sub-query.
+    fn in_one_place_below(
+        &mut self,
+        computed: &[Expr],
+        parts: &[Expr],
+        text: impl FnOnce(&mut Self, &[Expr]) -> Result<String>,
+    ) -> Result<String> {
+        let alias = self.unique("t");
+        let names: Vec<String> = (1..=computed.len()).map(|i| format!("v{i}")).collect();
+        let values = self.exprs(computed)?.join(", ");
+        let entries = self.scope().entries.len();
+        let rte = self.add_entry(names.iter().map(|name| format!("{alias}.{name}")).collect());
+        let mut parts = parts.to_vec();
+        for part in &mut parts {
+            // (another that is written the same is another)
+            *part = walk::map(part, &mut |e| {
+                let column = computed.iter().position(|c| c.location == e.location && c == e)?;
+                Some(Expr { kind: ExprKind::Var(Var { levels_up: 0, rte, column }), ..e.clone() })
+            });
+        }
+        let text = text(self, &parts);
+        self.scope().entries.truncate(entries);
+        let text = text?;
+        // MATERIALIZED, or SQLite puts the value's text in each place
+        Ok(format!("(WITH {alias}({}) AS MATERIALIZED (SELECT {values}) SELECT {text} FROM {alias})", names.join(", ")))
+    }
+
     /// A call of a built-in function, by its row in the table.
     pub(super) fn call(&mut self, proc: Oid, args: &[Expr], variadic: bool, whole: &Expr) -> Result<String> {
         if let Some(routine) = self.env.catalog.routines.get(&proc) {
@@ -512,6 +583,14 @@ impl Lowerer<'_> {
         }
         match how {
             Imp::Inline(template) => {
+                // (a computed argument is a column of its own when the call is lowered again)
+                let mentioned = |i: usize| template.matches(&format!("${}", i + 1)).count();
+                let several = |(i, arg): &(usize, &Expr)| mentioned(*i) > 1 && self.is_computed_anew(arg);
+                let computed: Vec<Expr> = args.iter().enumerate().filter(several).map(|(_, arg)| arg.clone()).collect();
+                if !computed.is_empty() {
+                    return self
+                        .in_one_place(&computed, args, |lowerer, args| lowerer.call(proc, args, variadic, whole));
+                }
                 let mut texts = Vec::with_capacity(args.len());
                 let compares = matches!(needs(proc), Needs::Comparison);
                 let equates =
@@ -522,6 +601,15 @@ impl Lowerer<'_> {
                         _ if equates => self.equated(arg)?,
                         _ => self.collated(arg)?,
                     });
+                }
+                // a column that is compared with what has another value for each row is looked up in no index
+                if let ([left, right], true) = (args, texts.len() == 2) {
+                    let is_column = |e: &Expr| matches!(e.kind, ExprKind::Var(_));
+                    match (is_column(left), is_column(right)) {
+                        (true, false) if self.is_computed_anew(right) => texts[0].insert(0, '+'),
+                        (false, true) if self.is_computed_anew(left) => texts[1].insert(0, '+'),
+                        _ => {}
+                    }
                 }
                 Ok(format!("({})", fill(template, &texts)?))
             }

@@ -57,6 +57,17 @@ impl Lowerer<'_> {
         right: &[Expr],
         whole: &Expr,
     ) -> Result<String> {
+        if !matches!(name, "=" | "<>") {
+            // (the columns that they become are compared by another call of this)
+            let parts: Vec<Expr> = left.iter().chain(right).cloned().collect();
+            let computed: Vec<Expr> = parts.iter().filter(|e| self.is_computed_anew(e)).cloned().collect();
+            if !computed.is_empty() {
+                return self.in_one_place(&computed, &parts, |lowerer, parts| {
+                    let (left, right) = parts.split_at(left.len());
+                    lowerer.row_compare(name, operators, left, right, whole)
+                });
+            }
+        }
         let pair = |i: usize| [left[i].clone(), right[i].clone()];
         let mut tests = Vec::new();
         for (i, op) in operators.iter().enumerate() {

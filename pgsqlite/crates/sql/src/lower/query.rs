@@ -299,7 +299,8 @@ impl Lowerer<'_> {
         };
         let no_keys = select.group_by.is_empty();
         let unmade_group = select.grouped && no_keys && !stage.exprs().into_iter().any(walk::contains_aggregate);
-        if !select.grouping_sets.is_empty() || unmade_group || no_keys && select.having.is_some() {
+        let in_rows = select.group_by.iter().any(|key| self.is_computed_anew(key));
+        if !select.grouping_sets.is_empty() || unmade_group || no_keys && select.having.is_some() || in_rows {
             self.grouping_stage(&mut stage)?;
         } else if !self.hashed_groups(&mut stage, query)? {
             stage.group_having = self.group_having(select)?;

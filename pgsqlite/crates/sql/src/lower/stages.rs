@@ -135,8 +135,9 @@ impl Lowerer<'_> {
         let mut with = String::new();
         let mut source = stage.from_where();
         let mut inner_parts = parts.clone();
-        if sets.len() > 1 {
-            let mut vars: Vec<Expr> = Vec::new();
+        if sets.len() > 1 || keys.iter().any(|key| self.is_computed_anew(key)) {
+            // (a key that has another value each time it is computed is computed with the rows)
+            let mut vars: Vec<Expr> = keys.iter().filter(|key| self.is_computed_anew(key)).cloned().collect();
             for part in &parts {
                 collect_vars(part, &mut vars);
             }
