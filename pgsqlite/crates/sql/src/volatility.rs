@@ -117,7 +117,7 @@ fn conversions(expr: &Expr) -> Vec<&Expr> {
 }
 
 /// The two sides of a condition of `CASE operand WHEN value …`, and its operator. The comparison is where its value is written. None: the
-/// condition was written as such.
+/// condition was written as such, or nothing says where it was written.
 pub(crate) fn sides_of_case(condition: &Expr) -> Option<(&OperatorRef, &Expr, &Expr)> {
     let ExprKind::Op { op, args } = &condition.kind else { return None };
     let [operand, value] = &args[..] else { return None };
@@ -128,10 +128,25 @@ pub(crate) fn sides_of_case(condition: &Expr) -> Option<(&OperatorRef, &Expr, &E
 /// The operand that each condition of `CASE operand WHEN value …` compares. It is written once, so that it has one place. None: the
 /// conditions were written one by one.
 pub(crate) fn operand_of_case(whens: &[(Expr, Expr)]) -> Option<&Expr> {
-    let compared = |condition| sides_of_case(condition).map_or(vec![], |(_, operand, _)| conversions(operand));
+    let sides = |condition| sides_of_case(condition).map(|(_, operand, _)| operand);
+    let operand = operand_of_all(whens, sides)?;
+    (operand.location >= 0).then_some(operand)
+}
+
+/// As [`operand_of_case`], also where nothing says what was written where (in a column's default): the same operand in each condition is taken
+/// for one that was written once.
+pub(crate) fn likely_operand_of_case(whens: &[(Expr, Expr)]) -> Option<&Expr> {
+    operand_of_all(whens, |condition| match &condition.kind {
+        ExprKind::Op { args, .. } if args.len() == 2 && condition.location < 0 => args.first(),
+        _ => sides_of_case(condition).map(|(_, operand, _)| operand),
+    })
+}
+
+fn operand_of_all<'e>(whens: &'e [(Expr, Expr)], side: impl Fn(&'e Expr) -> Option<&'e Expr>) -> Option<&'e Expr> {
+    let compared = |condition: &'e Expr| side(condition).map_or(vec![], conversions);
     let [(first, _), others @ ..] = whens else { return None };
     compared(first).into_iter().rev().find(|operand| {
         let same = |e: &&Expr| e.location == operand.location && e == operand;
-        operand.location >= 0 && others.iter().all(|(condition, _)| compared(condition).iter().any(same))
+        others.iter().all(|(condition, _)| compared(condition).iter().any(same))
     })
 }

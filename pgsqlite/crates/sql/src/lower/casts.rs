@@ -137,7 +137,12 @@ impl Lowerer<'_> {
                 let alias = self.unique("t");
                 let check = self.domain_check(ty, format!("{alias}.v"), format!("{alias}.v"), whole.location)?;
                 // MATERIALIZED, or SQLite puts the value's text in each place
-                Ok(format!("(WITH {alias}(v) AS MATERIALIZED (SELECT {value}) SELECT {check} FROM {alias})"))
+                let also = match self.scopes.is_empty() {
+                    true => None,
+                    false => self.of_each_row(std::slice::from_ref(arg))?,
+                };
+                let (name, row) = also.map_or_else(Default::default, |row| (", row", format!(", {row}")));
+                Ok(format!("(WITH {alias}(v{name}) AS MATERIALIZED (SELECT {value}{row}) SELECT {check} FROM {alias})"))
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::builtins::imp::{imp, native_name, Imp};
 use crate::catalog::{StorageForm, NO_COLLATION};
 use crate::routine::Language;
 use crate::typed::{AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, OperatorRef, RteColumn, SortKey, Var};
-use crate::volatility::operand_of_case;
+use crate::volatility::likely_operand_of_case;
 use crate::walk;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -217,19 +217,16 @@ impl Lowerer<'_> {
                 self.array_compare(*op, *quantifier, left, array, expr)?
             }
             ExprKind::Case { whens, otherwise } => {
-                let operand =
-                    if whens.len() > 1 { operand_of_case(whens).filter(|e| self.is_computed_anew(e)) } else { None };
-                let mut parts: Vec<Expr> = whens.iter().flat_map(|(when, then)| [when.clone(), then.clone()]).collect();
-                parts.extend(otherwise.as_deref().cloned());
+                let operand = likely_operand_of_case(whens).filter(|e| whens.len() > 1 && self.is_computed_anew(e));
                 let computed: Vec<Expr> = operand.into_iter().cloned().collect();
-                self.in_one_place(&computed, &parts, |lowerer, parts| {
+                let conditions: Vec<Expr> = whens.iter().map(|(when, _)| when.clone()).collect();
+                let results: Vec<&Expr> = whens.iter().map(|(_, then)| then).chain(otherwise.as_deref()).collect();
+                self.in_one_place(&computed, &conditions, &results, |lowerer, conditions| {
                     let mut text = String::from("(CASE");
-                    let arms = parts.chunks_exact(2);
-                    let last = arms.remainder().first();
-                    for arm in arms {
-                        text += &format!(" WHEN {} THEN {}", lowerer.expr(&arm[0])?, lowerer.expr(&arm[1])?);
+                    for (when, (_, then)) in conditions.iter().zip(whens) {
+                        text += &format!(" WHEN {} THEN {}", lowerer.expr(when)?, lowerer.expr(then)?);
                     }
-                    if let Some(e) = last {
+                    if let Some(e) = otherwise {
                         text += &format!(" ELSE {}", lowerer.expr(e)?);
                     }
                     Ok(text + " END)")
@@ -248,7 +245,7 @@ impl Lowerer<'_> {
                 let computed: Vec<Expr> =
                     Some(value).filter(|e| self.is_computed_anew(e)).into_iter().cloned().collect();
                 let parts = [(**left).clone(), (**right).clone()];
-                self.in_one_place(&computed, &parts, |lowerer, parts| {
+                self.in_one_place(&computed, &parts, &[], |lowerer, parts| {
                     let equal = lowerer.call(op.proc, parts, false, expr)?;
                     Ok(format!("(CASE WHEN {equal} THEN NULL ELSE {} END)", lowerer.expr(&parts[0])?))
                 })?
@@ -468,15 +465,17 @@ impl Lowerer<'_> {
         matches!(imp(op.proc), Some(Imp::Inline("$1 = $2"))) && self.collation(left) == self.collation(right)
     }
 
-    /// The text that `text` makes of `parts`, in which each of `computed` is computed once, wherever it is mentioned.
+    /// The text that `text` makes of `parts`, in which each of `computed` is computed once for a row, wherever it is mentioned. `beside`: what
+    /// else is in the text.
     pub(super) fn in_one_place(
         &mut self,
         computed: &[Expr],
         parts: &[Expr],
+        beside: &[&Expr],
         text: impl FnOnce(&mut Self, &[Expr]) -> Result<String>,
     ) -> Result<String> {
         let Some(first) = computed.first() else { return text(self, parts) };
-        if parts.iter().any(|e| walk::contains_aggregate(e) || walk::contains_window(e)) {
+        if parts.iter().chain(beside.iter().copied()).any(|e| walk::contains_aggregate(e) || walk::contains_window(e)) {
             let what = "a volatile expression that is used several times beside an aggregate or a window function";
             return Err(PgError::not_supported(what).at(first.location));
         }
@@ -501,7 +500,11 @@ impl Lowerer<'_> {
     ) -> Result<String> {
         let alias = self.unique("t");
         let names: Vec<String> = (1..=computed.len()).map(|i| format!("v{i}")).collect();
-        let values = self.exprs(computed)?.join(", ");
+        let mut values = self.exprs(computed)?;
+        let row = self.of_each_row(parts)?;
+        let also = if row.is_some() { ", row" } else { "" };
+        values.extend(row);
+        let values = values.join(", ");
         let entries = self.scope().entries.len();
         let rte = self.add_entry(names.iter().map(|name| format!("{alias}.{name}")).collect());
         let mut parts = parts.to_vec();
@@ -516,7 +519,16 @@ impl Lowerer<'_> {
         self.scope().entries.truncate(entries);
         let text = text?;
         // MATERIALIZED, or SQLite puts the value's text in each place
-        Ok(format!("(WITH {alias}({}) AS MATERIALIZED (SELECT {values}) SELECT {text} FROM {alias})", names.join(", ")))
+        let names = names.join(", ");
+        Ok(format!("(WITH {alias}({names}{also}) AS MATERIALIZED (SELECT {values}) SELECT {text} FROM {alias})"))
+    }
+
+    /// A column of the present row: a sub-query that names none is computed once for all rows by SQLite. None: there are no rows here.
+    pub(super) fn of_each_row(&mut self, parts: &[Expr]) -> Result<Option<String>> {
+        match parts.iter().find_map(super::stages::first_var) {
+            Some(var) => self.expr(&var).map(Some),
+            None => Ok(self.scope().entries.iter().rev().find_map(|columns| columns.first()).cloned()),
+        }
     }
 
     /// A call of a built-in function, by its row in the table.
@@ -589,7 +601,7 @@ impl Lowerer<'_> {
                 let computed: Vec<Expr> = args.iter().enumerate().filter(several).map(|(_, arg)| arg.clone()).collect();
                 if !computed.is_empty() {
                     return self
-                        .in_one_place(&computed, args, |lowerer, args| lowerer.call(proc, args, variadic, whole));
+                        .in_one_place(&computed, args, &[], |lowerer, args| lowerer.call(proc, args, variadic, whole));
                 }
                 let mut texts = Vec::with_capacity(args.len());
                 let compares = matches!(needs(proc), Needs::Comparison);

@@ -494,6 +494,25 @@ impl Lowerer<'_> {
         kept: &[i16],
         folded: &[String],
     ) -> Result<Vec<String>> {
+        // the rows of VALUES are computed beside no row: the target's columns are no columns yet
+        let alone = self.scope().entries.len() == 1;
+        let target_columns = if alone { std::mem::take(&mut self.scope().entries[0]) } else { vec![] };
+        let values = self.values_of_row(target, row, columns, kept, folded);
+        if alone {
+            self.scope().entries[0] = target_columns;
+        }
+        values
+    }
+
+    /// The text of each value of a row to insert.
+    fn values_of_row(
+        &mut self,
+        target: &Relation,
+        row: &[Expr],
+        columns: &[Column],
+        kept: &[i16],
+        folded: &[String],
+    ) -> Result<Vec<String>> {
         let mut out = Vec::with_capacity(row.len());
         let mut folded = Some(folded);
         for (expr, column) in row.iter().zip(columns) {

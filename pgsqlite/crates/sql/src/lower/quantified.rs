@@ -62,7 +62,7 @@ impl Lowerer<'_> {
             let parts: Vec<Expr> = left.iter().chain(right).cloned().collect();
             let computed: Vec<Expr> = parts.iter().filter(|e| self.is_computed_anew(e)).cloned().collect();
             if !computed.is_empty() {
-                return self.in_one_place(&computed, &parts, |lowerer, parts| {
+                return self.in_one_place(&computed, &parts, &[], |lowerer, parts| {
                     let (left, right) = parts.split_at(left.len());
                     lowerer.row_compare(name, operators, left, right, whole)
                 });

@@ -344,6 +344,13 @@ pub(super) fn collect_group_parts(expr: &Expr, depth: usize, parts: &mut Vec<Exp
     }
 }
 
+/// A variable of this level that an expression uses, sub-queries included.
+pub(super) fn first_var(expr: &Expr) -> Option<Expr> {
+    let mut vars = Vec::new();
+    collect_vars(expr, &mut vars);
+    vars.into_iter().next()
+}
+
 /// The variables of this level that an expression uses, sub-queries included.
 fn collect_vars(expr: &Expr, vars: &mut Vec<Expr>) {
     walk::deep(expr, 0, &mut |depth, e| {

@@ -608,11 +608,12 @@ impl Lowerer<'_> {
         };
         match source {
             InsertSource::Values(rows) => {
-                let mut out = Vec::new();
-                for row in rows {
-                    out.push(format!("({})", row_text(self, row)?.join(", ")));
-                }
-                Ok(format!("VALUES {}", out.join(", ")))
+                // (they are computed beside no row)
+                let entries = std::mem::take(&mut self.scope().entries);
+                let out: Result<Vec<String>> =
+                    rows.iter().map(|row| Ok(format!("({})", row_text(self, row)?.join(", ")))).collect();
+                self.scope().entries = entries;
+                Ok(format!("VALUES {}", out?.join(", ")))
             }
             InsertSource::Query { query, values } => {
                 let inner = super::postponed::keeping_order(query, self.query(query)?);
