@@ -54,6 +54,9 @@ def problem_of(s: server.Server, number: int, probe: claims.Probe) -> str:
         elif probe.gives is not None and value != probe.gives:
             problem = f"{probe.statement}: {value}, not {probe.gives}"
     connection.simple("ROLLBACK")
+    # (an extension that something uses is not dropped)
+    for (table,) in connection.query(f"SELECT tablename FROM pg_tables WHERE schemaname = '{schema}'"):
+        connection.simple(f'DROP TABLE IF EXISTS {schema}."{table}" CASCADE')
     for (extension,) in connection.query("SELECT extname FROM pg_extension WHERE extname NOT IN ('plpgsql', 'pg_stat_statements')"):
         connection.simple(f'DROP EXTENSION "{extension}" CASCADE')
     connection.simple(f"DROP SCHEMA IF EXISTS {schema} CASCADE")
