@@ -43,9 +43,9 @@ enum Wanted {
 fn wanted() -> Wanted {
     static WANTED: std::sync::OnceLock<Wanted> = std::sync::OnceLock::new();
     *WANTED.get_or_init(|| match std::env::var("PGSQLITE_HASH_JOINS").as_deref() {
-        Ok("on") => Wanted::Sooner,
+        Ok("off") => Wanted::None,
         Ok("always") => Wanted::All,
-        _ => Wanted::None,
+        _ => Wanted::Sooner,
     })
 }
 
@@ -146,6 +146,13 @@ impl Lowerer<'_> {
             ExprKind::WholeRow { levels_up, rte, .. } if *levels_up == depth && *rte == entry => plain = false,
             _ => {}
         });
+        // What is LATERAL in FROM has its text already, with the columns' former names.
+        for lateral in query.range_table.iter().filter(|rte| !matches!(rte.kind, RteKind::Join { .. })) {
+            walk::entry_exprs(std::slice::from_ref(lateral), 0, &mut |depth, e| match &e.kind {
+                ExprKind::Var(v) => plain &= v.levels_up != depth || v.rte != entry,
+                _ => {}
+            });
+        }
         for condition in own {
             walk::deep(condition, 0, &mut |depth, e| match &e.kind {
                 ExprKind::Var(v) if v.levels_up == depth && v.rte == entry => {
