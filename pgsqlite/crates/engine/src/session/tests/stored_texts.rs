@@ -10,9 +10,24 @@ const TAKEN_APART: [&str; 2] =
 /// Replays the files of `tests/sql` that store texts.
 fn replay(part: usize, parts: usize) {
     let stores = |text: &str| {
-        ["CHECK", "DEFAULT", "VIEW", "POLICY", "RULE", "GENERATED", "INDEX", "DOMAIN", "STATISTICS", "ATOMIC"]
-            .iter()
-            .any(|word| text.contains(word))
+        [
+            "CHECK",
+            "DEFAULT",
+            "VIEW",
+            "POLICY",
+            "RULE",
+            "GENERATED",
+            "INDEX",
+            "DOMAIN",
+            "STATISTICS",
+            "FUNCTION",
+            "PROCEDURE",
+            "TRIGGER",
+            "PARTITION",
+            "EXCLUDE",
+        ]
+        .iter()
+        .any(|word| text.contains(word))
     };
     let mut sources: Vec<_> = std::fs::read_dir(tests().join("sql"))
         .expect("tests/sql")
