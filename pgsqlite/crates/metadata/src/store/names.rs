@@ -50,10 +50,8 @@ impl CatalogNames<'_> {
         let mut found: Vec<&'a builtin::Proc> = Vec::new();
         for &schema in path {
             work::visit();
-            let mut here: Vec<&'a builtin::Proc> = Vec::new();
-            for proc in self.builtins(name).filter(|p| self.catalog.schema_of_builtin(p.oid) == Some(schema)) {
-                here.push(proc);
-            }
+            let within = |p: &&builtin::Proc| self.catalog.schema_of_builtin(p.oid) == Some(schema);
+            let mut here: Vec<&'a builtin::Proc> = self.builtins(name).filter(within).collect();
             let made = self.catalog.routines_named(name).filter(|r| r.function.schema == schema);
             here.extend(made.map(|r| &r.proc));
             here.extend(self.catalog.range_constructors.values().map(|p| &**p).filter(|p| {
