@@ -172,6 +172,10 @@ def command(folder: Folder, block: Block, text: str) -> tuple[list[str], pathlib
         main.write_text((package[0] + "\n" if package else "") + re.sub(r"\bclass \w+", f"class {main.stem}", text, count=1))
         return ["mvn", "-q", "-B", "compile", "exec:java"], project
     (project / place).write_text(text)
+    if block.language == "rust":
+        # Its target folder is that of tests/clients, in which one name means one program.
+        for file in (project / "Cargo.toml", project / "Cargo.lock"):
+            file.write_text(file.read_text().replace('"client-tokio-postgres"', '"documents-example"'))
     run = ["go", "run", "."] if block.language == "go" else ["cargo", "run", "-q", "--target-dir", str(ROOT / "build" / "clients" / "cargo")]
     return run, project
 

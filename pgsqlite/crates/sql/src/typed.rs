@@ -460,6 +460,38 @@ pub struct Cte {
     /// MATERIALIZED / NOT MATERIALIZED as written
     pub materialized: Option<bool>,
     pub recursive: bool,
+    /// how many of the columns are named behind the query's name
+    pub named: usize,
+    /// How SEARCH and CYCLE were written: `body` has the columns that they add, and what computes those.
+    pub marked: Option<Box<Marked>>,
+}
+
+/// A recursive query with SEARCH or CYCLE as it was written (manual, 7.8.2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Marked {
+    /// without the columns that are added
+    pub query: Query,
+    pub search: Option<SearchClause>,
+    pub cycle: Option<CycleClause>,
+}
+
+/// `SEARCH … FIRST BY columns SET sequence`
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchClause {
+    pub columns: Vec<String>,
+    /// BREADTH, else DEPTH
+    pub breadth: bool,
+    pub sequence: String,
+}
+
+/// `CYCLE columns SET mark TO value DEFAULT default USING path`
+#[derive(Debug, Clone, PartialEq)]
+pub struct CycleClause {
+    pub columns: Vec<String>,
+    pub mark: String,
+    pub value: Expr,
+    pub default: Expr,
+    pub path: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,10 @@
 use super::typename::name_parts;
 use super::{from::plain_column, var, Analyzer};
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{Expr, ExprKind, OperatorRef, Quantifier, Query, QueryBody, RteColumn, RteKind, Target};
+use crate::typed::{
+    CycleClause, Expr, ExprKind, Marked, OperatorRef, Quantifier, Query, QueryBody, RteColumn, RteKind, SearchClause,
+    Target,
+};
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
 
 /// Where a recursive reference stands.
@@ -205,6 +208,28 @@ struct Cycle {
 }
 
 impl Marks {
+    pub fn is_empty(&self) -> bool {
+        self.search.is_none() && self.cycle.is_none()
+    }
+
+    /// The clauses as they were written. `columns`: the WITH query's own.
+    pub fn written(&self, columns: &[RteColumn], query: Query) -> Marked {
+        let names = |at: &[usize]| at.iter().map(|&i| columns[i].name.clone()).collect();
+        let search = self.search.as_ref().map(|s| SearchClause {
+            columns: names(&s.columns),
+            breadth: s.breadth,
+            sequence: s.sequence.name.clone(),
+        });
+        let cycle = self.cycle.as_ref().map(|c| CycleClause {
+            columns: names(&c.columns),
+            mark: c.mark.name.clone(),
+            value: c.value.clone(),
+            default: c.default.clone(),
+            path: c.path.name.clone(),
+        });
+        Marked { query, search, cycle }
+    }
+
     /// The additional columns, in order.
     pub fn columns(&self) -> Vec<RteColumn> {
         let search = self.search.iter().map(|s| s.sequence.clone());
@@ -313,7 +338,7 @@ impl Analyzer<'_> {
 
     /// Puts the columns of SEARCH and CYCLE behind the `width` own ones of both terms.
     pub(super) fn add_marks(&mut self, marks: &Marks, left: &mut Query, right: &mut Query, width: usize) -> Result<()> {
-        if marks.search.is_none() && marks.cycle.is_none() {
+        if marks.is_empty() {
             return Ok(());
         }
         let plain = |query: &Query| {

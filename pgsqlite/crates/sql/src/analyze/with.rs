@@ -5,7 +5,7 @@ use super::select::column_expr;
 use super::typename::name_parts;
 use super::{Analyzer, Level};
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{Cte, CteBody, Expr, ExprKind, Query, QueryBody, RteColumn, SetOperation};
+use crate::typed::{Cte, CteBody, Expr, ExprKind, Marked, Query, QueryBody, RteColumn, SetOperation};
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 impl Analyzer<'_> {
@@ -60,10 +60,12 @@ impl Analyzer<'_> {
             .and_then(|n| n.node.as_ref())
             .ok_or_else(|| PgError::internal("WITH without a query"))?;
         let names = name_parts(&cte.aliascolnames);
+        let mut marked = None;
         let (body, mut columns, is_recursive) = match node {
             NodeEnum::SelectStmt(select) => {
                 if recursive && mentions(select, &cte.ctename) {
-                    let (query, columns) = self.recursive_query(cte, select)?;
+                    let (query, columns, written) = self.recursive_query(cte, select)?;
+                    marked = written;
                     (CteBody::Query(query), columns, true)
                 } else if cte.search_clause.is_some() || cte.cycle_clause.is_some() {
                     return Err(PgError::new(SqlState::SYNTAX_ERROR, "WITH query is not recursive").at(cte.location));
@@ -117,11 +119,13 @@ impl Analyzer<'_> {
             )
             .at(cte.location));
         }
+        let named = names.len();
         for (column, name) in columns.iter_mut().zip(names) {
             column.name = name.to_string();
         }
         self.level().ctes.retain(|c| c.name != cte.ctename);
-        self.level().ctes.push(Cte { name: cte.ctename.clone(), columns, body, materialized, recursive: is_recursive });
+        let name = cte.ctename.clone();
+        self.level().ctes.push(Cte { name, columns, body, materialized, recursive: is_recursive, named, marked });
         Ok(())
     }
 
@@ -130,7 +134,7 @@ impl Analyzer<'_> {
         &mut self,
         cte: &ast::CommonTableExpr,
         select: &ast::SelectStmt,
-    ) -> Result<(Query, Vec<RteColumn>)> {
+    ) -> Result<(Query, Vec<RteColumn>, Option<Box<Marked>>)> {
         let malformed = || {
             PgError::new(
                 SqlState::INVALID_RECURSION,
@@ -174,6 +178,8 @@ impl Analyzer<'_> {
             body: CteBody::Query(placeholder),
             materialized: None,
             recursive: true,
+            named: names.len(),
+            marked: None,
         });
         // the arms sit one level below the WITH query's own level
         self.levels.push(Level::new());
@@ -229,20 +235,24 @@ impl Analyzer<'_> {
             let wanted: Vec<Oid> = columns.iter().map(|c| c.ty).collect();
             self.coerce_query_columns(&mut right, &wanted)?;
             self.check_recursive_collations(&cte.ctename, &left, &right)?;
+            let plain = (!marks.is_empty()).then(|| (left.clone(), right.clone()));
             self.add_marks(&marks, &mut left, &mut right, width)?;
-            Ok((left, right))
+            Ok((left, right, plain))
         })();
         let level = self.levels.pop().expect("pushed above");
-        let (left, right) = result?;
-        let columns = left.columns.clone();
-        let body = QueryBody::SetOperation {
-            op: SetOperation::Union,
-            all: select.all,
-            left: Box::new(left),
-            right: Box::new(right),
+        let (left, right, plain) = result?;
+        let union = |left: Query, right: Query, columns: Vec<RteColumn>| {
+            let (left, right) = (Box::new(left), Box::new(right));
+            let body = QueryBody::SetOperation { op: SetOperation::Union, all: select.all, left, right };
+            let (ctes, range_table) = (level.ctes.clone(), level.range_table.clone());
+            Query { ctes, range_table, ..Query::new(body, columns) }
         };
-        let query = Query { ctes: level.ctes, range_table: level.range_table, ..Query::new(body, columns) };
-        Ok((query, columns_with_marks))
+        let marked = plain.map(|(left, right)| {
+            let own = left.columns.clone();
+            Box::new(marks.written(&columns, union(left, right, own)))
+        });
+        let own = left.columns.clone();
+        Ok((union(left, right, own), columns_with_marks, marked))
     }
 }
 

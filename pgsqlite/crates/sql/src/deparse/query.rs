@@ -4,7 +4,7 @@ use super::expr::Label;
 use super::{quote_identifier, Level, Printer, Style};
 use crate::typed::*;
 use pgsqlite_types::work;
-use pgsqlite_types::{oid, PgError, Result};
+use pgsqlite_types::{oid, Datum, PgError, Result};
 
 /// What a clause's continuation lines are indented by.
 pub(super) const STD: i32 = 8;
@@ -411,10 +411,13 @@ impl<'a> Printer<'a> {
             let CteBody::Query(query) = &cte.body else {
                 return Err(PgError::not_supported("a data-modifying WITH in a view"));
             };
-            if !cte.columns.iter().map(|c| &c.name).eq(query.columns.iter().map(|c| &c.name)) {
-                let names: Vec<String> = cte.columns.iter().map(|c| quote_identifier(&c.name)).collect();
+            if cte.named > 0 {
+                let names: Vec<String> =
+                    cte.columns.iter().take(cte.named).map(|c| quote_identifier(&c.name)).collect();
                 self.out.push_str(&format!("({})", names.join(", ")));
             }
+            // What SEARCH and CYCLE add follows from them.
+            let query = cte.marked.as_ref().map_or(query, |marked| &marked.query);
             self.out.push_str(match cte.materialized {
                 Some(true) => " AS MATERIALIZED (",
                 Some(false) => " AS NOT MATERIALIZED (",
@@ -424,9 +427,48 @@ impl<'a> Printer<'a> {
             self.visible_query(query, true)?;
             self.keyword("", 0, 0, 0);
             self.out.push(')');
+            if let Some(marked) = &cte.marked {
+                self.search_and_cycle(marked)?;
+            }
         }
         self.indent -= STD;
         self.keyword("", 0, 0, 0);
+        Ok(())
+    }
+
+    /// A constant of CYCLE. PostgreSQL shows it with a cast, for which its grammar has no place there: stored is `type 'text'`.
+    fn mark_value(&mut self, value: &Expr) -> Result<()> {
+        let start = self.out.len();
+        self.expr(value, false)?;
+        let stored = self.names.settings.is_none();
+        let cast = self.out[start..].rsplit_once("::").filter(|_| stored);
+        let constant = |(text, ty): (&str, &str)| if text == "NULL" { text.into() } else { format!("{ty} {text}") };
+        if let Some(constant) = cast.map(constant) {
+            self.out.truncate(start);
+            self.out.push_str(&constant);
+        }
+        Ok(())
+    }
+
+    /// The clauses behind a recursive query.
+    fn search_and_cycle(&mut self, marked: &Marked) -> Result<()> {
+        let list = |names: &[String]| names.iter().map(|n| quote_identifier(n)).collect::<Vec<_>>().join(", ");
+        if let Some(search) = &marked.search {
+            let order = if search.breadth { "BREADTH" } else { "DEPTH" };
+            let sequence = quote_identifier(&search.sequence);
+            self.out.push_str(&format!(" SEARCH {order} FIRST BY {} SET {sequence}", list(&search.columns)));
+        }
+        if let Some(cycle) = &marked.cycle {
+            self.out.push_str(&format!(" CYCLE {} SET {}", list(&cycle.columns), quote_identifier(&cycle.mark)));
+            let is = |e: &Expr, wanted: bool| e.ty == oid::BOOL && e.kind == ExprKind::Const(Datum::from(wanted));
+            if !(is(&cycle.value, true) && is(&cycle.default, false)) {
+                self.out.push_str(" TO ");
+                self.mark_value(&cycle.value)?;
+                self.out.push_str(" DEFAULT ");
+                self.mark_value(&cycle.default)?;
+            }
+            self.out.push_str(&format!(" USING {}", quote_identifier(&cycle.path)));
+        }
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use pgsqlite_natives::statistics::Maintenance;
 use pgsqlite_natives::udf::shim::{Call, Scalar};
 use pgsqlite_sql::acl::{self, privilege};
 use pgsqlite_sql::builtins::catalog::system_relations;
-use pgsqlite_sql::catalog::{KeyPart, RelationKind, PG_TEMP};
+use pgsqlite_sql::catalog::{Catalog, KeyPart, RelationKind, PG_TEMP};
 use pgsqlite_sql::deparse::Names;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
@@ -39,8 +39,12 @@ fn vector_types(c: &Call) -> Result<Datum> {
 
 /// The schema of the session's temporary objects; 0: it has none.
 fn temporary_schema(c: &Call) -> Result<Datum> {
-    let any = c.session.state().catalog.relations.values().any(|r| r.temporary);
-    Ok(Datum::Int(if any { PG_TEMP.into() } else { 0 }))
+    Ok(Datum::Int(if has_temporary_schema(&c.session.state().catalog) { PG_TEMP.into() } else { 0 }))
+}
+
+/// Whether a session has made something temporary that is still there.
+pub(super) fn has_temporary_schema(catalog: &Catalog) -> bool {
+    catalog.relations.values().any(|r| r.temporary)
 }
 
 /// What nextval gave last in any session. Errors: 42501, 42P01 for what is no sequence.
