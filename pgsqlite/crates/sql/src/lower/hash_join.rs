@@ -148,9 +148,8 @@ impl Lowerer<'_> {
         });
         // What is LATERAL in FROM has its text already, with the columns' former names.
         for lateral in query.range_table.iter().filter(|rte| !matches!(rte.kind, RteKind::Join { .. })) {
-            walk::entry_exprs(std::slice::from_ref(lateral), 0, &mut |depth, e| match &e.kind {
-                ExprKind::Var(v) => plain &= v.levels_up != depth || v.rte != entry,
-                _ => {}
+            walk::entry_exprs(std::slice::from_ref(lateral), 0, &mut |depth, e| {
+                plain &= !matches!(&e.kind, ExprKind::Var(v) if v.levels_up == depth && v.rte == entry);
             });
         }
         for condition in own {
