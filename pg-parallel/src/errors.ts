@@ -358,8 +358,6 @@ export const ErrorUtils = {
   isConnectionDead: (error: unknown): boolean => classify(error).connectionDead,
   /** The plan or prepared statement is stale; the statement did not run. */
   isStalePlan,
-  /** Before BindComplete: the server does not have the statement, has another one of its name, or no plan for it. */
-  isLostStatement: (error: unknown): boolean => isStalePlan(error) || codeOf(error) === '42P05',
   /** The server itself reported the error. */
   isServerError,
   /** The server's SQLSTATE, if it is one. */

@@ -192,9 +192,13 @@ test('a write, and what may be cancelled, shares its connection with nobody', as
     core.pool.abort(new PgParallelError('over', { category: 'closed' }))
     await Promise.allSettled(calls)
   }
-  const { core: reading } = await onFake(() => ({ hang: true }))
+  let heard = 0
+  const { core: reading } = await onFake(() => {
+    heard++
+    return { hang: true }
+  })
   const calls = [1, 2].map(() => callQuery(reading, 'SELECT 1', undefined, undefined))
-  while (reading.pool.stats.total === 0) await new Promise(setImmediate)
+  while (heard === 0) await new Promise(setImmediate)
   assert.equal(reading.pool.stats.waiting, 0)
   reading.pool.abort(new PgParallelError('over', { category: 'closed' }))
   await Promise.allSettled(calls)

@@ -47,6 +47,17 @@ test('what throws rolls back and comes out as it is', async () => {
   assert.deepEqual(fake.texts, ['BEGIN', 'INSERT', 'ROLLBACK', 'BEGIN', 'COMMIT'])
 })
 
+test('a plan that a statement itself did not find is no pooler’s doing: the transaction is run again once', async () => {
+  const { run } = await setup((text) => (text === 'EXECUTE gone' ? { error: '26000' } : {}))
+  let runs = 0
+  const asked = run(async (tx) => {
+    runs++
+    await tx.query('EXECUTE gone')
+  })
+  await assert.rejects(asked, { category: 'plan', code: '26000' })
+  assert.equal(runs, 2)
+})
+
 test('cut before COMMIT: run again; cut at COMMIT: only the caller can know', async () => {
   let cuts = 0
   const { run } = await setup((text) => (text === 'INSERT' && ++cuts === 1 ? { cut: true } : {}))

@@ -511,7 +511,7 @@ export async function runTransaction<T>(
         }
         const settled = ErrorUtils.wrap(failure, { mayHaveExecuted: unknown, attempts, retryable: false })
         const { category } = failure.class
-        const stale = category === 'plan' && freshPlans++ < MOST_FRESH_PLANS
+        const stale = category === 'plan' && freshPlans++ < (failure.class.transient ? MOST_FRESH_PLANS : 1)
         const worth =
           stale ||
           (category === 'serialization' ? options?.retrySerializable === true : failure.class.transient) ||

@@ -71,7 +71,9 @@ export function verdictError(error: unknown, verdict: Verdict, attempts: number)
     mayHaveExecuted: verdict.mayHaveExecuted,
     retryable: verdict.repeat,
     attempts,
-    // A name that is taken is the caller's affair anywhere else.
-    ...(verdict.stalePlan ? { category: 'plan', transient: true } : {}),
+    // A name that is taken is the caller's affair anywhere else, and a plan that a statement itself did not find stays away.
+    ...(verdict.stalePlan || verdict.class.category === 'plan'
+      ? { category: 'plan', transient: verdict.stalePlan }
+      : {}),
   })
 }

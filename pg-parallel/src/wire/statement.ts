@@ -342,7 +342,7 @@ export class Statement implements Exchange {
     if (!prepared) return
     if (this.#parsing) prepared.failed = true
     // Behind BindComplete the same codes come from what the statement itself did: `EXECUTE`, say.
-    this.lostStatement = !this.#bound && ErrorUtils.isLostStatement(error)
+    this.lostStatement = !this.#bound && (ErrorUtils.isStalePlan(error) || error.code === '42P05')
     if (this.#parsing || this.lostStatement) session.prepared.drop(prepared)
     // A pooler has put another server session behind ours, where our statement is not, or somebody else's is. What was
     // dropped is closed together with the next Parse, so that the name is free then. (A plan that the server has
