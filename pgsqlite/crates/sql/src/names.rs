@@ -1,7 +1,7 @@
 //! Identifiers, literals and the names of objects, quoted and qualified as PostgreSQL prints them.
 
 use crate::builtins::catalog as builtin;
-use crate::catalog::{Catalog, TypeEntry, PG_CATALOG, PG_TEMP};
+use crate::catalog::{searched, Catalog, TypeEntry, PG_CATALOG, PG_TEMP};
 use pgsqlite_types::{typmod, Oid};
 
 pub use crate::quoting::{quote_callable, quote_identifier, quoted};
@@ -49,8 +49,7 @@ impl<'a> Names<'a> {
     }
 
     fn path(&self) -> impl Iterator<Item = Oid> + '_ {
-        let implied = (!self.search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
-        implied.into_iter().chain(self.search_path.iter().copied())
+        searched(self.search_path)
     }
 
     fn qualified(&self, schema: Oid, name: &str, visible: bool) -> String {

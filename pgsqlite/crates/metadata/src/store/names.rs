@@ -1,7 +1,7 @@
 //! The names behind `regclass`, `regtype` and their kin, looked up in one catalog snapshot along a search path.
 
 use pgsqlite_sql::builtins::catalog as builtin;
-use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PG_TEMP};
+use pgsqlite_sql::catalog::{searched, searched_for_calls, Catalog, PG_TEMP};
 use pgsqlite_sql::deparse::{quote_identifier, Names};
 use pgsqlite_types::codec::{RegNames, TypeCodec};
 use pgsqlite_types::text::truncate_name;
@@ -22,10 +22,7 @@ fn no_schema(name: &str) -> PgError {
 
 impl CatalogNames<'_> {
     fn path(&self) -> Vec<Oid> {
-        let mut path = self.search_path.to_vec();
-        if !path.contains(&PG_CATALOG) {
-            path.insert(0, PG_CATALOG);
-        }
+        let mut path: Vec<Oid> = searched(self.search_path).collect();
         // the temporary schema is searched first, for relations
         if !path.contains(&PG_TEMP) {
             path.insert(0, PG_TEMP);
@@ -40,9 +37,7 @@ impl CatalogNames<'_> {
 
     /// As [`CatalogNames::path`], without the temporary schema, which is searched for relations and types only.
     fn callable_path(&self) -> Vec<Oid> {
-        let mut path = self.path();
-        path.retain(|schema| *schema != PG_TEMP);
-        path
+        searched_for_calls(self.search_path).collect()
     }
 
     /// The functions of a name in these schemas: of two with the same arguments the one that comes first.

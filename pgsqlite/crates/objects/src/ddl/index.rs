@@ -363,9 +363,8 @@ impl Ddl<'_> {
         let (schema, name) = self.qualified(parts)?;
         let path = self.environment.search_path;
         let stored = self.stored_path || path == pgsqlite_sql::deparse::names::STORED_PATH;
-        let implied = (!path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
         let schemas: Vec<Oid> = match schema {
-            "" => implied.into_iter().chain(path.iter().copied()).collect(),
+            "" => searched(path).collect(),
             schema => vec![self.catalog.schema_oid(schema).ok_or_else(|| {
                 PgError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{schema}\" does not exist"))
             })?],

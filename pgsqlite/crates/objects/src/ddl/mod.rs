@@ -841,12 +841,7 @@ impl Ddl<'_> {
         }
         let path = self.environment.search_path;
         let temporary = (!path.contains(&PG_TEMP)).then_some(PG_TEMP);
-        let system = (!path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
-        temporary
-            .into_iter()
-            .chain(system)
-            .chain(path.iter().copied())
-            .find_map(|s| self.catalog.relation_in(s, name).cloned())
+        temporary.into_iter().chain(searched(path)).find_map(|s| self.catalog.relation_in(s, name).cloned())
     }
 
     /// Only the objects of users may be changed.

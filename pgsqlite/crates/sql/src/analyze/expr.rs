@@ -560,7 +560,7 @@ pub(super) fn default_is_not_allowed(location: i32) -> PgError {
 
 /// As [`Analyzer::collation`], for whoever has no statement before it.
 pub fn find_collation(catalog: &crate::catalog::Catalog, search_path: &[Oid], parts: &[&str]) -> Result<Oid> {
-    use crate::catalog::PG_CATALOG;
+    use crate::catalog::searched;
     let unknown = || {
         PgError::new(
             SqlState::UNDEFINED_OBJECT,
@@ -568,10 +568,7 @@ pub fn find_collation(catalog: &crate::catalog::Catalog, search_path: &[Oid], pa
         )
     };
     let found = match parts {
-        [name] => {
-            let implied = (!search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
-            implied.into_iter().chain(search_path.iter().copied()).find_map(|s| catalog.collation_in(s, name))
-        }
+        [name] => searched(search_path).find_map(|s| catalog.collation_in(s, name)),
         [.., schema, name] => {
             let schema = catalog.schema_oid(schema).ok_or_else(|| {
                 PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{schema}\" does not exist"))

@@ -6,7 +6,7 @@ use crate::analyze::typename::name_parts;
 use crate::builtins::catalog::{self as builtin, CastContext};
 use crate::builtins::imp::{imp, Imp};
 use crate::builtins::word::Word;
-use crate::catalog::{PG_CATALOG, PG_TEMP};
+use crate::catalog::searched_for_calls;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{Aggregate, CastForm, CastMethod, Expr, ExprKind, SortKey};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -495,12 +495,7 @@ impl<'a> Analyzer<'a> {
         let catalog = self.env.catalog;
         let found = match schema {
             Some(schema) => catalog.schema_oid(schema).and_then(|s| catalog.type_in(s, name)),
-            // (the temporary schema is never searched for functions)
-            None => {
-                let implied = (!self.env.search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
-                let path = implied.into_iter().chain(self.env.search_path.iter().copied());
-                path.filter(|s| *s != PG_TEMP).find_map(|s| catalog.type_in(s, name))
-            }
+            None => searched_for_calls(self.env.search_path).find_map(|s| catalog.type_in(s, name)),
         };
         // the name of a row type is no cast
         let Some(target) = found.filter(|&ty| ty != catalog.base_type(ty) || !self.is_row_type(ty)) else {

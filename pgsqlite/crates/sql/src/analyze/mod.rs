@@ -51,7 +51,7 @@ mod window;
 mod with;
 
 use crate::builtins::catalog as builtin;
-use crate::catalog::{Catalog, Relation, RelationKind, INFORMATION_SCHEMA, PG_CATALOG};
+use crate::catalog::{searched, Catalog, Relation, RelationKind, INFORMATION_SCHEMA, PG_CATALOG};
 use crate::names::STORED_PATH;
 use crate::parse::{ast, NodeEnum, RawStatement};
 use crate::typed::{Cte, Expr, Modify, Query, RangeTableEntry, Rewritten, RteColumn, RteKind, Var, Window};
@@ -688,11 +688,10 @@ pub fn find_relation(environment: &Environment, schema: Option<&str>, name: &str
         Some(schema) => in_schema(catalog.schema_oid(schema)?),
         None => {
             let path = environment.search_path;
-            let implied = (!path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
-            // the temporary schema is searched first, then pg_catalog, unless the path names them or is that of stored texts
+            // the temporary schema is searched first, unless the path names it or is that of stored texts
             let temp =
                 (path != STORED_PATH && !path.contains(&crate::catalog::PG_TEMP)).then_some(crate::catalog::PG_TEMP);
-            temp.into_iter().chain(implied).chain(path.iter().copied()).find_map(in_schema)
+            temp.into_iter().chain(searched(path)).find_map(in_schema)
         }
     }
 }

@@ -55,6 +55,17 @@ pub const INFORMATION_SCHEMA: Oid = 13000;
 /// The schema of temporary tables, one per session; its objects live in SQLite's `temp` database.
 pub const PG_TEMP: Oid = 13001;
 
+/// The schemas of a search path in the order in which they are searched: pg_catalog comes first where the path does not name it (manual, 5.9.5).
+pub fn searched(path: &[Oid]) -> impl Iterator<Item = Oid> + '_ {
+    let implied = (!path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
+    implied.into_iter().chain(path.iter().copied())
+}
+
+/// As [`searched`], for functions and operators, which are never looked for in the temporary schema.
+pub fn searched_for_calls(path: &[Oid]) -> impl Iterator<Item = Oid> + '_ {
+    searched(path).filter(|schema| *schema != PG_TEMP)
+}
+
 /// OIDs of temporary objects start here: they are not remembered in the file.
 pub const FIRST_TEMPORARY_OID: Oid = 3_000_000_000;
 /// While a trigger runs: the tables of old and of new rows that its REFERENCING names.
@@ -148,9 +159,8 @@ impl Catalog {
     pub fn operators_found(&self, search_path: &[Oid], name: &str) -> Vec<(&Operator, Oid)> {
         let builtins: Vec<(&Operator, Oid)> =
             builtin::operators_named(name).filter_map(|o| Some((o, self.schema_of_builtin(o.oid)?))).collect();
-        let implied = (!search_path.contains(&PG_CATALOG)).then_some(PG_CATALOG);
         let mut found: Vec<(&Operator, Oid)> = Vec::new();
-        for schema in implied.into_iter().chain(search_path.iter().copied().filter(|s| *s != PG_TEMP)) {
+        for schema in searched_for_calls(search_path) {
             found.extend(builtins.iter().filter(|(_, s)| *s == schema));
             found.extend(self.operators_made(schema, name).into_iter().map(|o| (o, schema)));
         }

@@ -615,7 +615,7 @@ impl Lowerer<'_> {
                     });
                 }
                 // a column that is compared with what has another value for each row is looked up in no index
-                if let ([left, right], true) = (args, texts.len() == 2) {
+                if let ([left, right], oid::BOOL) = (args, whole.ty) {
                     let is_column = |e: &Expr| matches!(e.kind, ExprKind::Var(_));
                     match (is_column(left), is_column(right)) {
                         (true, false) if self.is_computed_anew(right) => texts[0].insert(0, '+'),

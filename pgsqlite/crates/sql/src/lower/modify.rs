@@ -374,11 +374,7 @@ impl Lowerer<'_> {
             InsertSource::Values(rows) if !must_name_rows => {
                 // SQLite computes the constants of a single row first, as PostgreSQL does
                 let folded = if rows.len() > 1 { self.folded_values(rows)? } else { vec![] };
-                let mut out = Vec::new();
-                for (i, row) in rows.iter().enumerate() {
-                    let folded = if i == 0 { &folded[..] } else { &[] };
-                    out.push(format!("({})", self.insert_row(&target, row, &columns, kept, folded)?.join(", ")));
-                }
+                let out = self.rows_of_values(&target, rows, &columns, kept, &folded)?;
                 if columns.is_empty() && rows.len() > 1 {
                     let rows = vec!["(NULL)"; rows.len()].join(", ");
                     text = format!("{} VALUES {rows}", self.into_no_column(&target, &alias)?);
@@ -390,11 +386,7 @@ impl Lowerer<'_> {
             }
             InsertSource::Values(rows) => {
                 let folded = self.folded_values(rows)?;
-                let mut out = Vec::new();
-                for (i, row) in rows.iter().enumerate() {
-                    let folded = if i == 0 { &folded[..] } else { &[] };
-                    out.push(format!("({})", self.insert_row(&target, row, &columns, &[], folded)?.join(", ")));
-                }
+                let out = self.rows_of_values(&target, rows, &columns, &[], &folded)?;
                 if columns.is_empty() {
                     return Err(PgError::not_supported("INSERT without values into a table with checks"));
                 }
@@ -484,28 +476,29 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// The texts of a row's values; those of the columns in `kept` are remembered. The texts in `folded` are computed before
-    /// the first value that is no constant.
-    fn insert_row(
+    /// The rows of VALUES, as of [`Lowerer::insert_row`], each in parentheses. The target's columns are no columns yet.
+    fn rows_of_values(
         &mut self,
         target: &Relation,
-        row: &[Expr],
+        rows: &[Vec<Expr>],
         columns: &[Column],
         kept: &[i16],
         folded: &[String],
     ) -> Result<Vec<String>> {
-        // the rows of VALUES are computed beside no row: the target's columns are no columns yet
-        let alone = self.scope().entries.len() == 1;
-        let target_columns = if alone { std::mem::take(&mut self.scope().entries[0]) } else { vec![] };
-        let values = self.values_of_row(target, row, columns, kept, folded);
-        if alone {
-            self.scope().entries[0] = target_columns;
-        }
-        values
+        let mut folded = Some(folded);
+        self.beside_no_row(|lowerer| {
+            rows.iter()
+                .map(|row| {
+                    let values = lowerer.insert_row(target, row, columns, kept, folded.take().unwrap_or_default())?;
+                    Ok(format!("({})", values.join(", ")))
+                })
+                .collect()
+        })
     }
 
-    /// The text of each value of a row to insert.
-    fn values_of_row(
+    /// The texts of a row's values; those of the columns in `kept` are remembered. The texts in `folded` are computed before
+    /// the first value that is no constant.
+    fn insert_row(
         &mut self,
         target: &Relation,
         row: &[Expr],

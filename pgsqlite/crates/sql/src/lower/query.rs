@@ -121,6 +121,14 @@ impl Lowerer<'_> {
         self.last_entry()
     }
 
+    /// What `make` returns where this level has no entries, and so no row.
+    pub(super) fn beside_no_row<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
+        let entries = std::mem::take(&mut self.scope().entries);
+        let made = make(self);
+        self.scope().entries = entries;
+        made
+    }
+
     pub(super) fn last_entry(&mut self) -> usize {
         self.scope().entries.len() - 1
     }

@@ -608,11 +608,9 @@ impl Lowerer<'_> {
         };
         match source {
             InsertSource::Values(rows) => {
-                // (they are computed beside no row)
-                let entries = std::mem::take(&mut self.scope().entries);
-                let out: Result<Vec<String>> =
-                    rows.iter().map(|row| Ok(format!("({})", row_text(self, row)?.join(", ")))).collect();
-                self.scope().entries = entries;
+                let out: Result<Vec<String>> = self.beside_no_row(|lowerer| {
+                    rows.iter().map(|row| Ok(format!("({})", row_text(lowerer, row)?.join(", ")))).collect()
+                });
                 Ok(format!("VALUES {}", out?.join(", ")))
             }
             InsertSource::Query { query, values } => {

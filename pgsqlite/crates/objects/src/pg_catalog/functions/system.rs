@@ -2,7 +2,7 @@
 
 use pgsqlite_natives::udf::shim::{Call, Scalar};
 use pgsqlite_natives::udf::strings::invalid_parameter;
-use pgsqlite_sql::catalog::{PG_CATALOG, PG_TEMP};
+use pgsqlite_sql::catalog::{searched, PG_CATALOG, PG_TEMP};
 use pgsqlite_sql::deparse::Names;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::datetime::{Interval, Timestamp};
@@ -42,11 +42,9 @@ fn current_schema(c: &Call) -> Result<Datum> {
 fn current_schemas(c: &Call) -> Result<Datum> {
     let state = c.session.state();
     let mut path = state.explicit_path.clone();
-    // pg_catalog is searched first where the path does not name it, and the temporary schema before it.
+    // The temporary schema is searched first where the path does not name it.
     if c.bool(0)? {
-        if !path.contains(&PG_CATALOG) {
-            path.insert(0, PG_CATALOG);
-        }
+        path = searched(&path).collect();
         if !path.contains(&PG_TEMP) && super::catalogs::has_temporary_schema(&state.catalog) {
             path.insert(0, PG_TEMP);
         }
