@@ -24,13 +24,20 @@ const filesIn = (folder) =>
 async function runFiles(files, expected) {
   const failed = []
   const passed = []
-  // The limit is there for what hangs; a file takes some seconds.
-  const stream = run({ files, concurrency: 2, timeout: 600_000 })
+  // The limit is there for what hangs; a file takes some seconds, the longest about a minute.
+  const stream = run({ files, concurrency: 2, timeout: 240_000 })
+  const running = new Map()
+  const key = ({ name, file, nesting }) => `${file}\0${nesting}\0${name}`
+  stream.on('test:dequeue', (test) => running.set(key(test), test))
+  stream.on('test:complete', (test) => running.delete(key(test)))
   stream.on('test:fail', ({ name, details, file, nesting }) => {
     // The file itself fails with its tests; where it failed on its own there is no other entry for it.
     if (nesting === 0 && existsSync(name) && details.error?.failureType === 'subtestsFailed') return
     const id = existsSync(name) ? basename(name) : `${basename(file ?? '').replace(/\.js$/, '')}: ${name}`
     failed.push(id)
+    if (existsSync(name)) {
+      for (const hung of running.values()) if (hung.file === resolve(name)) console.log(`RUNNING ${id}: ${hung.name}`)
+    }
     if (!expected.has(id))
       console.log(`FAILED ${id}\n${indent(details.error?.cause?.stack ?? details.error?.stack ?? '')}`)
   })
