@@ -100,7 +100,7 @@ MIRI := MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" CARGO_
 test-miri: setup
 	@cd pgsqlite
 	$(MIRI) -p pgsqlite-types --lib -- work:: enums:: text::
-	$(MIRI) -p pgsqlite-storage --lib -- lru_cache:: vfs::frames::
+	$(MIRI) -p pgsqlite-storage --lib -- lru_cache:: vfs::wal_frames::
 
 # What statements become on their way to SQLite (tests/translate): shows what differs, ARGS=--accept writes it. A part of test-unit.
 translate:

@@ -73,7 +73,7 @@ pub struct Engine {
     pub(crate) writer: Writer,
     pub(crate) plans: crate::plans::PlanCache,
     pub(crate) sequences: Mutex<crate::sequence_state::Sequences>,
-    pub(crate) locks: crate::locks::table::LockTable,
+    pub(crate) locks: crate::locks::lock_table::LockTable,
     pub(crate) rows: crate::locks::rows::RowLocks,
     pub(crate) serializable: crate::locks::serializable::Serializable,
     pub(crate) prepared: crate::prepared::Prepared,

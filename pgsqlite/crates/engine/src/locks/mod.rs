@@ -8,9 +8,9 @@
 //! The locks belong to the database and are gone with the server, as PostgreSQL's are. A session is known by a number of its own.
 
 pub(crate) mod graph;
+pub(crate) mod lock_table;
 pub(crate) mod rows;
 pub(crate) mod serializable;
-pub(crate) mod table;
 
 use pgsqlite_natives::udf::session_cell::AdvisoryKey;
 use pgsqlite_types::Oid;

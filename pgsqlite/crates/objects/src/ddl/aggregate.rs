@@ -2,8 +2,8 @@
 //!
 //! What is checked, in which order and with which words, is PostgreSQL's `DefineAggregate` and `AggregateCreate`.
 
+use super::def_elem::{arg, boolean, def_elems, name_of, text_of};
 use super::function::{invalid, polymorphic_sources};
-use super::options::{arg, boolean, def_elems, name_of, text_of};
 use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::analyze::aggregate::{support_function, SupportFunction};
 use pgsqlite_sql::analyze::is_polymorphic;
@@ -74,7 +74,7 @@ impl Signature {
 impl Ddl<'_> {
     fn aggregate_definition<'s>(&mut self, options: &'s [ast::Node]) -> Result<Definition<'s>> {
         let mut d = Definition { parallel: b'u', ..Default::default() };
-        let space = |o: &ast::DefElem| super::options::integer(o).map(|n| n as i32);
+        let space = |o: &ast::DefElem| super::def_elem::integer(o).map(|n| n as i32);
         for o in def_elems(options) {
             work::visit();
             match o.defname.as_str() {
@@ -93,9 +93,9 @@ impl Ddl<'_> {
                 "sortop" => d.sort_operator = Some(name_of(o)),
                 "basetype" => d.base_type = Some(o),
                 "hypothetical" => d.hypothetical = boolean(o)?,
-                "stype" | "stype1" => d.plain.state = super::options::type_name(o),
+                "stype" | "stype1" => d.plain.state = super::def_elem::type_name(o),
                 "sspace" => d.plain.space = space(o)?,
-                "mstype" => d.moving.state = super::options::type_name(o),
+                "mstype" => d.moving.state = super::def_elem::type_name(o),
                 "msspace" => d.moving.space = space(o)?,
                 "initcond" | "initcond1" => d.plain.initial = Some(text_of(o)),
                 "minitcond" => d.moving.initial = Some(text_of(o)),
@@ -176,7 +176,7 @@ impl Ddl<'_> {
             if text_of(base).eq_ignore_ascii_case("any") {
                 return Ok(vec![]);
             }
-            let ty = match (super::options::type_name(base), arg(base)) {
+            let ty = match (super::def_elem::type_name(base), arg(base)) {
                 (Some(name), _) => self.head_type(name)?,
                 (None, Some(NodeEnum::String(s))) => {
                     let part = ast::Node { node: Some(NodeEnum::String(s.clone())) };

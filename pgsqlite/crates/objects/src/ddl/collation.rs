@@ -1,6 +1,6 @@
 //! CREATE COLLATION, ALTER COLLATION, DROP COLLATION.
 
-use super::options::{boolean, def_elems, names, text_of};
+use super::def_elem::{boolean, def_elems, names, text_of};
 use super::{strings, Ddl};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};

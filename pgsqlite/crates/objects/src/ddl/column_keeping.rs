@@ -1,7 +1,7 @@
 //! What is said about how a column is kept: SET STATISTICS, SET STORAGE, SET COMPRESSION, SET (n_distinct …). SQLite keeps values in
 //! one way and plans by itself, so it is checked and remembered for the catalogs and for dumps, and changes nothing else.
 
-use super::storage::Parameters;
+use super::storage_parameters::Parameters;
 use super::{Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;

@@ -53,7 +53,7 @@ impl Ddl<'_> {
     ) -> Result<String> {
         let tag = if materialized { "CREATE MATERIALIZED VIEW" } else { "CREATE TABLE AS" };
         let name = into.rel.as_ref().ok_or_else(|| PgError::internal("CREATE TABLE AS without a name"))?;
-        let parameters = super::storage::Parameters::of_table().read(&[], &into.options, false)?;
+        let parameters = super::storage_parameters::Parameters::of_table().read(&[], &into.options, false)?;
         self.check_table_place(&into.table_space_name, &into.access_method)?;
         let action = on_commit(into.on_commit());
         if action != OnCommit::PreserveRows && name.relpersistence != "t" {

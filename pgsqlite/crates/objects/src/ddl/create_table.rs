@@ -1,7 +1,7 @@
 //! CREATE TABLE: columns, defaults, generated and identity columns, constraints; LIKE.
 
 use super::column_definition::{cast_type, required};
-use super::storage::Parameters;
+use super::storage_parameters::Parameters;
 use super::{strings, Ddl};
 use crate::ddl::sequence::SequenceOptions;
 use pgsqlite_sql::catalog::*;

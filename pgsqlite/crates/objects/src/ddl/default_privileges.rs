@@ -70,7 +70,7 @@ impl Ddl<'_> {
             s.action.as_ref().ok_or_else(|| PgError::internal("ALTER DEFAULT PRIVILEGES without an action"))?;
         let (mut roles, mut schemas) = (Vec::new(), Vec::new());
         let (mut role_specs, mut schema_names) = (Vec::new(), Vec::new());
-        for option in super::options::def_elems(&s.options) {
+        for option in super::def_elem::def_elems(&s.options) {
             work::visit();
             let Some(NodeEnum::List(list)) = option.arg.as_ref().and_then(|a| a.node.as_ref()) else { continue };
             match option.defname.as_str() {

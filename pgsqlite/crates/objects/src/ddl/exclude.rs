@@ -1,7 +1,7 @@
 //! EXCLUDE constraints: their definition, and whether the rows of a table satisfy one that is being made.
 
 use super::index::index_name_columns;
-use super::storage::Parameters;
+use super::storage_parameters::Parameters;
 use super::{strings, Ddl};
 use crate::exclusion_violation;
 use pgsqlite_metadata::store::sqlite_error;

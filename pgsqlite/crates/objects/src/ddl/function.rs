@@ -94,7 +94,7 @@ impl Ddl<'_> {
         let conflicting =
             |o: &ast::DefElem| PgError::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options").at(o.location);
         let mut seen: Vec<&str> = Vec::new();
-        for option in super::options::def_elems(nodes) {
+        for option in super::def_elem::def_elems(nodes) {
             work::visit();
             let name = option.defname.as_str();
             if name != "set" && seen.contains(&name) {
@@ -113,20 +113,20 @@ impl Ddl<'_> {
                         _ => return Err(PgError::internal("AS without a text")),
                     })
                 }
-                "language" => out.language = super::options::string(option).map(String::from),
+                "language" => out.language = super::def_elem::string(option).map(String::from),
                 "volatility" => {
-                    out.volatility = Some(match super::options::string(option) {
+                    out.volatility = Some(match super::def_elem::string(option) {
                         Some("immutable") => b'i',
                         Some("stable") => b's',
                         _ => b'v',
                     })
                 }
-                "strict" => out.strict = Some(super::options::boolean(option)?),
-                "security" => out.security_definer = Some(super::options::boolean(option)?),
-                "window" => out.window = super::options::boolean(option)?,
-                "leakproof" => out.leakproof = Some(super::options::boolean(option)?),
+                "strict" => out.strict = Some(super::def_elem::boolean(option)?),
+                "security" => out.security_definer = Some(super::def_elem::boolean(option)?),
+                "window" => out.window = super::def_elem::boolean(option)?,
+                "leakproof" => out.leakproof = Some(super::def_elem::boolean(option)?),
                 "parallel" => {
-                    out.parallel = Some(match super::options::string(option) {
+                    out.parallel = Some(match super::def_elem::string(option) {
                         Some("safe") => b's',
                         Some("restricted") => b'r',
                         Some("unsafe") => b'u',
@@ -164,7 +164,7 @@ impl Ddl<'_> {
                     match K::try_from(set.kind) {
                         Ok(K::VarSetValue) => {
                             let name = set.name.to_ascii_lowercase();
-                            let value = super::options::setting_value(&name, &set.args)?;
+                            let value = super::def_elem::setting_value(&name, &set.args)?;
                             self.claimant().check_stored(&set.name, Some(&value))?;
                             if !pgsqlite_natives::settings::accepted::holds_in_function(&name) {
                                 return Err(PgError::not_supported(format!("SET {} of a function", set.name)));

@@ -1,7 +1,7 @@
 //! Indexes: CREATE INDEX, and those behind PRIMARY KEY and UNIQUE. All access methods are SQLite b-trees; the method's name is kept.
 
 use super::create_table::{CopiedConstraint, KeySpec};
-use super::storage::Parameters;
+use super::storage_parameters::Parameters;
 use super::{naming, strings, Ddl};
 use pgsqlite_metadata::store::sqlite_error;
 use pgsqlite_sql::builtins::catalog as builtin;

@@ -12,10 +12,10 @@ impl Ddl<'_> {
     pub(super) fn grant_role(&mut self, statement: &ast::GrantRoleStmt) -> Result<String> {
         let tag = if statement.is_grant { "GRANT ROLE" } else { "REVOKE ROLE" };
         let mut admin = false;
-        for option in super::options::def_elems(&statement.opt) {
+        for option in super::def_elem::def_elems(&statement.opt) {
             work::visit();
             match option.defname.as_str() {
-                "admin" => admin = super::options::boolean(option)?,
+                "admin" => admin = super::def_elem::boolean(option)?,
                 other => return Err(PgError::not_supported(format!("GRANT … WITH {other}"))),
             }
         }

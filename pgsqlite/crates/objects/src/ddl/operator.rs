@@ -1,9 +1,9 @@
 //! CREATE, ALTER and DROP of operators and casts. What is checked and how it is told follows PostgreSQL's `DefineOperator`,
 //! `OperatorCreate` and `CreateCast`.
 
+use super::def_elem::{boolean, def_elems, name_of};
 use super::dependencies::Object;
 use super::function::invalid;
-use super::options::{boolean, def_elems, name_of};
 use super::{strings, Ddl, NodeEnum};
 use pgsqlite_metadata::store;
 use pgsqlite_sql::analyze::aggregate::{call_target, same_storage};
@@ -33,7 +33,7 @@ impl Ddl<'_> {
     }
 
     fn operand_type(&mut self, option: &ast::DefElem) -> Result<Oid> {
-        let Some(name) = super::options::type_name(option) else {
+        let Some(name) = super::def_elem::type_name(option) else {
             return Err(invalid("operator argument types must be specified"));
         };
         if name.setof {

@@ -1,6 +1,6 @@
 //! CREATE TYPE … AS RANGE: the range type, its multirange type, the constructors of both and the cast between them.
 
-use super::options::def_elems;
+use super::def_elem::def_elems;
 use super::{naming, strings, Ddl};
 use pgsqlite_sql::builtins::catalog as builtin;
 use pgsqlite_sql::catalog::*;
@@ -188,7 +188,7 @@ impl Ddl<'_> {
     fn range_subtype(&self, option: Option<&ast::DefElem>) -> Result<Oid> {
         let required = || PgError::new(SqlState::SYNTAX_ERROR, "type attribute \"subtype\" is required");
         let option = option.ok_or_else(required)?;
-        let subtype = match super::options::type_name(option) {
+        let subtype = match super::def_elem::type_name(option) {
             Some(name) => self.type_name(name).map_err(PgError::without_position)?.0,
             None => {
                 let parts = name_value(option)?;

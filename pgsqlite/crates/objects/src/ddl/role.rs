@@ -1,6 +1,6 @@
 //! Roles, databases, extensions: what a cluster has besides the objects of one database.
 
-use super::options::{boolean, def_elems, integer, string};
+use super::def_elem::{boolean, def_elems, integer, string};
 use super::{Ddl, NodeEnum};
 use pgsqlite_metadata::store;
 use pgsqlite_sql::acl;
@@ -232,7 +232,7 @@ impl Ddl<'_> {
         let name = set.name.to_ascii_lowercase();
         match set.kind() {
             K::VarSetValue => {
-                let value = super::options::setting_value(&name, &set.args)?;
+                let value = super::def_elem::setting_value(&name, &set.args)?;
                 // refused here rather than at each session's start
                 let (tried, told) = self.claimant().check_stored(&set.name, Some(&value))?;
                 // (Informix's clients have no such setting)

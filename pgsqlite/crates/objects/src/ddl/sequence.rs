@@ -1,6 +1,6 @@
 //! CREATE SEQUENCE, ALTER SEQUENCE, and the sequences of serial and identity columns.
 
-use super::options::{boolean, def_elems, integer, names, type_name};
+use super::def_elem::{boolean, def_elems, integer, names, type_name};
 use super::Ddl;
 use pgsqlite_metadata::store::sequence_relation::sequence_relation;
 use pgsqlite_sql::catalog::*;

@@ -1,6 +1,6 @@
 //! Text search configurations and dictionaries of the user: CREATE, ALTER CONFIGURATION … MAPPING, DROP.
 
-use super::options::{arg, boolean, def_elems, name_of, text_of};
+use super::def_elem::{arg, boolean, def_elems, name_of, text_of};
 use super::{strings, Ddl};
 use pgsqlite_natives::text_search::language::Language;
 use pgsqlite_natives::text_search::parser::KINDS;

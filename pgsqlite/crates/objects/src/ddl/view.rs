@@ -79,7 +79,7 @@ impl Ddl<'_> {
         let tag = "CREATE VIEW".to_string();
         let name = statement.view.as_ref().ok_or_else(|| PgError::internal("CREATE VIEW without a name"))?;
         let mut options = Vec::new();
-        for option in super::options::def_elems(&statement.options) {
+        for option in super::def_elem::def_elems(&statement.options) {
             work::visit();
             set_view_option(&mut options, option, false)?;
         }
@@ -217,11 +217,11 @@ impl Ddl<'_> {
             return Err(PgError::internal("a view expected"));
         };
         let mut options = options.clone();
-        for option in super::options::def_elems(list) {
+        for option in super::def_elem::def_elems(list) {
             work::visit();
             options.retain(|o| !o.starts_with(&format!("{}=", option.defname)));
         }
-        for option in super::options::def_elems(list) {
+        for option in super::def_elem::def_elems(list) {
             work::visit();
             set_view_option(&mut options, option, reset)?;
         }
@@ -293,10 +293,10 @@ fn set_view_option(options: &mut Vec<String>, option: &ast::DefElem, reset: bool
     let value = match name {
         "security_barrier" | "security_invoker" => match reset {
             true => return Ok(()),
-            false => super::options::boolean(option)?.to_string(),
+            false => super::def_elem::boolean(option)?.to_string(),
         },
         "check_option" if reset => return Ok(()),
-        "check_option" => match super::options::word(option).to_ascii_lowercase().as_str() {
+        "check_option" => match super::def_elem::word(option).to_ascii_lowercase().as_str() {
             word @ ("local" | "cascaded") => word.to_string(),
             word => {
                 return Err(PgError::new(

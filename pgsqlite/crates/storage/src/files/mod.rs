@@ -8,19 +8,19 @@
 //! ([`ServerFile`]).
 
 pub mod folder;
-mod index;
 mod lock;
+mod log_index;
 mod pages;
 pub mod server_file;
 mod watch;
 
-pub(crate) use index::Header;
 pub(crate) use lock::LOCK_SUFFIX;
+pub(crate) use log_index::Header;
 pub use server_file::ServerFile;
 pub(crate) use watch::Fate;
 
-use index::Index;
 use lock::{in_use, lock_inode, unlock_inode, PathLock};
+use log_index::Index;
 use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::fs::{File, Metadata};
@@ -77,7 +77,7 @@ pub struct Room {
     /// a [`Fate`]
     fate: AtomicU8,
     /// what the index said when the log's content was looked at last ([`Room::check_content`])
-    checked: Mutex<Option<index::Header>>,
+    checked: Mutex<Option<log_index::Header>>,
     /// descriptors of its files that others have opened
     kept: Mutex<Vec<File>>,
     _lock: PathLock,

@@ -1,6 +1,6 @@
 //! Reading a database's pages past SQLite, for copies of its changes.
 
-use super::index::Header;
+use super::log_index::Header;
 use super::Room;
 use std::os::unix::fs::FileExt;
 

@@ -20,13 +20,13 @@
 mod allocator;
 mod branch;
 pub(crate) mod caches;
-mod frames;
+mod log_progress;
 mod marks;
 pub mod open;
-mod progress;
+mod wal_frames;
 
+pub use log_progress::{OldestReader, Progress, Reading};
 pub use marks::{Anchor, Pin};
-pub use progress::{OldestReader, Progress, Reading};
 
 use libsqlite3_sys as ffi;
 use pgsqlite_memory::TemporaryFile;
@@ -92,7 +92,7 @@ enum FileState {
 /// What we know of a log that a connection has opened.
 #[derive(Default)]
 struct Log {
-    pending: frames::Pending,
+    pending: wal_frames::Pending,
     /// the connection's; one of its own if the database's file is none of ours
     reading: Reading,
 }

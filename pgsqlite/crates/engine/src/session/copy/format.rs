@@ -3,7 +3,7 @@
 //! In: [`Lines`] takes the client's bytes, cut anywhere, and gives whole lines; [`Fields::split`] takes a line apart.
 //! Out: [`put_line`] appends a row.
 
-use crate::session::copy::options::CopyOptions;
+use crate::session::copy::copy_options::CopyOptions;
 use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result, SqlState};
 
@@ -488,7 +488,7 @@ impl Fields {
 mod tests {
     //! The expectations are what PostgreSQL 15 makes of the same data.
     use super::*;
-    use crate::session::copy::options::{Columns, Header};
+    use crate::session::copy::copy_options::{Columns, Header};
 
     fn text() -> CopyOptions {
         CopyOptions {

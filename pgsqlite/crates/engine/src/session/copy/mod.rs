@@ -3,10 +3,10 @@
 //! [`to`] turns a query's rows into lines; [`from`] turns the client's bytes into rows.
 
 pub(in crate::session) mod binary;
+pub(in crate::session) mod copy_options;
 pub(in crate::session) mod file;
 pub(in crate::session) mod format;
 pub(in crate::session) mod from;
-pub(in crate::session) mod options;
 pub(in crate::session) mod to;
 
 use crate::session::copy::from::CopyIn;

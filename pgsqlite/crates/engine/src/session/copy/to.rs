@@ -1,8 +1,8 @@
 //! COPY … TO STDOUT: the query (or a SELECT of the table's columns) runs as any other; [`CopyOutSink`] turns its rows into lines.
 
 use crate::session::copy::binary::{put_header, put_trailer};
+use crate::session::copy::copy_options::{Columns, CopyOptions, Header};
 use crate::session::copy::format::put_line;
-use crate::session::copy::options::{Columns, CopyOptions, Header};
 use crate::session::copy::{check_column, copy_columns, not_referenced, parse_one, Copying};
 use crate::session::execution::portal::Portal;
 use crate::session::protocol::client_text::to_client;

@@ -1,5 +1,6 @@
 //! Carrying out statements: from the plan to rows, and the statements that are no queries.
 
+pub(in crate::session) mod catalog_view;
 pub(crate) mod current_of;
 pub(in crate::session) mod cursor;
 pub(in crate::session) mod function_cursors;
@@ -17,5 +18,4 @@ pub(crate) mod server_functions;
 pub(in crate::session) mod spool;
 pub(in crate::session) mod steps;
 pub(in crate::session) mod utility;
-pub(in crate::session) mod view;
 pub(in crate::session) mod work;

@@ -1,9 +1,9 @@
 //! From a statement to its plan: the shared cache, else analysis and lowering; and what is told of its result.
 
 use crate::plans::{Body, Key, Prepared};
+use crate::session::execution::catalog_view::View;
 use crate::session::execution::cursor;
 use crate::session::execution::objects;
-use crate::session::execution::view::View;
 use crate::session::explain;
 use crate::session::{OutputColumn, Session};
 use pgsqlite_sql::analyze::analyze;

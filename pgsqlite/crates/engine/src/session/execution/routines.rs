@@ -272,7 +272,7 @@ impl Session {
         &mut self,
         call: &ast::CallStmt,
         given: &[Oid],
-        view: &crate::session::execution::view::View,
+        view: &crate::session::execution::catalog_view::View,
     ) -> Result<(Option<Arc<[OutputColumn]>>, Vec<Oid>)> {
         let call = call.funccall.as_deref().ok_or_else(|| PgError::internal("CALL of nothing"))?;
         let (procedure, _, parameters) = self.with_environment(view, |e| analyze_call(e, call, None, given))?;

@@ -34,7 +34,7 @@ pub struct SessionSequences {
     pub engine: Weak<Engine>,
     /// the session, which waits for others that change a sequence
     pub(crate) server: Arc<crate::session::execution::server_functions::SessionServer>,
-    pub(crate) locks: crate::locks::table::LockTable,
+    pub(crate) locks: crate::locks::lock_table::LockTable,
     pub own: Mutex<Own>,
 }
 

@@ -1,8 +1,8 @@
 //! What native functions ask of the server: advisory locks, other sessions, the transaction's number.
 
 use crate::engine::Engine;
+use crate::locks::lock_table::Shown;
 use crate::locks::rows::{Row, RowMode};
-use crate::locks::table::Shown;
 use crate::locks::{Mode, Request, Target};
 use crate::notify::{Mailbox, Pending};
 use crate::session::transaction::waiting::{Apart, Limits, Step, Wanted};

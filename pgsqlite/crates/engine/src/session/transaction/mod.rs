@@ -7,11 +7,13 @@ pub(in crate::session) mod beside;
 pub(in crate::session) mod block;
 pub(in crate::session) mod characteristics;
 pub(crate) mod constraints;
+pub(in crate::session) mod control;
 pub(in crate::session) mod ddl_relations;
 pub(in crate::session) mod deferred_keys;
 pub(in crate::session) mod detaching;
 pub(in crate::session) mod foreign_locks;
 pub(in crate::session) mod hot_standby;
+pub(in crate::session) mod joined;
 pub(in crate::session) mod key_relations;
 pub(crate) mod log_limit;
 pub(in crate::session) mod prepared_locks;
@@ -20,9 +22,7 @@ pub(in crate::session) mod readers;
 pub(in crate::session) mod relation_locks;
 pub(in crate::session) mod resting;
 pub(in crate::session) mod serializable;
-pub(in crate::session) mod shared;
 pub(in crate::session) mod silence;
-pub(in crate::session) mod statement;
 pub(in crate::session) mod two_phase;
 pub(in crate::session) mod violations;
 pub(crate) mod waiting;
@@ -80,7 +80,7 @@ pub(in crate::session) struct Transaction {
     pub before_statement: Option<pgsqlite_storage::changes::log::Mark>,
     /// how many savepoints there were when the slot was taken
     pub slot_depth: usize,
-    /// it has joined a transaction that others left open ([`shared`]): those wait for its end
+    /// it has joined a transaction that others left open ([`joined`]): those wait for its end
     pub members: Option<Members>,
     /// it has changed temporary tables alone ([`private`]), and exchanges its snapshot of the database before each statement
     pub private: Option<pgsqlite_storage::vfs::Pin>,

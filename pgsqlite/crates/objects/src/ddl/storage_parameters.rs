@@ -1,7 +1,7 @@
 //! What is said about storage: parameters in WITH, CLUSTER ON, REPLICA IDENTITY. A SQLite file stores its rows in one way, so it is
 //! checked and remembered for the catalogs and for dumps, and changes nothing else.
 
-use super::options::def_elems;
+use super::def_elem::def_elems;
 use super::{Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
@@ -117,7 +117,7 @@ impl Parameters {
                 return Err(invalid(format!("unrecognized parameter namespace \"{space}\"")));
             }
             if name == "oids" && self.of_table && !toast {
-                if super::options::boolean(option)? {
+                if super::def_elem::boolean(option)? {
                     return Err(PgError::new(
                         SqlState::FEATURE_NOT_SUPPORTED,
                         "tables declared WITH OIDS are not supported",
@@ -157,7 +157,7 @@ impl Parameters {
 fn value_text(option: &ast::DefElem) -> String {
     match option.arg {
         None => "true".into(),
-        Some(_) => super::options::text_of(option),
+        Some(_) => super::def_elem::text_of(option),
     }
 }
 
