@@ -47,7 +47,7 @@ use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use transaction::Transaction;
+use transaction::state::Transaction;
 
 /// A prepared statement of the session.
 struct Statement {
@@ -642,7 +642,7 @@ impl Drop for Session {
         for portal in portals {
             self.close(portal);
         }
-        if self.transaction.members.is_some() {
+        if self.transaction.is_joined() {
             if let Err(e) = self.withdraw() {
                 tracing::debug!("a session's part in a shared transaction could not be taken back: {e}");
             }

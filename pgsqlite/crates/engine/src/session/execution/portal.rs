@@ -269,8 +269,7 @@ impl Session {
             // executed again after it ended: nothing more comes
             return Ok(Some(Execution::Complete(tag_of_rerun(tag))));
         }
-        let began_without =
-            self.transaction.slot.is_none() && !self.transaction.sqlite && self.transaction.aside.is_none();
+        let began_without = !self.transaction.has_slot() && !self.transaction.has_begun();
         if matches!((&prepared.body, &portal.state), (Body::Plan(_), State::New)) {
             if let Err(e) = self.begin_plan(portal, &mut prepared, max_rows > 0).await {
                 // a lock that cannot be had, and what others have written, is met when rows are read
@@ -405,7 +404,7 @@ impl Session {
     /// A statement of a block took the slot, and has changed and locked nothing: others may have it.
     fn give_back_unused_slot(&mut self, query: &QueryPlan) -> Result<()> {
         let t = &self.transaction;
-        let in_plain_block = t.block.is_open() && t.slot.is_some() && t.members.is_none() && !t.repeatable;
+        let in_plain_block = t.block.is_open() && t.has_slot() && !t.is_joined() && !t.repeatable;
         let does_no_more =
             !query.calls_writers && query.triggered.is_none() && query.rewritten.is_none() && query.steps.len() == 1;
         if in_plain_block && does_no_more && !self.portals.values().any(|p| p.reads_session_connection()) {
@@ -422,7 +421,7 @@ impl Session {
             && portal.is_new()
             && portal.own.is_none()
             && portal.spool.keep == Keep::Nothing
-            && self.transaction.members.is_none()
+            && !self.transaction.is_joined()
     }
 
     /// Runs what steps SQLite: cancel requests interrupt it, and what may take long does not hold up other sessions.
@@ -444,7 +443,7 @@ impl Session {
     ) -> (Result<R>, bool) {
         let interrupt = match portal.own.as_ref().or(self.connection.as_ref()) {
             // what interrupts SQLite takes back what others have done
-            _ if self.transaction.members.is_some() => None,
+            _ if self.transaction.is_joined() => None,
             connection => connection.map(Connection::interrupt_handle),
         };
         if let Some(own) = &portal.own {
@@ -535,7 +534,7 @@ impl Session {
         self.begin_statement().await?;
         self.check_standby_isolation()?;
         self.transaction.queried = true;
-        let had_slot = self.transaction.slot.is_some();
+        let had_slot = self.transaction.has_slot();
         loop {
             let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
             if self.transaction.block.is_explicit() {
@@ -582,7 +581,7 @@ impl Session {
             }
             let new = self.plan_anew(portal, prepared)?;
             if let Body::Plan(plan) = &new.body {
-                if self.transaction.members.is_some() && !plan.query.shares {
+                if self.transaction.is_joined() && !plan.query.shares {
                     self.withdraw()?;
                 }
             }
@@ -615,7 +614,7 @@ impl Session {
     /// Whether a portal may read from a connection of its own: it sees what is committed, and only that.
     fn may_read_apart(&self, plan: &QueryPlan) -> bool {
         self.transaction.block.is_open()
-            && !self.transaction.sqlite
+            && !self.transaction.is_in_sqlite()
             && self.transaction.catalog.is_none()
             && !self.has_temporary()
             && !plan.writes
@@ -712,7 +711,7 @@ impl Session {
         // READ COMMITTED keeps no snapshot on the session's connection: what cannot be read apart is read now
         let now = portal.own.is_none()
             && (several
-                || !self.transaction.sqlite
+                || !self.transaction.is_in_sqlite()
                 || plan.query.writes
                 || plan.query.calls_writers
                 || plan.query.locks_rows);

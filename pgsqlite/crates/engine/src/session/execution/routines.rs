@@ -29,12 +29,12 @@ impl Session {
         let Some(connection) = &self.connection else { return };
         let access = if self.is_read_only() {
             Access::ReadOnly
-        } else if self.transaction.slot.is_some() && self.transaction.sqlite {
+        } else if self.transaction.may_write() {
             Access::Write
         } else {
             Access::Read
         };
-        self.observation.activity.set_writes(self.transaction.slot.is_some() || self.transaction.aside.is_some());
+        self.observation.activity.set_writes(self.transaction.is_writer());
         self.tell_cursor_names();
         connection.cell.routines().access.set(access);
         let mut modes = connection.cell.routines().modes.borrow_mut();

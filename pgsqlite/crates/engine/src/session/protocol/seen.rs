@@ -28,7 +28,7 @@ impl Session {
 
     /// Whether a transaction of the session has the writer slot: whoever wants to write waits for its end.
     pub fn has_writer_slot(&self) -> bool {
-        self.transaction.slot.is_some()
+        self.transaction.has_slot()
     }
 
     /// Waits until all that the session may have seen is on disk. Errors: as of [`Session::settle`].

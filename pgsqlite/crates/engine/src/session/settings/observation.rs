@@ -321,7 +321,7 @@ impl Session {
 
     /// The client has got its answers and may say something: others see the session as idle, in a transaction or not.
     pub fn observe_pause(&mut self) {
-        let writes = self.transaction.slot.is_some() || self.transaction.aside.is_some();
+        let writes = self.transaction.is_writer();
         self.observation.idles(&self.gucs, self.transaction_status(), writes);
     }
 

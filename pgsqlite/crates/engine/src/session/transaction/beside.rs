@@ -14,6 +14,7 @@ use crate::connection::Connection;
 use crate::locks::rows::{Footprint, Row, RowMode};
 use crate::routine::HasRoutines;
 use crate::session::transaction::resting::{changed, footprint, Aside};
+use crate::session::transaction::state::Open;
 use crate::session::Session;
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::plan::QueryPlan;
@@ -36,13 +37,13 @@ impl Session {
     /// temporary tables, and tables of which rows cannot be put back.
     pub(in crate::session) fn may_write_beside(&self, plan: &QueryPlan) -> Result<bool> {
         let t = &self.transaction;
-        if t.beside.is_some() {
+        if t.branch().is_some() {
             return Ok(true);
         }
         let Some(connection) = &self.connection else { return Ok(false) };
         let plain = t.repeatable
             && t.block.is_explicit()
-            && t.slot.is_none()
+            && !t.has_slot()
             && t.is_rows_alone()
             && plan.current_of.is_none()
             && !connection.has_temporary();
@@ -65,14 +66,14 @@ impl Session {
         self.settle_portals();
         self.begin_read()?;
         self.acquire_slot(false).await?;
-        if self.transaction.beside.is_none() {
+        if self.transaction.branch().is_none() {
             let connection = self.connection()?;
             if connection.begin_branch()? {
                 connection.begins_to_write();
                 connection.cell.routines().begin();
                 drop(connection.recorder().take());
                 connection.record_changes(true);
-                self.transaction.beside = Some(Beside::default());
+                self.transaction.opened(Open::Branch(Beside::default()));
             }
         }
         self.tell_access();
@@ -82,8 +83,11 @@ impl Session {
     /// What cannot be done beside the log begins, in the writer slot: the transaction goes on as one that keeps the slot. Errors: 40001 if others
     /// have committed since its snapshot.
     pub(in crate::session) fn keep_slot(&mut self) -> Result<()> {
-        if self.transaction.beside.is_none() || self.connection()?.join_branch()? {
-            self.transaction.beside = None;
+        if self.transaction.branch().is_none() {
+            return Ok(());
+        }
+        if self.connection()?.join_branch()? {
+            self.transaction.goes_on_plainly();
             return Ok(());
         }
         Err(changed(
@@ -94,10 +98,10 @@ impl Session {
     /// A statement has made its changes beside the log: compares what they touch, from number `since` on, with what is committed now.
     /// `upserts`: the statement has ON CONFLICT. Errors: 40001, 23505.
     pub(in crate::session) fn check_beside(&mut self, since: usize, upserts: bool) -> Result<()> {
-        if self.transaction.beside.is_some() && self.cannot_be_made_again()? {
+        if self.transaction.branch().is_some() && self.cannot_be_made_again()? {
             return self.keep_slot();
         }
-        let Some(beside) = &self.transaction.beside else { return Ok(()) };
+        let Some(beside) = self.transaction.branch() else { return Ok(()) };
         let connection = self.connection()?;
         let log = &connection.recorder().log;
         if log.len() == since {
@@ -130,9 +134,10 @@ impl Session {
 
     /// A statement has ended: what it has changed is locked.
     pub(in crate::session) fn lock_beside(&mut self) -> Result<()> {
-        let Some(mut beside) = self.transaction.beside.take() else { return Ok(()) };
+        let Some(beside) = self.transaction.branch_mut() else { return Ok(()) };
+        let mut beside = std::mem::take(beside);
         let held = self.footprint_beside(&mut beside);
-        self.transaction.beside = Some(beside);
+        self.transaction.opened(Open::Branch(beside));
         if let Some(held) = held? {
             self.engine.rows.hold_more(self.server.number(), held);
             self.server.hold_transaction(&self.engine);
@@ -167,7 +172,7 @@ impl Session {
 
     /// Whether the transaction has changed a row, beside the log.
     pub(in crate::session) fn has_changed_row(&self, row: &Row) -> bool {
-        let (Some(beside), Some(connection)) = (&self.transaction.beside, &self.connection) else { return false };
+        let (Some(beside), Some(connection)) = (self.transaction.branch(), &self.connection) else { return false };
         let table = connection.recorder().log.tables.iter().position(|t| **t == *row.table);
         table.is_some_and(|table| beside.inserted.contains(&(table, row.rowid)))
             || self.engine.rows.holds_by_change(self.server.number(), row)
@@ -177,7 +182,7 @@ impl Session {
     pub(in crate::session) fn lock_what_is_left_beside(&mut self) -> Result<()> {
         let mut beside = Beside::default();
         let left = self.footprint_beside(&mut beside);
-        self.transaction.beside = Some(beside);
+        self.transaction.opened(Open::Branch(beside));
         // (in one step: nobody finds a row free that is still held)
         self.engine.rows.put_aside(self.server.number(), left?.unwrap_or_default());
         Ok(())
@@ -186,7 +191,7 @@ impl Session {
     /// At COMMIT: what was changed beside the log is made part of the newest state, in the writer slot, for SQLite's COMMIT. Errors: 40001 if
     /// it cannot be.
     pub(in crate::session) async fn bring_home(&mut self) -> Result<()> {
-        if self.transaction.beside.is_none() {
+        if self.transaction.branch().is_none() {
             return Ok(());
         }
         if self.connection()?.has_deferred_violations() {
@@ -198,7 +203,7 @@ impl Session {
         }
         self.acquire_slot(false).await?;
         if self.connection()?.join_branch()? {
-            self.transaction.beside = None;
+            self.transaction.goes_on_plainly();
             return Ok(());
         }
         let connection = self.connection()?;
@@ -206,8 +211,7 @@ impl Session {
         let tables = self.engine.tables_of(connection, &log)?;
         let obstacle = obstacle(&log, &tables);
         connection.leave_branch()?;
-        self.transaction.beside = None;
-        self.transaction.sqlite = false;
+        self.transaction.closed();
         self.transaction.keys = Default::default();
         if let Some(obstacle) = obstacle {
             return Err(changed(format!(
@@ -215,10 +219,10 @@ impl Session {
             )));
         }
         if log.is_empty() {
-            self.transaction.slot = None;
+            self.transaction.give_up_slot();
             return Ok(());
         }
-        self.transaction.aside = Some(Aside { log, tables });
+        self.transaction.puts_aside(Aside { log, tables });
         self.begin_slot(false).await
     }
 }

@@ -241,7 +241,7 @@ impl Session {
     /// has seen violated.
     pub(in crate::session) fn defer_in_sqlite(&mut self) -> Result<()> {
         let modes = &self.transaction.constraints;
-        if !self.transaction.sqlite || self.transaction.defers_all {
+        if !self.transaction.is_in_sqlite() || self.transaction.defers_all {
             return Ok(());
         }
         if !foreign_keys(&self.catalog(), |c| modes.is_deferred(c) && !c.initially_deferred).is_empty() {
@@ -254,7 +254,7 @@ impl Session {
     /// Foreign keys are due when a statement ends, not after one of its steps: SQLite waits with them, and
     /// [`Session::check_constraints`] looks at them.
     pub(in crate::session) fn defer_between_steps(&mut self, plan: &pgsqlite_sql::plan::QueryPlan) -> Result<()> {
-        if plan.modifies.is_empty() || !self.transaction.sqlite || self.transaction.defers_all {
+        if plan.modifies.is_empty() || !self.transaction.is_in_sqlite() || self.transaction.defers_all {
             return Ok(());
         }
         let catalog = self.catalog();
@@ -278,7 +278,7 @@ impl Session {
     pub(in crate::session) fn check_constraints(&mut self) -> Result<()> {
         self.check_written_keys()?;
         let as_declared = self.transaction.constraints.is_default() && !self.transaction.defers_all;
-        if as_declared || !self.transaction.sqlite || !self.connection()?.has_deferred_violations() {
+        if as_declared || !self.transaction.is_in_sqlite() || !self.connection()?.has_deferred_violations() {
             return Ok(());
         }
         let modes = self.transaction.constraints.clone();

@@ -57,7 +57,7 @@ impl Session {
             K::TransStmtSavepoint => {
                 self.need_block("SAVEPOINT")?;
                 let i = self.transaction.savepoints.len();
-                if self.transaction.sqlite {
+                if self.transaction.is_in_sqlite() {
                     self.connection()?.exec(&format!("SAVEPOINT pg_sp_{i}"))?;
                 }
                 let savepoint = Savepoint {
@@ -69,9 +69,9 @@ impl Session {
                     pending: self.server.pending.lock().mark(),
                     constraints: self.transaction.constraints.clone(),
                     noted: self.connection.as_ref().map_or(0, |c| c.written().now()),
-                    recorded: match &self.transaction.aside {
+                    recorded: match self.transaction.aside() {
                         Some(aside) => aside.log.mark(),
-                        None if self.transaction.sqlite => self.connection()?.recorder().log.mark(),
+                        None if self.transaction.is_in_sqlite() => self.connection()?.recorder().log.mark(),
                         None => Default::default(),
                     },
                     locks: self.server.locks_now(),
@@ -86,7 +86,7 @@ impl Session {
             K::TransStmtRelease => {
                 self.need_block("RELEASE SAVEPOINT")?;
                 let i = self.savepoint(&t.savepoint_name)?;
-                if self.transaction.sqlite {
+                if self.transaction.is_in_sqlite() {
                     self.connection()?.exec(&format!("RELEASE pg_sp_{i}"))?;
                 }
                 // READ ONLY that was set since the savepoint ends with it
@@ -116,18 +116,19 @@ impl Session {
                 self.close_portals(|p| p.depth > i && !p.is_held());
                 self.lost_portals.clear();
                 self.settle_portals();
+                let recorded = self.transaction.savepoints[i].recorded;
                 let t = &self.transaction;
-                let began_since = t.slot.is_some() && t.slot_depth > i && t.members.is_none() && !t.repeatable;
+                let began_since = t.has_slot() && t.slot_depth > i && !t.is_joined() && !t.repeatable;
                 if self.has_changed_rows()? {
                     self.server.undoes();
                 }
-                if self.transaction.sqlite {
+                if self.transaction.is_in_sqlite() {
                     self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
                     self.connection()?.written().undo(self.transaction.savepoints[i].noted);
                     self.connection()?.cell.routines().rollback_to(i);
-                    self.connection()?.recorder().log.cut(self.transaction.savepoints[i].recorded);
-                } else if let Some(aside) = &mut self.transaction.aside {
-                    aside.log.cut(self.transaction.savepoints[i].recorded);
+                    self.connection()?.recorder().log.cut(recorded);
+                } else if let Some(aside) = self.transaction.aside_mut() {
+                    aside.log.cut(recorded);
                 }
                 self.server.large_objects.lock().rollback_to(i);
                 self.transaction.emptied.retain(|(_, depth)| *depth <= i);
@@ -188,7 +189,7 @@ impl Session {
 
     /// The transaction has changed rows that it can still take back.
     pub(in crate::session) fn has_changed_rows(&self) -> Result<bool> {
-        if let Some(aside) = &self.transaction.aside {
+        if let Some(aside) = self.transaction.aside() {
             return Ok(!aside.log.is_empty());
         }
         let changed = self.connection.as_ref().is_some_and(|c| c.changes_of_transaction() > 0);

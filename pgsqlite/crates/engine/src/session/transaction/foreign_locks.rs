@@ -11,7 +11,7 @@ impl Session {
     /// lock on the newest snapshot. Other programs that write are waited for as other sessions are: the wait ends with what ends any
     /// other ([`crate::session::transaction::waiting`]). Errors: 55P03 after lock_timeout, 57014, 57P01, 08006.
     pub(in crate::session) async fn begin_immediate(&mut self) -> Result<()> {
-        let (engine, goes_on) = (self.engine.clone(), self.transaction.sqlite);
+        let (engine, goes_on) = (self.engine.clone(), self.transaction.is_in_sqlite());
         let attempt = move |connection: &Connection| match goes_on {
             false => connection.try_begin_immediate(),
             true => engine.renew_snapshot(connection).and_then(|()| connection.try_write_lock()),

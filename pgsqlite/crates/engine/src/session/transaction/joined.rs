@@ -6,6 +6,7 @@
 
 use crate::connection::Connection;
 use crate::routine::HasRoutines;
+use crate::session::transaction::state::Open;
 use crate::session::Session;
 use crate::transactions::Number;
 use crate::writer::{Shared, Slot};
@@ -34,7 +35,7 @@ impl Session {
 
     /// Whether a transaction of the session has the writer slot, and others wait for it: until the client's next statements come.
     pub fn keeps_others_waiting(&self) -> bool {
-        self.transaction.slot.as_ref().is_some_and(Slot::is_waited_for)
+        self.transaction.slot().is_some_and(Slot::is_waited_for)
     }
 
     pub(in crate::session) fn forget_others(&mut self) {
@@ -52,7 +53,7 @@ impl Session {
     fn may_join(&self) -> bool {
         self.sync_follows
             && !self.transaction.block.is_explicit()
-            && !self.transaction.sqlite
+            && !self.transaction.has_begun()
             && self.gucs.often.waits_for_disk
             && self.connection_is_passing()
     }
@@ -75,7 +76,7 @@ impl Session {
                 }
             }
         }
-        self.transaction.slot = Some(slot);
+        self.transaction.set_slot(slot);
         Ok(())
     }
 
@@ -98,16 +99,14 @@ impl Session {
         self.give_connection_back();
         connection.cell.routines().begin();
         self.adopt(connection);
-        self.transaction.slot = Some(slot);
-        self.transaction.members = Some(members);
-        self.transaction.sqlite = true;
+        self.transaction.set_slot(slot);
+        self.transaction.opened(Open::Joined(members));
         Ok(())
     }
 
     /// Takes back what the session has done in the transaction of others, and leaves that to them.
     pub(in crate::session) fn withdraw(&mut self) -> Result<()> {
-        self.transaction.sqlite = false;
-        let joined = (self.connection.take(), self.transaction.slot.take(), self.transaction.members.take());
+        let joined = (self.connection.take(), self.transaction.take_slot(), self.transaction.take_members());
         let (Some(connection), Some(slot), Some(members)) = joined else {
             return Err(PgError::internal("a shared transaction without its slot"));
         };
@@ -130,15 +129,15 @@ impl Session {
 
     /// Whether the transaction that ends now is left open for others: the disk is busy, so that it has to wait in any case.
     pub(in crate::session) fn leaves_commit(&mut self) -> bool {
-        let Some(slot) = &self.transaction.slot else { return false };
+        let Some(slot) = self.transaction.slot() else { return false };
         let busy = slot.disk_is_busy();
-        if (busy || self.transaction.members.is_some()) && !self.transaction.block.is_explicit() {
+        if (busy || self.transaction.is_joined()) && !self.transaction.block.is_explicit() {
             self.beside_others = REMEMBERED;
         }
         let t = &self.transaction;
         // SQLite itself tells of keys that are violated at the end, and of whose they are
         let is_plain = t.catalog.is_none() && t.savepoints.is_empty() && !t.defers_all && !t.has_positioned_cursors;
-        t.members.is_some()
+        t.is_joined()
             || busy
                 && is_plain
                 && t.watched.is_none()
@@ -151,7 +150,7 @@ impl Session {
     /// Leaves the transaction open, and waits until it is committed and on disk.
     /// `number`: that of the transaction, if anybody knows it.
     pub(in crate::session) async fn leave_commit(&mut self, number: Option<Number>) -> Result<()> {
-        if self.transaction.members.is_some() {
+        if self.transaction.is_joined() {
             let connection = self.connection()?;
             match connection.has_deferred_violations() {
                 true => match self.violated(|_| true) {
@@ -161,13 +160,14 @@ impl Session {
                 false => connection.command("RELEASE pg_shared"),
             }?;
         }
-        let (Some(connection), Some(slot)) = (self.connection.take(), self.transaction.slot.take()) else {
+        let (Some(connection), Some(slot)) = (self.connection.take(), self.transaction.take_slot()) else {
             return Err(PgError::internal("a commit without its slot"));
         };
         self.random = connection.cell.random.replace([0, 0]);
         self.note_seen(&connection);
-        self.transaction.sqlite = false;
-        let outcome = slot.leave(connection, self.transaction.members.take(), number);
+        let members = self.transaction.take_members();
+        self.transaction.closed();
+        let outcome = slot.leave(connection, members, number);
         self.observation.activity.set_wait(Wait::Sync);
         let outcome = outcome.await;
         self.observation.activity.set_wait(Wait::Nothing);

@@ -23,6 +23,7 @@ pub(in crate::session) mod relation_locks;
 pub(in crate::session) mod resting;
 pub(in crate::session) mod serializable;
 pub(in crate::session) mod silence;
+pub(in crate::session) mod state;
 pub(in crate::session) mod two_phase;
 pub(in crate::session) mod violations;
 pub(crate) mod waiting;
@@ -31,15 +32,16 @@ use crate::connection::Connection;
 use crate::routine::HasRoutines;
 use crate::session::execution::work::Begins;
 use crate::session::transaction::block::{AtSync, Block};
+use crate::session::transaction::state::{Open, Transaction};
 use crate::session::{Session, TransactionStatus};
-use crate::writer::{Applicant, Members, Slot};
+use crate::writer::{Applicant, Slot};
 use pgsqlite_natives::settings::rights::Permit;
 use pgsqlite_natives::settings::Gucs;
 use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_natives::udf::session_cell::LockMark;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
-use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -56,105 +58,6 @@ pub(in crate::session) struct Savepoint {
     /// the changes that were recorded
     pub recorded: pgsqlite_storage::changes::log::Mark,
     pub locks: LockMark,
-}
-
-#[derive(Default)]
-pub(in crate::session) struct Transaction {
-    pub block: Block,
-    /// SQLite has a transaction open
-    pub sqlite: bool,
-    pub slot: Option<Slot>,
-    /// it lies in the session's place for others to put aside: the client is silent
-    pub rests: bool,
-    /// it keeps the slot while its client is silent: others may lock rows
-    pub keeps_silently: bool,
-    /// it has done more in the slot than DDL that leaves all rows to who wants to lock them
-    pub keeps_rows: bool,
-    /// the running statement locks rows without the slot
-    pub beside_silence: Option<crate::session::transaction::silence::BesideSilence>,
-    /// its changes are put aside: SQLite has no transaction
-    pub aside: Option<crate::session::transaction::resting::Aside>,
-    /// its changes are made beside the log, on its own snapshot
-    pub beside: Option<crate::session::transaction::beside::Beside>,
-    /// what was recorded before the running statement
-    pub before_statement: Option<pgsqlite_storage::changes::log::Mark>,
-    /// how many savepoints there were when the slot was taken
-    pub slot_depth: usize,
-    /// it has joined a transaction that others left open ([`joined`]): those wait for its end
-    pub members: Option<Members>,
-    /// it has changed temporary tables alone ([`private`]), and exchanges its snapshot of the database before each statement
-    pub private: Option<pgsqlite_storage::vfs::Pin>,
-    /// temporary tables were changed without the writer slot: that must not be rolled back when the slot is given back
-    pub temporary: bool,
-    /// the session's temporary objects, before the transaction changed which there are without the writer slot
-    pub temporary_before: Option<crate::session::transaction::private::Temporary>,
-    /// one snapshot for the whole transaction
-    pub repeatable: bool,
-    /// SERIALIZABLE: it is repeatable, too
-    pub serializable: bool,
-    pub read_only: bool,
-    /// what it reads and writes is watched: it is serializable
-    pub watched: Option<crate::locks::serializable::Watched>,
-    /// tables that TRUNCATE has emptied, and how many savepoints there were: COPY may FREEZE its rows in them
-    pub emptied: Vec<(Oid, usize)>,
-    /// sequences that DDL (RESTART, TRUNCATE … RESTART IDENTITY) has set: where they stood before, and how many savepoints there were
-    pub restarted: Vec<(Oid, Option<crate::sequence_state::State>, usize)>,
-    /// a query has run: its snapshot is set, as far as the rules of SET TRANSACTION go
-    pub queried: bool,
-    pub savepoints: Vec<Savepoint>,
-    /// SQLite gave them up with the whole transaction
-    pub lost_savepoints: bool,
-    /// SET CONSTRAINTS
-    pub constraints: crate::constraint_modes::Modes,
-    /// SQLite checks all foreign keys at COMMIT only
-    pub defers_all: bool,
-    /// deferrable PRIMARY KEY and UNIQUE constraints
-    pub keys: crate::session::transaction::deferred_keys::Watch,
-    /// cursors stand on rows: the connection notes which are deleted
-    pub has_positioned_cursors: bool,
-    /// the catalog after this transaction's DDL
-    pub catalog: Option<Arc<Catalog>>,
-    /// cursors that its COMMIT holds: they go if it fails
-    pub held: Vec<String>,
-    /// it may have changed the file's schema without a change of the catalog, and commits by itself
-    pub changes_schema: bool,
-    /// settings to go back to on rollback
-    pub gucs: Option<Gucs>,
-    /// SET LOCAL: by lower-case name, what holds again after the transaction
-    pub local: HashMap<String, Option<String>>,
-    /// on a standby: what keeps the schema as it is
-    pub inside: Option<crate::gate::Inside>,
-    /// now(), microseconds since 2000-01-01 UTC
-    pub started: Option<i64>,
-    /// what runs cannot be undone: its Execute ends the transaction
-    pub ends_with_statement: bool,
-}
-
-impl Transaction {
-    /// Whether changes of rows are all that the transaction has done to the database: no DDL, no TRUNCATE, no sequence that DDL has set, no
-    /// temporary table, nothing deferred, no cursor whose rows are followed. Then what is recorded of it is all of it.
-    pub(in crate::session) fn is_rows_alone(&self) -> bool {
-        !self.temporary
-            && self.temporary_before.is_none()
-            && self.catalog.is_none()
-            && self.emptied.is_empty()
-            && self.restarted.is_empty()
-            && self.constraints.is_default()
-            && !self.defers_all
-            && !self.has_positioned_cursors
-    }
-
-    /// Whether something is open or set that COMMIT would keep and ROLLBACK take back.
-    pub(in crate::session) fn has_work(&self) -> bool {
-        self.sqlite
-            || self.slot.is_some()
-            || self.rests
-            || self.aside.is_some()
-            || self.members.is_some()
-            || self.catalog.is_some()
-            || self.gucs.is_some()
-            || self.started.is_some()
-    }
 }
 
 pub(in crate::session) fn failed_block() -> PgError {
@@ -216,7 +119,7 @@ impl Session {
             connection.belongs_to(self.server.number());
             self.connection = Some(connection);
         }
-        match self.transaction.private.is_some() && !self.transaction.block.is_failed() {
+        match self.transaction.is_temporary_alone() && !self.transaction.block.is_failed() {
             true => self.renew_snapshot()?,
             false => self.refresh_catalog()?,
         }
@@ -276,7 +179,7 @@ impl Session {
 
     /// Outside a transaction: reads the catalog anew if another program has changed the schema.
     pub(in crate::session) fn refresh_catalog(&self) -> Result<()> {
-        if self.transaction.sqlite {
+        if self.transaction.is_in_sqlite() {
             return Ok(());
         }
         self.engine.refresh(self.connection.as_ref())
@@ -284,18 +187,18 @@ impl Session {
 
     /// Before a read: a transaction that keeps its snapshot takes it now.
     pub(in crate::session) fn begin_read(&mut self) -> Result<()> {
-        debug_assert!(!self.transaction.rests, "the client is silent");
-        if !self.transaction.sqlite {
+        debug_assert!(!self.transaction.rests(), "the client is silent");
+        if !self.transaction.is_in_sqlite() {
             // an open read would keep its snapshot for this statement, too
             self.settle_portals();
-        } else if self.transaction.private.is_some() {
+        } else if self.transaction.is_temporary_alone() {
             self.renew_snapshot()?;
         }
-        if self.transaction.block.is_open() && self.transaction.repeatable && !self.transaction.sqlite {
+        if self.transaction.block.is_open() && self.transaction.repeatable && !self.transaction.is_in_sqlite() {
             let connection = self.connection()?;
             connection.command("BEGIN")?;
             connection.take_snapshot()?;
-            self.transaction.sqlite = true;
+            self.transaction.opened(Open::Plain);
             self.reopen_savepoints()?;
         }
         Ok(())
@@ -326,22 +229,22 @@ impl Session {
 
     /// The writer slot, if it is free now.
     pub(in crate::session) fn try_slot(&mut self) -> Result<bool> {
-        if self.transaction.slot.is_none() {
+        if !self.transaction.has_slot() {
             self.check_not_standby()?;
             if let Some(mut slot) = self.engine.writer.try_acquire(self.applicant())? {
                 slot.commit_shared();
-                self.transaction.slot = Some(slot);
+                self.transaction.set_slot(slot);
             }
         }
-        Ok(self.transaction.slot.is_some())
+        Ok(self.transaction.has_slot())
     }
 
     /// Waits for the writer slot, alone.
     pub(in crate::session) async fn take_slot(&mut self) -> Result<()> {
-        if self.transaction.slot.is_none() {
+        if !self.transaction.has_slot() {
             let mut slot = self.wait_for_slot().await?;
             slot.commit_shared();
-            self.transaction.slot = Some(slot);
+            self.transaction.set_slot(slot);
         }
         Ok(())
     }
@@ -366,15 +269,17 @@ impl Session {
     pub(in crate::session) async fn begin_slot(&mut self, shares: bool) -> Result<()> {
         self.acquire_slot(shares).await?;
         self.keep_slot()?;
-        if !self.transaction.sqlite {
+        if !self.transaction.is_in_sqlite() {
             self.begin_immediate().await?;
-            self.transaction.sqlite = true;
+            let aside = self.transaction.take_aside();
+            self.transaction.opened(Open::Plain);
             self.connection()?.cell.routines().begin();
             // what waited for the slot, or another program, may have changed the schema
-            self.engine.refresh(self.connection.as_ref())?;
-            match self.transaction.aside.take() {
-                Some(aside) => self.put_back(aside)?,
+            let refreshed = self.engine.refresh(self.connection.as_ref());
+            match aside {
+                Some(aside) => self.put_back(aside, refreshed)?,
                 None => {
+                    refreshed?;
                     self.reopen_savepoints()?;
                     if self.transaction.block.is_block() && !self.transaction.repeatable {
                         let connection = self.connection()?;
@@ -386,10 +291,10 @@ impl Session {
             if !self.transaction.constraints.is_default() {
                 self.defer_in_sqlite()?;
             }
-        } else if self.transaction.private.is_some() {
+        } else if self.transaction.is_temporary_alone() {
             self.settle_portals();
             self.begin_immediate().await?;
-            self.transaction.private = None;
+            self.transaction.goes_on_plainly();
             self.engine.refresh(self.connection.as_ref())?;
         }
         self.tell_access();
@@ -398,7 +303,7 @@ impl Session {
 
     /// The writer slot; SQLite begins nothing. `shares`: see [`Session::begin_slot`].
     pub(in crate::session) async fn acquire_slot(&mut self, shares: bool) -> Result<()> {
-        if self.transaction.slot.is_none() {
+        if !self.transaction.has_slot() {
             self.check_not_standby()?;
             let slot = match self.engine.writer.try_acquire(self.applicant())? {
                 Some(slot) => slot,
@@ -417,7 +322,7 @@ impl Session {
     pub(in crate::session) async fn use_slot(&mut self, mut slot: Slot, shares: bool) -> Result<()> {
         self.bound_log(&mut slot).await?;
         self.enter_slot(slot, shares).await?;
-        if self.transaction.aside.is_none() {
+        if self.transaction.aside().is_none() {
             self.transaction.slot_depth = self.transaction.savepoints.len();
         }
         self.connection()?.begins_to_write();
@@ -439,15 +344,13 @@ impl Session {
         result.map_err(|e| {
             self.forget_routine_changes();
             if let Some(connection) = &self.connection {
-                if self.transaction.sqlite && connection.is_autocommit() {
+                if self.transaction.is_in_sqlite() && connection.is_autocommit() {
                     // SQLite gave up the whole transaction (an interrupted write, a full disk)
-                    if let Some(members) = self.transaction.members.take() {
+                    if let Some(members) = self.transaction.take_members() {
                         members.fail(&e);
                     }
                     if !self.keeps_changes() {
-                        self.transaction.beside = None;
-                        self.transaction.sqlite = false;
-                        self.transaction.private = None;
+                        self.transaction.closed();
                         self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
                         self.transaction.savepoints.clear();
                     }
@@ -560,22 +463,19 @@ impl Session {
 
     /// COMMIT or ROLLBACK in SQLite; the slot is given back.
     pub(in crate::session) fn end_sqlite(&mut self, sql: &'static str) -> Result<()> {
-        self.transaction.aside = None;
-        if self.transaction.members.is_some() {
+        if self.transaction.is_joined() {
             return self.withdraw();
         }
-        if self.transaction.sqlite {
+        if self.transaction.is_in_sqlite() {
             let connection = self.connection()?;
             if connection.is_branch() {
                 connection.leave_branch()?;
             } else if !connection.is_autocommit() {
                 connection.command(sql)?;
             }
-            self.transaction.beside = None;
-            self.transaction.sqlite = false;
-            self.transaction.private = None;
         }
-        self.transaction.slot = None;
+        self.transaction.closed();
+        self.transaction.give_up_slot();
         Ok(())
     }
 
@@ -585,10 +485,8 @@ impl Session {
             tracing::warn!("a connection that cannot roll back is closed: {e}");
             // SQLite's lock is given back before the slot
             self.connection = None;
-            self.transaction.beside = None;
-            self.transaction.sqlite = false;
-            self.transaction.private = None;
-            self.transaction.slot = None;
+            self.transaction.closed();
+            self.transaction.give_up_slot();
         }
     }
 
@@ -610,16 +508,16 @@ impl Session {
 
     /// Whether the transaction may have written something.
     fn writes(&self) -> bool {
-        self.transaction.sqlite && self.transaction.slot.is_some()
+        self.transaction.may_write()
     }
 
     async fn try_commit(&mut self) -> Result<()> {
         self.server.check_room()?;
-        if self.transaction.aside.is_some() {
+        if self.transaction.aside().is_some() {
             self.begin_statement().await?;
             self.begin_slot(false).await?;
         }
-        if self.transaction.beside.is_some() {
+        if self.transaction.branch().is_some() {
             self.while_requests_count(|session| {
                 session.hold_cursors()?;
                 session.run_pending(|_| true)?;
@@ -644,7 +542,7 @@ impl Session {
         } else {
             self.hold_cursors()?;
         }
-        if self.transaction.slot.is_none() {
+        if !self.transaction.has_slot() {
             self.store_sequences_ahead().await?;
         }
         if let Some(watched) = &self.transaction.watched {
@@ -657,7 +555,7 @@ impl Session {
         let mut keeps_schema = !self.transaction.changes_schema;
         let mut durable = None;
         let mut rests_on_others = false;
-        if self.transaction.sqlite {
+        if self.transaction.is_in_sqlite() {
             if !wrote && self.transaction.temporary {
                 self.end_temporary()?;
             }
@@ -668,7 +566,7 @@ impl Session {
                     keeps_schema &=
                         !pgsqlite_metadata::store::transactions::record(connection, &self.catalog(), number.get())?;
                 }
-                if (keeps_schema || self.transaction.members.is_some()) && self.leaves_commit() {
+                if (keeps_schema || self.transaction.is_joined()) && self.leaves_commit() {
                     return self.leave_commit(number).await;
                 }
                 if self.connection()?.is_writing() {
@@ -689,7 +587,7 @@ impl Session {
                     return Err(self.explain_commit(e));
                 }
             };
-            self.transaction.sqlite = false;
+            self.transaction.closed();
             if wrote && changed {
                 let number = self.engine.writer.committed();
                 if waits {
@@ -715,7 +613,7 @@ impl Session {
             watched.committed();
         }
         // others may write while we wait for the disk
-        self.transaction.slot = None;
+        self.transaction.give_up_slot();
         self.finish(false);
         if let Some(commit) = durable.filter(|_| waits) {
             self.observation.activity.set_wait(Wait::Sync);
@@ -742,12 +640,12 @@ impl Session {
     async fn store_sequences_ahead(&mut self) -> Result<()> {
         use crate::sequence_state::ToStore;
         let due = self.sequences.to_store();
-        if due == ToStore::Nothing || due == ToStore::Soon && self.transaction.sqlite {
+        if due == ToStore::Nothing || due == ToStore::Soon && self.transaction.is_in_sqlite() {
             return Ok(());
         }
-        if self.transaction.private.is_none() {
+        if !self.transaction.is_temporary_alone() {
             // the snapshot of a REPEATABLE READ transaction may be stale, so the state is stored in a SQLite transaction of its own
-            if self.transaction.sqlite && self.transaction.temporary {
+            if self.transaction.is_in_sqlite() && self.transaction.temporary {
                 self.end_temporary()?;
             }
             self.end_sqlite("COMMIT")?;
@@ -755,7 +653,7 @@ impl Session {
         let free = self.connection.is_some() && self.try_slot()?;
         if free || due == ToStore::Now {
             self.sequences.reach_further(!free);
-            if free && self.transaction.private.is_some() {
+            if free && self.transaction.is_temporary_alone() {
                 self.transaction.slot_depth = self.transaction.savepoints.len();
             }
             self.begin_slot(false).await?;
@@ -779,11 +677,11 @@ impl Session {
         if !self.connection()?.has_temporary() {
             return Ok(());
         }
-        let private = self.transaction.slot.is_none();
+        let private = !self.transaction.has_slot();
         let catalog = self.catalog();
         let view = self.view();
         let connection = self.connection()?.rusqlite();
-        let interrupt = self.transaction.members.is_none().then(|| self.connection().map(Connection::interrupt_handle));
+        let interrupt = (!self.transaction.is_joined()).then(|| self.connection().map(Connection::interrupt_handle));
         let interrupt = interrupt.transpose()?;
         let outcome = self.cancel.work(Begins::Apart, interrupt, || {
             self.with_environment(&view, |e| pgsqlite_objects::ddl::on_commit(connection, &catalog, e, private))

@@ -12,6 +12,7 @@ use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::plans::Body;
 use crate::routine::HasRoutines;
+use crate::session::transaction::state::Open;
 use crate::session::Session;
 use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
@@ -49,7 +50,7 @@ impl Temporary {
 impl Session {
     /// Whether a plan changes temporary tables, and nothing else.
     pub(in crate::session) fn changes_temporary_alone(&self, plan: &QueryPlan) -> bool {
-        if self.temporary.is_empty() || self.transaction.slot.is_some() || !plan.writes {
+        if self.temporary.is_empty() || self.transaction.has_slot() || !plan.writes {
             return false;
         }
         let catalog = self.catalog();
@@ -76,14 +77,14 @@ impl Session {
 
     /// Before a statement that changes temporary tables alone: a transaction of SQLite, without the writer slot. False: it needs the slot.
     pub(in crate::session) fn begin_temporary(&mut self) -> Result<bool> {
-        if self.transaction.slot.is_some() || self.transaction.beside.is_some() {
+        if self.transaction.has_slot() || self.transaction.branch().is_some() {
             return Ok(false);
         }
         self.settle_portals();
         self.transaction.queried = true;
-        if self.transaction.private.is_some() {
+        if self.transaction.is_temporary_alone() {
             self.renew_snapshot()?;
-        } else if !self.transaction.sqlite {
+        } else if !self.transaction.is_in_sqlite() {
             let connection = self.connection()?;
             let pin = match self.transaction.repeatable {
                 true => None,
@@ -94,8 +95,7 @@ impl Session {
             };
             connection.command("BEGIN")?;
             connection.cell.routines().begin();
-            self.transaction.sqlite = true;
-            self.transaction.private = pin;
+            self.transaction.opened(pin.map_or(Open::Plain, Open::Temporary));
             if self.transaction.repeatable {
                 self.connection()?.take_snapshot()?;
             }
@@ -120,7 +120,7 @@ impl Session {
 
     /// Errors: XX000 if a transaction without the writer slot has written to the database after all. Nothing of it is kept then.
     pub(in crate::session) fn check_private(&self) -> Result<()> {
-        match self.transaction.slot.is_none() && self.connection()?.is_writing() {
+        match !self.transaction.has_slot() && self.connection()?.is_writing() {
             true => Err(PgError::internal("a transaction has written to the database without the writer slot")),
             false => Ok(()),
         }
@@ -128,7 +128,7 @@ impl Session {
 
     /// DDL on temporary objects alone begins: true if it needs no slot, and its transaction is ready.
     pub(in crate::session) async fn begin_private_ddl(&mut self, raw: &RawStatement) -> Result<bool> {
-        if self.transaction.slot.is_some() || self.is_read_only() || self.transaction.catalog.is_some() {
+        if self.transaction.has_slot() || self.is_read_only() || self.transaction.catalog.is_some() {
             return Ok(false);
         }
         if !self.is_private_ddl(&raw.node, &raw.text) {

@@ -188,7 +188,7 @@ impl Session {
             if !locked.is_empty() {
                 self.wait_for_locks(&locked).await?;
             }
-            let had_slot = self.transaction.slot.is_some();
+            let had_slot = self.transaction.has_slot();
             self.begin_write(command, false).await?;
             self.note_anything(true)?;
             let free = |session: &Session| locked_by_others(session).is_empty() && locked_beyond(session).is_empty();
@@ -210,12 +210,12 @@ impl Session {
             if !against.is_empty() {
                 self.wait_for_relations(&against, mode).await?;
             }
-            let had_slot = self.transaction.slot.is_some();
+            let had_slot = self.transaction.has_slot();
             self.take_slot().await?;
             if had_slot || locked(self).is_empty() {
                 return self.begin_statement().await;
             }
-            self.transaction.slot = None;
+            self.transaction.give_up_slot();
         }
     }
 
@@ -385,7 +385,7 @@ impl Session {
 
     /// Waits for a statement that is writing now and may have begun before the lock was there.
     async fn let_writer_finish(&mut self, mode: Mode) -> Result<()> {
-        if !mode.conflicts(Mode::RowExclusive) || self.transaction.slot.is_some() {
+        if !mode.conflicts(Mode::RowExclusive) || self.transaction.has_slot() {
             return Ok(());
         }
         let engine = self.engine.clone();

@@ -18,6 +18,7 @@ use crate::locks::rows::{Footprint, Row, RowMode};
 use crate::locks::{Mode, Request, Target};
 use crate::routine::HasRoutines;
 use crate::session::execution::server_functions::SessionServer;
+use crate::session::transaction::state::Open;
 use crate::session::Session;
 use crate::writer::{Resting, Slot};
 use parking_lot::Mutex;
@@ -225,11 +226,11 @@ impl Session {
     fn may_be_put_aside_but_for_sqlite(&self) -> bool {
         let t = &self.transaction;
         let Some(connection) = &self.connection else { return false };
-        let plain = t.slot.is_some()
-            && t.sqlite
+        let plain = t.has_slot()
+            && t.is_in_sqlite()
             && !t.repeatable
-            && t.members.is_none()
-            && t.private.is_none()
+            && !t.is_joined()
+            && !t.is_temporary_alone()
             && t.is_rows_alone()
             && self.copying.is_none()
             && self.connection_is_passing();
@@ -242,17 +243,17 @@ impl Session {
     /// The client is silent from now on, until [`Session::rouse`]: whoever needs the writer slot may have that of an open block.
     pub fn rest_block(&mut self) {
         self.server.end_turn(&self.engine);
-        if self.transaction.beside.is_some() && !self.has_open_query() {
-            self.transaction.slot = None;
+        if self.transaction.branch().is_some() && !self.has_open_query() {
+            self.transaction.give_up_slot();
         }
-        if self.transaction.slot.is_some() && self.transaction.block.is_explicit() && self.may_be_put_aside() {
+        if self.transaction.has_slot() && self.transaction.block.is_explicit() && self.may_be_put_aside() {
             let patience = self.pace.patience(self.connection.as_ref().map_or(0, |c| c.recorder().log.len()));
             self.lay_down(self.engine.config.puts_aside, patience);
         }
         self.fall_silent();
         // a block that has nothing open in SQLite needs no connection of the pool
         let is_free =
-            self.transaction.block.is_explicit() && !self.transaction.sqlite && self.transaction.slot.is_none();
+            self.transaction.block.is_explicit() && !self.transaction.is_in_sqlite() && !self.transaction.has_slot();
         if is_free && self.connection.is_some() && self.connection_is_passing() && !self.has_open_query() {
             self.give_connection_back();
         }
@@ -260,11 +261,10 @@ impl Session {
 
     /// `away`: the transaction is put aside, whether or not anybody waits. `patience`: see [`crate::session::execution::pace::Pace::patience`].
     fn lay_down(&mut self, away: bool, patience: Option<Duration>) {
-        let (Some(connection), Some(slot)) = (self.connection.take(), self.transaction.slot.take()) else { return };
+        let (Some(connection), Some(slot)) = (self.connection.take(), self.transaction.take_slot()) else { return };
         self.random = connection.cell.random.get();
         self.note_seen(&connection);
-        self.transaction.sqlite = false;
-        self.transaction.rests = true;
+        self.transaction.lies_down();
         self.pace.rests();
         let (server, engine) = (self.server.clone(), self.engine.clone());
         let goes = {
@@ -279,15 +279,15 @@ impl Session {
 
     /// The client goes on.
     pub fn rouse(&mut self) {
-        if self.engine.config.rereads && !self.transaction.block.is_open() && !self.transaction.sqlite {
+        if self.engine.config.rereads && !self.transaction.block.is_open() && !self.transaction.is_in_sqlite() {
             if let Err(e) = self.engine.reread(self.connection.as_ref()) {
                 tracing::error!("the catalog is not read anew: {}", e.message());
             }
         }
-        if std::mem::take(&mut self.transaction.keeps_silently) {
+        if self.transaction.ends_silence() {
             self.engine.writer.take_up();
         }
-        if !std::mem::take(&mut self.transaction.rests) {
+        if !self.transaction.gets_up() {
             return;
         }
         self.pace.goes_on();
@@ -297,11 +297,11 @@ impl Session {
                 self.engine.writer.take_up();
                 let AtRest { connection, slot, .. } = *rest;
                 self.connection = Some(connection);
-                self.transaction.slot = Some(slot);
-                self.transaction.sqlite = true;
+                self.transaction.set_slot(slot);
+                self.transaction.opened(Open::Plain);
             }
             Some(Rest::Aside(aside)) => {
-                self.transaction.aside = Some(aside);
+                self.transaction.puts_aside(aside);
                 // another connection knows nothing of the tables that are watched
                 self.transaction.keys = Default::default();
             }
@@ -316,13 +316,13 @@ impl Session {
         }
         self.lay_down(true, None);
         self.rouse();
-        self.transaction.aside.is_some()
+        self.transaction.aside().is_some()
     }
 
     /// A statement begins: what was recorded before it can be kept if SQLite gives up the whole transaction.
     pub(in crate::session) fn note_statement(&mut self) {
         self.transaction.before_statement = match &self.connection {
-            Some(connection) if self.transaction.sqlite => {
+            Some(connection) if self.transaction.is_in_sqlite() => {
                 let recorder = connection.recorder();
                 recorder.on.then(|| recorder.log.mark())
             }
@@ -349,16 +349,15 @@ impl Session {
         self.engine.rows.put_aside(self.server.number(), footprint);
         self.server.hold_transaction(&self.engine);
         self.server.lock_relations(tables.iter().map(|t| t.oid).filter(|o| *o != 0), Mode::RowExclusive as i32);
-        self.transaction.aside = Some(Aside { log, tables });
-        self.transaction.sqlite = false;
-        self.transaction.slot = None;
+        self.transaction.puts_aside(Aside { log, tables });
+        self.transaction.give_up_slot();
         self.transaction.keys = Default::default();
         true
     }
 
     /// Whether a plan reads what the transaction, which was put aside, has changed (or may do so).
     pub(in crate::session) fn reads_what_is_aside(&self, plan: &QueryPlan) -> bool {
-        let Some(aside) = &self.transaction.aside else { return false };
+        let Some(aside) = self.transaction.aside() else { return false };
         // (a function may read what its query's text does not name)
         let unnamed = |s: &pgsqlite_sql::plan::Step| s.sql.contains("_to_xml");
         plan.steps.is_empty()
@@ -373,7 +372,7 @@ impl Session {
     /// As [`Session::begin_statement`], for what may read anything: a transaction that was put aside is put back.
     pub(in crate::session) async fn begin_whole(&mut self) -> Result<()> {
         self.begin_statement().await?;
-        match self.transaction.aside {
+        match self.transaction.aside() {
             Some(_) => self.begin_slot(false).await,
             None => Ok(()),
         }
@@ -385,12 +384,12 @@ impl Session {
         if !rows.has(session) {
             return Ok(());
         }
-        if self.transaction.beside.is_some() {
+        if self.transaction.branch().is_some() {
             self.lock_what_is_left_beside()?;
             self.server.wake_waiters(&self.engine);
             return Ok(());
         }
-        let left = match &self.transaction.aside {
+        let left = match self.transaction.aside() {
             Some(aside) => footprint(self.connection()?, &aside.log, &aside.tables, 0)?,
             None => Footprint::default(),
         };
@@ -399,10 +398,10 @@ impl Session {
         Ok(())
     }
 
-    /// In the transaction of SQLite that has just begun: makes the changes again of one that was put aside. Errors: 40001 if they cannot be
-    /// made again; then nothing is left of them.
-    pub(in crate::session) fn put_back(&mut self, aside: Aside) -> Result<()> {
-        let result = self.try_put_back(aside);
+    /// In the transaction of SQLite that has just begun: makes the changes again of one that was put aside. `refreshed`: the catalog is that of
+    /// now, or why it is not. Errors: 40001 if they cannot be made again; then nothing is left of them.
+    pub(in crate::session) fn put_back(&mut self, aside: Aside, refreshed: Result<()>) -> Result<()> {
+        let result = refreshed.and_then(|()| self.try_put_back(aside));
         if result.is_err() {
             self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
             self.transaction.savepoints.clear();
@@ -459,12 +458,12 @@ impl Session {
     /// Before a statement that writes or locks rows, in the writer slot. `may_wait`: it may have to be undone in any case.
     pub(in crate::session) fn heed(&mut self, query: &QueryPlan, may_wait: bool) -> Result<()> {
         self.heeding = None;
-        let beside = self.transaction.beside.is_some();
+        let beside = self.transaction.branch().is_some();
         let always = beside || may_wait;
-        if self.transaction.slot.is_none() || !always && !self.engine.rows.has_others(self.server.number()) {
+        if !self.transaction.has_slot() || !always && !self.engine.rows.has_others(self.server.number()) {
             return Ok(());
         }
-        let joined = self.transaction.members.is_some();
+        let joined = self.transaction.is_joined();
         let connection = self.connection()?;
         if !connection.recorder().on {
             // nobody can put back what came before: only this statement can be undone
@@ -485,7 +484,7 @@ impl Session {
             })
         };
         // (a transaction that others have joined is one of several: it has a savepoint)
-        let savepoint = !joined && self.transaction.sqlite;
+        let savepoint = !joined && self.transaction.is_in_sqlite();
         if savepoint {
             connection.exec("SAVEPOINT pg_heed")?;
         }
@@ -574,11 +573,11 @@ impl Session {
 
     /// Gives others the writer slot. False: the transaction has to keep it.
     pub(in crate::session) fn make_way(&mut self) -> Result<bool> {
-        if self.transaction.members.is_some() {
+        if self.transaction.is_joined() {
             self.withdraw()?;
             return Ok(true);
         }
-        if self.transaction.slot.is_none() {
+        if !self.transaction.has_slot() {
             return Ok(true);
         }
         if self.transaction.repeatable {
@@ -623,7 +622,7 @@ impl Session {
         if !self.transaction.repeatable || self.connection()?.is_writing() {
             return Ok(false);
         }
-        self.transaction.slot = None;
+        self.transaction.give_up_slot();
         Ok(true)
     }
 

@@ -21,7 +21,7 @@ impl Session {
             t.watched = Some(self.engine.serializable.begin(t.read_only));
         }
         // (SET and its kin take no snapshot)
-        if let Some(watched) = t.watched.as_ref().filter(|_| !t.queried && !t.sqlite) {
+        if let Some(watched) = t.watched.as_ref().filter(|_| !t.queried && !t.is_in_sqlite()) {
             watched.begin_anew();
         }
     }

@@ -8,6 +8,7 @@
 //! for the slot, or for the next silence.
 
 use crate::session::execution::portal::command;
+use crate::session::transaction::state::Open;
 use crate::session::Session;
 use crate::writer::Slot;
 use pgsqlite_natives::statistics::activity::Wait;
@@ -29,7 +30,7 @@ impl Session {
     /// ([`crate::session::transaction::relation_locks::leaves_rows`]), lets them do so.
     pub(in crate::session) fn fall_silent(&mut self) {
         let t = &self.transaction;
-        if t.slot.is_none() || !t.sqlite || !t.block.is_explicit() || t.repeatable || t.members.is_some() {
+        if !t.has_slot() || !t.is_in_sqlite() || !t.block.is_explicit() || t.repeatable || t.is_joined() {
             return;
         }
         let changes_no_rows = self.connection.as_ref().is_some_and(|connection| {
@@ -37,7 +38,7 @@ impl Session {
             recorder.on && !recorder.rows
         });
         if changes_no_rows && !self.transaction.keeps_rows && self.copying.is_none() {
-            self.transaction.keeps_silently = true;
+            self.transaction.falls_silent();
             self.engine.writer.keep_silently();
         }
     }
@@ -45,17 +46,11 @@ impl Session {
     /// Before a statement that locks rows and changes nothing: waits for the writer slot, or until its holder is silent and keeps it. Then a
     /// transaction of SQLite begins that only reads. False: the statement needs the slot (and may have it by now).
     pub(in crate::session) async fn begin_beside_silence(&mut self, plan: &QueryPlan) -> Result<bool> {
-        if self.transaction.beside_silence.is_some() {
+        if self.transaction.beside_silence().is_some() {
             return Ok(true);
         }
         let t = &self.transaction;
-        let has_nothing = t.slot.is_none()
-            && !t.sqlite
-            && !t.repeatable
-            && !t.temporary
-            && t.aside.is_none()
-            && t.members.is_none()
-            && t.private.is_none();
+        let has_nothing = !t.has_slot() && !t.has_begun() && !t.repeatable && !t.temporary;
         let only_locks = plan.locks_rows
             && !plan.writes
             && !plan.calls_writers
@@ -85,8 +80,7 @@ impl Session {
         };
         let connection = self.connection()?;
         connection.command("BEGIN")?;
-        self.transaction.sqlite = true;
-        self.transaction.beside_silence = Some(BesideSilence { silence, lasted: false, over: false });
+        self.transaction.opened(Open::BesideSilence(BesideSilence { silence, lasted: false, over: false }));
         self.connection()?.take_snapshot()?;
         Ok(true)
     }
@@ -108,7 +102,9 @@ impl Session {
     /// All rows of a statement are read, none has been sent. Errors: one with which it is begun anew, if the silence is over.
     pub(in crate::session) fn check_silence_lasts(&mut self) -> Result<()> {
         let now = self.engine.writer.silence();
-        match &mut self.transaction.beside_silence {
+        match self.transaction.beside_silence_mut() {
+            // (the locks that were taken while it lasted hold, whatever its end has brought since)
+            Some(beside) if beside.lasted => Ok(()),
             Some(beside) if now != Some(beside.silence) => {
                 beside.over = true;
                 Err(PgError::internal("a statement that has locked rows beside a silent writer is begun anew"))
@@ -124,7 +120,7 @@ impl Session {
     /// Such a statement has run. `mark`: the last row lock before it. True: the silence was over before all rows were locked; its locks
     /// are given back, and it has to be executed anew.
     pub(in crate::session) fn end_beside_silence(&mut self, mark: u64) -> Result<bool> {
-        let Some(beside) = &self.transaction.beside_silence else { return Ok(false) };
+        let Some(beside) = self.transaction.beside_silence() else { return Ok(false) };
         // (what was found to be over may look as before again)
         if beside.lasted || !beside.over && self.engine.writer.silence() == Some(beside.silence) {
             return Ok(false);
@@ -137,7 +133,7 @@ impl Session {
 
     /// Ends the transaction of SQLite in which a statement has locked rows.
     pub(in crate::session) fn leave_silence(&mut self) -> Result<()> {
-        match self.transaction.beside_silence.take() {
+        match self.transaction.beside_silence() {
             None => Ok(()),
             Some(_) => self.end_sqlite("ROLLBACK"),
         }

@@ -10,6 +10,7 @@ use crate::prepared::{missing, Claim, Transaction};
 use crate::session::execution::server_functions::next_session;
 use crate::session::transaction::prepared_locks::{add, end, hold_end};
 use crate::session::transaction::resting::{footprint, Aside};
+use crate::session::transaction::state::Open;
 use crate::session::Session;
 use pgsqlite_metadata::store;
 use pgsqlite_metadata::store::prepared::{Locks, Record};
@@ -33,8 +34,8 @@ impl Session {
         }
         self.close_cursors();
         let t = &self.transaction;
-        let has_written = t.slot.is_some() || t.aside.is_some() || t.beside.is_some();
-        let has_changed = t.temporary || t.temporary_before.is_some() || t.private.is_some();
+        let has_written = t.is_writer() || t.branch().is_some();
+        let has_changed = t.temporary || t.temporary_before.is_some() || t.is_temporary_alone();
         if has_changed || self.server.has_used_temporary() {
             return Err(refused("has operated on temporary objects"));
         }
@@ -55,7 +56,7 @@ impl Session {
                 "cannot PREPARE while holding both session-level and transaction-level locks on the same object",
             ));
         }
-        let log = match self.transaction.sqlite {
+        let log = match self.transaction.is_in_sqlite() {
             true => self.take_whole_log()?,
             false => ChangeLog::default(),
         };
@@ -64,14 +65,14 @@ impl Session {
 
     /// What COMMIT checks and computes, on the newest state, in the writer slot.
     async fn settle_for_commit(&mut self) -> Result<()> {
-        if let (Some(watched), Some(_)) = (&self.transaction.watched, &self.transaction.beside) {
+        if let (Some(watched), Some(_)) = (&self.transaction.watched, self.transaction.branch()) {
             watched.prepare()?;
         }
         self.bring_home().await?;
-        if self.transaction.aside.is_some() {
+        if self.transaction.aside().is_some() {
             self.begin_slot(false).await?;
         }
-        if self.transaction.sqlite {
+        if self.transaction.is_in_sqlite() {
             self.while_requests_count(|session| {
                 session.run_pending(|_| true)?;
                 session.check_keys_at_commit()
@@ -162,16 +163,16 @@ impl Session {
     }
 
     async fn commit_record(&mut self, record: &Record, log: &ChangeLog) -> Result<()> {
-        if self.transaction.sqlite {
+        if self.transaction.is_in_sqlite() {
             self.connection()?.command("ROLLBACK")?;
-            self.transaction.sqlite = false;
+            self.transaction.closed();
         }
         self.transaction.keys = Default::default();
         self.transaction.constraints = Default::default();
         self.transaction.defers_all = false;
         self.transaction.savepoints.clear();
         self.begin_immediate().await?;
-        self.transaction.sqlite = true;
+        self.transaction.opened(Open::Plain);
         store::prepared::put(self.connection()?.rusqlite(), &self.catalog(), record, log)?;
         self.transaction.changes_schema = true;
         self.commit().await
@@ -208,7 +209,7 @@ impl Session {
         if commit {
             let tables = transaction.tables.clone().ok_or_else(|| store::prepared::damaged(claim.gid()))?;
             let log = store::prepared::changes(self.connection()?.rusqlite(), claim.gid())?;
-            self.put_back(Aside { log, tables })?;
+            self.put_back(Aside { log, tables }, Ok(()))?;
         }
         let connection = self.connection()?.rusqlite();
         store::prepared::remove(connection, claim.gid())?;

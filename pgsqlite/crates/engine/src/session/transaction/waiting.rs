@@ -359,7 +359,7 @@ impl Session {
 
     /// Whether the session's connection can be given back while it waits.
     pub(in crate::session) fn release_for_wait(&mut self) -> bool {
-        if !self.transaction.sqlite && self.connection.is_some() && self.connection_is_passing() {
+        if !self.transaction.is_in_sqlite() && self.connection.is_some() && self.connection_is_passing() {
             self.settle_portals();
             self.give_connection_back();
         }
