@@ -257,7 +257,7 @@ impl Session {
     // --- what analysis sees --------------------------------------------------------------------------------------------
 
     fn catalog(&self) -> Arc<Catalog> {
-        if let Some(own) = &self.transaction.catalog {
+        if let Some(own) = self.transaction.catalog() {
             return own.clone();
         }
         if let Some(view) = self.last_view.lock().as_ref().filter(|view| self.sees_committed(view)) {
@@ -409,7 +409,7 @@ impl Session {
     /// A message of the extended protocol begins. `statement_timeout` runs from the first one on, until an Execute completes or a Sync
     /// comes. Errors: 57014 if it is over.
     pub fn begin_message(&mut self) -> Result<()> {
-        self.transaction.block.start();
+        self.transaction.block_mut().start();
         if self.gucs.often.statement_timeout == 0 && self.timer.is_none() {
             return Ok(());
         }

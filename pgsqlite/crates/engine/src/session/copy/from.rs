@@ -144,8 +144,7 @@ impl Session {
                 "cannot perform COPY FREEZE on a partitioned table",
             ));
         }
-        let depth = self.transaction.savepoints.len();
-        let emptied = self.transaction.emptied.iter().any(|&(table, at)| table == relation.oid && at == depth);
+        let emptied = self.transaction.savepoints().has_emptied(relation.oid);
         if options.freeze && !emptied && self.engine.catalog().relation(relation.oid).is_some() {
             return Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -220,7 +219,7 @@ impl Session {
             .collect();
         // where SQLite waits with all keys already, check_constraints() does it
         let deferred =
-            !self_references.is_empty() && !self.transaction.defers_all && !connection.has_deferred_violations();
+            !self_references.is_empty() && !self.transaction.defers_all() && !connection.has_deferred_violations();
         if deferred {
             connection.exec("PRAGMA defer_foreign_keys = ON")?;
         }

@@ -149,7 +149,7 @@ impl Session {
 
     /// Whether no schema of its own or temporary object lies over the committed catalog.
     fn sees_only_committed(&self) -> bool {
-        self.transaction.catalog.is_none() && !self.has_temporary()
+        self.transaction.catalog().is_none() && !self.has_temporary()
     }
 
     /// Whether the catalog of a view is still what the session sees, as far as that can be told without asking for the catalog.

@@ -41,13 +41,13 @@ impl Session {
         let connection = self.connection()?;
         connection.watch_cursor(cursor_position.watched(&catalog));
         cursor_position.since = connection.written().now();
-        self.transaction.has_positioned_cursors = true;
+        self.transaction.set_positioned_cursors();
         Ok(())
     }
 
     /// Whether a cursor may leave rows out: it locks them, and the transaction may have changed some.
     pub(in crate::session) fn may_pass_over(&self, cursor_position: &CursorPosition) -> bool {
-        cursor_position.locks() && self.transaction.has_positioned_cursors
+        cursor_position.locks() && self.transaction.has_positioned_cursors()
     }
 
     /// Whether a cursor FOR UPDATE leaves a row out: the transaction itself has changed it since the cursor was opened.

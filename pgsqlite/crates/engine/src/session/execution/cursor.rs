@@ -142,7 +142,7 @@ impl Session {
         let inner = cursor_query(d, raw)?;
         check_options(d.options, &inner.node)?;
         let hold = d.options & HOLD != 0;
-        if !hold && !self.transaction.block.is_block() {
+        if !hold && !self.transaction.block().is_block() {
             return Err(PgError::new(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 "DECLARE CURSOR can only be used in transaction blocks",
@@ -200,7 +200,7 @@ impl Session {
             statement: self.source.to_string(),
             created: pgsqlite_metadata::clock::now(),
         });
-        portal.depth = self.transaction.savepoints.len();
+        portal.depth = self.transaction.savepoints().len();
         let mut query = query;
         let opened = self.begin_and_open(&mut portal, &mut query).await;
         let opened = opened.and_then(|()| self.watch_position(&mut portal.cursor_position));
@@ -442,7 +442,7 @@ impl Session {
         let mut result = Ok(());
         for (name, portal) in &mut portals {
             if portal.cursor.as_ref().is_some_and(|c| !c.held) {
-                self.transaction.held.push(name.clone());
+                self.transaction.holds(name.clone());
             }
             result = result.and_then(|()| {
                 self.on_sqlite(portal, Begins::Apart, |session, portal| {

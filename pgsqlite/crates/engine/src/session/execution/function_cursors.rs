@@ -18,7 +18,7 @@ impl Session {
     pub(in crate::session) fn take_function_cursors(&mut self) -> Result<()> {
         let Some(connection) = &self.connection else { return Ok(()) };
         let opened = connection.cell.routines().cursors.borrow_mut().take();
-        let lasts = self.transaction.block.is_block();
+        let lasts = self.transaction.block().is_block();
         for (name, open) in opened.into_iter().filter(|_| lasts) {
             let portal = self.portal_of(open)?;
             self.portals.insert(name, portal);
@@ -59,7 +59,7 @@ impl Session {
         let mut portal = Portal::of_rows(Arc::new(prepared), formats, open.rows, open.at as u64);
         portal.hidden = hidden;
         portal.cursor_position = open.position.unwrap_or_default();
-        portal.depth = self.transaction.savepoints.len();
+        portal.depth = self.transaction.savepoints().len();
         let (scroll, statement, created) = (open.scroll, open.text, pgsqlite_metadata::clock::now());
         portal.cursor = Some(Cursor { scroll, hold: false, binary: false, held: false, statement, created });
         Ok(portal)

@@ -79,13 +79,13 @@ impl Session {
             let message = format!("{what} cannot {place}");
             Err(PgError::new(SqlState::ACTIVE_SQL_TRANSACTION, message))
         };
-        if self.transaction.block.is_block() {
+        if self.transaction.block().is_block() {
             return refused("run inside a transaction block");
         }
-        if self.transaction.block.is_pipeline() {
+        if self.transaction.block().is_pipeline() {
             return refused("be executed within a pipeline");
         }
-        self.transaction.ends_with_statement = true;
+        self.transaction.set_ends_with_statement();
         Ok(())
     }
 
@@ -507,7 +507,7 @@ impl Session {
     // --- LOCK TABLE -------------------------------------------------------------------------------------------------------
 
     pub(in crate::session) async fn lock_table(&mut self, l: &ast::LockStmt) -> Result<String> {
-        if !self.transaction.block.is_block() {
+        if !self.transaction.block().is_block() {
             return Err(PgError::new(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 "LOCK TABLE can only be used in transaction blocks",

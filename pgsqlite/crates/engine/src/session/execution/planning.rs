@@ -33,7 +33,7 @@ impl Session {
         // inside a transaction that changed the schema the catalog is this session's own; the columns of EXECUTE and FETCH
         // depend on the session's statements and cursors, which the text does not tell
         let of_session = matches!(raw.node, NodeEnum::ExecuteStmt(_) | NodeEnum::FetchStmt(_));
-        let shared = self.transaction.catalog.is_none() && !self.has_temporary() && !of_session;
+        let shared = self.transaction.catalog().is_none() && !self.has_temporary() && !of_session;
         if shared {
             if let Some(found) = self.engine.plans.get(&key) {
                 return Ok((found, view));

@@ -314,7 +314,7 @@ impl Session {
                 let fresh = portal.is_new();
                 let locked_before = if query.locks_rows { self.engine.rows.mark() } else { 0 };
                 portal.changed = false;
-                portal.checked = (query.locks_rows && self.transaction.repeatable).then_some(locked_before);
+                portal.checked = (query.locks_rows && self.transaction.is_repeatable()).then_some(locked_before);
                 let told = sink.mark();
                 let mark = self.may_wait_apart(portal, query).then_some(told).flatten();
                 if mark.is_some() {
@@ -404,12 +404,12 @@ impl Session {
     /// A statement of a block took the slot, and has changed and locked nothing: others may have it.
     fn give_back_unused_slot(&mut self, query: &QueryPlan) -> Result<()> {
         let t = &self.transaction;
-        let in_plain_block = t.block.is_open() && t.has_slot() && !t.is_joined() && !t.repeatable;
+        let in_plain_block = t.block().is_open() && t.has_slot() && !t.is_joined() && !t.is_repeatable();
         let does_no_more =
             !query.calls_writers && query.triggered.is_none() && query.rewritten.is_none() && query.steps.len() == 1;
         if in_plain_block && does_no_more && !self.portals.values().any(|p| p.reads_session_connection()) {
             self.give_slot_back()?;
-        } else if self.transaction.repeatable && query.locks_rows && does_no_more {
+        } else if self.transaction.is_repeatable() && query.locks_rows && does_no_more {
             self.leave_slot()?;
         }
         Ok(())
@@ -496,7 +496,7 @@ impl Session {
                 self.wait_for_place().await?;
                 self.begin_statement().await?;
                 self.check_standby_isolation()?;
-                self.transaction.queried = true;
+                self.transaction.set_queried();
                 self.begin_read()?;
                 let result = self.start_constant(portal, &plan.query);
                 return self.statement_result(result);
@@ -508,7 +508,7 @@ impl Session {
     /// For pg_locks: what a data modification locks in a transaction block.
     fn note_modified(&self, query: &QueryPlan, prepared: &Prepared, catalog: &pgsqlite_sql::catalog::Catalog) {
         const ROW_EXCLUSIVE: i32 = 3;
-        if query.modifies.is_empty() || !self.transaction.block.is_explicit() {
+        if query.modifies.is_empty() || !self.transaction.block().is_explicit() {
             return;
         }
         self.server.lock_relations(query.modifies.iter().copied(), ROW_EXCLUSIVE);
@@ -533,11 +533,11 @@ impl Session {
         self.wait_for_place().await?;
         self.begin_statement().await?;
         self.check_standby_isolation()?;
-        self.transaction.queried = true;
+        self.transaction.set_queried();
         let had_slot = self.transaction.has_slot();
         loop {
             let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
-            if self.transaction.block.is_explicit() {
+            if self.transaction.block().is_explicit() {
                 self.server.note_read(prepared);
             }
             if plan.query.locks_rows && plan.query.tag == Tag::Select {
@@ -555,12 +555,12 @@ impl Session {
                     continue;
                 }
             } else if self.needs_slot(&plan.query) {
-                if self.transaction.repeatable && plan.query.locks_rows && !plan.query.writes {
+                if self.transaction.is_repeatable() && plan.query.locks_rows && !plan.query.writes {
                     // it reads its snapshot, and writes nothing
                     self.begin_read()?;
                 }
                 let tag = command(plan.query.tag);
-                match self.transaction.repeatable && self.may_write_beside(&plan.query)? {
+                match self.transaction.is_repeatable() && self.may_write_beside(&plan.query)? {
                     true => {
                         self.check_may_write(tag)?;
                         self.begin_beside().await?;
@@ -613,9 +613,9 @@ impl Session {
 
     /// Whether a portal may read from a connection of its own: it sees what is committed, and only that.
     fn may_read_apart(&self, plan: &QueryPlan) -> bool {
-        self.transaction.block.is_open()
+        self.transaction.block().is_open()
             && !self.transaction.is_in_sqlite()
-            && self.transaction.catalog.is_none()
+            && self.transaction.catalog().is_none()
             && !self.has_temporary()
             && !plan.writes
             && !plan.calls_writers

@@ -19,8 +19,8 @@ const BODY_STACK: usize = 16 << 20;
 impl Session {
     /// Whether the transaction (or the statement outside one) may only read.
     pub(in crate::session) fn is_read_only(&self) -> bool {
-        self.transaction.read_only
-            || !self.transaction.block.is_explicit()
+        self.transaction.is_read_only()
+            || !self.transaction.block().is_explicit()
                 && (self.gucs.often.default_transaction_read_only || self.gucs.often.in_hot_standby)
     }
 
@@ -38,8 +38,8 @@ impl Session {
         self.tell_cursor_names();
         connection.cell.routines().access.set(access);
         let mut modes = connection.cell.routines().modes.borrow_mut();
-        if *modes != self.transaction.constraints {
-            modes.clone_from(&self.transaction.constraints);
+        if *modes != *self.transaction.constraints() {
+            modes.clone_from(self.transaction.constraints());
         }
     }
 
@@ -63,7 +63,7 @@ impl Session {
                 };
             }
         }
-        self.transaction.catalog = Some(catalog);
+        self.transaction.set_catalog(Some(catalog));
         if let Some(connection) = &mut self.connection {
             connection.clear_cache();
         }
@@ -72,7 +72,7 @@ impl Session {
 
     /// Whether a body that COMMITs outside a transaction block ends a transaction.
     fn is_outside_block(&self) -> bool {
-        !self.transaction.block.is_block()
+        !self.transaction.block().is_block()
     }
 
     /// Whether a text, or a procedure that it may call, has COMMIT or ROLLBACK in it.
@@ -152,7 +152,7 @@ impl Session {
                 self.rollback();
             }
         }
-        self.transaction.started = Some(pgsqlite_metadata::clock::now());
+        self.transaction.set_started(pgsqlite_metadata::clock::now());
         self.begin_statement().await?;
         if writes && !self.is_read_only() {
             loop {
@@ -165,7 +165,7 @@ impl Session {
         } else {
             self.begin_read()?;
         }
-        self.transaction.queried = true;
+        self.transaction.set_queried();
         self.tell_access();
         self.cancel.arm(self.connection()?.interrupt_handle())
     }
@@ -259,7 +259,7 @@ impl Session {
         }
         let (writes, program) = program;
         let ends = self.is_outside_block() && self.may_end_transactions(&code);
-        self.transaction.queried = true;
+        self.transaction.set_queried();
         match ends {
             true => self.on_routines_with_transactions(writes, |host| program.get().run_inline(host))?,
             false => self.on_routines(|host| program.get().run_inline(host))?,
@@ -318,7 +318,7 @@ impl Session {
             }
             self.begin_statement().await?;
         }
-        self.transaction.queried = true;
+        self.transaction.set_queried();
         let ends = self.is_outside_block() && self.may_end_transactions("call");
         let run = |host: Host| {
             let catalog = host.catalog();

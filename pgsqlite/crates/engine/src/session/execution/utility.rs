@@ -178,7 +178,7 @@ impl Session {
             NodeEnum::AlterDatabaseSetStmt(s)
                 if self.engine.config.databases.is_some() && !self.catalog().is_database(&s.dbname) =>
             {
-                if self.transaction.block.is_block() || self.transaction.block.is_pipeline() {
+                if self.transaction.block().is_block() || self.transaction.block().is_pipeline() {
                     return Err(PgError::not_supported("ALTER DATABASE of another database in a transaction block"));
                 }
                 return Ok(());
@@ -311,7 +311,6 @@ impl Session {
         self.notices.extend(outcome.notices);
         {
             // states that the statement stored are read from this transaction, not from what others see
-            let depth = self.transaction.savepoints.len();
             // (what the statement took of a new sequence stays taken)
             for &sequence in outcome.sequences.iter().filter(|s| !used.contains(s)) {
                 let stored = match private {
@@ -323,7 +322,7 @@ impl Session {
                     Some((last, called)) => sequences.insert(sequence, crate::sequence_state::State::at(last, called)),
                     None => sequences.remove(&sequence),
                 };
-                self.transaction.restarted.push((sequence, before, depth));
+                self.transaction.savepoints_mut().restarts(sequence, before);
             }
         }
         if private {
@@ -333,20 +332,19 @@ impl Session {
             self.keep_temporary(new);
         } else if let Some(mut new) = outcome.catalog {
             Arc::make_mut(&mut new).epoch = pgsqlite_metadata::numbers::next_number();
-            self.transaction.catalog = Some(new);
+            self.transaction.set_catalog(Some(new));
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();
             }
         }
-        if let (NodeEnum::TruncateStmt(_), true) = (&raw.node, self.transaction.has_positioned_cursors) {
+        if let (NodeEnum::TruncateStmt(_), true) = (&raw.node, self.transaction.has_positioned_cursors()) {
             self.connection()?.written().note_all_deleted();
         }
         if let NodeEnum::TruncateStmt(t) = &raw.node {
-            let depth = self.transaction.savepoints.len();
             for node in &t.relations {
                 if let Some(NodeEnum::RangeVar(r)) = &node.node {
                     let table = self.copy_relation(r)?.oid;
-                    self.transaction.emptied.push((table, depth));
+                    self.transaction.savepoints_mut().empties(table);
                 }
             }
         }
@@ -358,7 +356,7 @@ impl Session {
     fn set_statement(&mut self, s: &ast::VariableSetStmt) -> Result<String> {
         use ast::VariableSetKind as K;
         let kind = K::try_from(s.kind).map_err(|_| PgError::internal("unknown kind of SET"))?;
-        if s.is_local && !self.transaction.block.is_block() {
+        if s.is_local && !self.transaction.block().is_block() {
             self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "SET LOCAL can only be used in transaction blocks");
         }
         match kind {
@@ -383,7 +381,7 @@ impl Session {
             K::VarSetMulti => {
                 match s.name.as_str() {
                     "TRANSACTION" => {
-                        if !self.transaction.block.is_block() {
+                        if !self.transaction.block().is_block() {
                             self.warn(
                                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                                 "SET TRANSACTION can only be used in transaction blocks",
@@ -402,9 +400,7 @@ impl Session {
 
     /// RESET ALL: the settings as at the session's beginning, but for those that are the transaction's, and the session's identity.
     fn reset_all(&mut self) -> Result<()> {
-        if self.transaction.gucs.is_none() {
-            self.transaction.gucs = Some(self.gucs.clone());
-        }
+        self.transaction.note_settings(&self.gucs);
         let kept = self.characteristics();
         let identity = ["session_authorization", "role"].map(|name| (name, self.gucs.get(name)));
         let now = self.gucs.typed.transaction_timestamp;
@@ -415,7 +411,9 @@ impl Session {
         }
         self.refresh_superuser();
         self.gucs.typed.transaction_timestamp = now;
-        self.transaction.local.retain(|name, _| pgsqlite_natives::settings::OF_TRANSACTION.contains(&name.as_str()));
+        self.transaction
+            .local_mut()
+            .retain(|name, _| pgsqlite_natives::settings::OF_TRANSACTION.contains(&name.as_str()));
         if self.transaction_status() != crate::session::TransactionStatus::Idle {
             for (name, value) in kept {
                 self.gucs.set(name, Some(&value), Permit::put_back())?;
@@ -575,7 +573,7 @@ impl Session {
         }
         let mut without = self.catalog().shared();
         without.epoch = pgsqlite_metadata::numbers::next_number();
-        self.transaction.catalog = Some(Arc::new(without));
+        self.transaction.set_catalog(Some(Arc::new(without)));
         if let Some(connection) = &mut self.connection {
             connection.clear_cache();
         }

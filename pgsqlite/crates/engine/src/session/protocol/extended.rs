@@ -176,7 +176,7 @@ impl Session {
             let values = values.iter().map(|v| v.map(Into::into)).collect();
             bound.given = Given::Bound { portal: portal.to_string(), formats: given_formats.into(), values };
         }
-        bound.depth = self.transaction.savepoints.len();
+        bound.depth = self.transaction.savepoints().len();
         self.start_if_constant(&mut bound).await?;
         self.portals.insert(portal.to_string(), bound);
         Ok(())
@@ -285,7 +285,7 @@ impl Session {
         }
         match &result {
             Err(_) => {
-                if self.transaction.block.is_explicit() {
+                if self.transaction.block().is_explicit() {
                     self.lose_portal(portal, &taken);
                 }
                 self.close(taken)
@@ -302,12 +302,12 @@ impl Session {
     /// A statement has completed: another one may follow in its transaction, unless it has ended that. Returns whether it has.
     async fn executed(&mut self, command: Option<TransactionStmtKind>) -> Result<bool> {
         use TransactionStmtKind as K;
-        if self.transaction.ends_with_statement {
+        if self.transaction.ends_with_statement() {
             self.commit().await?;
             return Ok(true);
         }
         if command.is_none() {
-            self.transaction.block.executed();
+            self.transaction.block_mut().executed();
         }
         use K::{
             TransStmtCommit, TransStmtCommitPrepared, TransStmtPrepare, TransStmtRollback, TransStmtRollbackPrepared,

@@ -28,7 +28,7 @@ impl Session {
         result_format: Format,
         sink: &mut dyn RowSink,
     ) -> Result<()> {
-        if self.transaction.block.is_failed() {
+        if self.transaction.block().is_failed() {
             return Err(transaction::failed_block());
         }
         self.wait_for_place().await?;
@@ -64,7 +64,7 @@ impl Session {
             sink.columns(columns)?;
         }
         let mut portal = Portal::new(Some(prepared), parameters, vec![result_format]);
-        portal.depth = self.transaction.savepoints.len();
+        portal.depth = self.transaction.savepoints().len();
         self.begin_running();
         let result = loop {
             match self.run_portal(&mut portal, 0, sink).await {

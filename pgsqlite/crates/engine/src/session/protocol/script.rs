@@ -126,7 +126,7 @@ impl Session {
 
     /// Makes the portal of the script's next statement.
     async fn begin_script_statement(&mut self, script: &mut Script, mut raw: Arc<RawStatement>) -> Result<()> {
-        self.transaction.block.start_of_script(script.statements.len() > 1);
+        self.transaction.block_mut().start_of_script(script.statements.len() > 1);
         self.sync_follows = script.statements.len() == 1;
         self.begin_statement().await?;
         let mut ready = None;

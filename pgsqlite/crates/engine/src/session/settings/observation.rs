@@ -366,7 +366,7 @@ impl Session {
                 self.observation.log_plan(plan, took, &self.source);
             }
         }
-        let alone = !self.transaction.block.is_script();
+        let alone = !self.transaction.block().is_script();
         let executed = Executed { name, tag, began, took, source: &self.source, alone };
         self.observation.executes(&self.gucs, &executed, entry);
     }
@@ -388,7 +388,7 @@ impl Session {
         let text: Arc<str> = match executed {
             Some(statement) => statement.text.clone(),
             // a parameterized statement has a text of its own; of several statements each has its part
-            None if self.transaction.block.is_script() => prepared.statement.text.clone(),
+            None if self.transaction.block().is_script() => prepared.statement.text.clone(),
             None => self.source.clone(),
         };
         let entry = self.engine.config.statistics.statements.entry(user, &self.engine.config.database, &text);

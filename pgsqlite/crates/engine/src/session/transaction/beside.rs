@@ -41,8 +41,8 @@ impl Session {
             return Ok(true);
         }
         let Some(connection) = &self.connection else { return Ok(false) };
-        let plain = t.repeatable
-            && t.block.is_explicit()
+        let plain = t.is_repeatable()
+            && t.block().is_explicit()
             && !t.has_slot()
             && t.is_rows_alone()
             && plan.current_of.is_none()
@@ -212,7 +212,7 @@ impl Session {
         let obstacle = obstacle(&log, &tables);
         connection.leave_branch()?;
         self.transaction.closed();
-        self.transaction.keys = Default::default();
+        self.transaction.forget_keys();
         if let Some(obstacle) = obstacle {
             return Err(changed(format!(
                 "The changes cannot be made again on what others have committed: {obstacle}."

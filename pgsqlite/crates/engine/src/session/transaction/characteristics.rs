@@ -3,6 +3,7 @@
 //!
 //! DEFERRABLE needs no waiting: a SQLite snapshot is always one that a read-only serializable transaction may use.
 
+use crate::session::transaction::state::Isolation;
 use crate::session::Session;
 use pgsqlite_natives::settings::rights::{self, Permit, Source};
 use pgsqlite_natives::settings::OF_TRANSACTION;
@@ -17,7 +18,7 @@ impl Session {
     /// Before one of [`OF_TRANSACTION`] is changed: 25001 where it is too late. `value`: as given; None: the default.
     pub(in crate::session) fn check_characteristic(&self, key: &str, value: Option<&str>) -> Result<()> {
         let t = &self.transaction;
-        let sub = !t.savepoints.is_empty();
+        let sub = !t.savepoints().is_empty();
         let current = self.gucs.get(key).unwrap_or_default();
         let new = match value {
             Some(value) => value.to_ascii_lowercase(),
@@ -25,7 +26,7 @@ impl Session {
         };
         match key {
             "transaction_isolation" if new != current => {
-                if t.queried {
+                if t.has_queried() {
                     return Err(active("SET TRANSACTION ISOLATION LEVEL must be called before any query"));
                 }
                 if sub {
@@ -37,13 +38,13 @@ impl Session {
                 }
             }
             "transaction_read_only"
-                if (t.read_only || value.is_some() && self.gucs.often.in_hot_standby)
+                if (t.is_read_only() || value.is_some() && self.gucs.often.in_hot_standby)
                     && pgsqlite_natives::settings::parse_bool(&new) == Some(false) =>
             {
                 if sub {
                     return Err(active("cannot set transaction read-write mode inside a read-only transaction"));
                 }
-                if t.queried {
+                if t.has_queried() {
                     return Err(active("transaction read-write mode must be set before any query"));
                 }
                 if self.engine.in_recovery() {
@@ -57,7 +58,7 @@ impl Session {
                 if sub {
                     return Err(active("SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction"));
                 }
-                if t.queried {
+                if t.has_queried() {
                     return Err(active("SET TRANSACTION [NOT] DEFERRABLE must be called before any query"));
                 }
             }
@@ -69,11 +70,14 @@ impl Session {
     /// Makes the transaction what its settings say: at its beginning, after a change, after ROLLBACK TO.
     pub(in crate::session) fn apply_characteristics(&mut self) {
         let isolation = self.gucs.get("transaction_isolation");
-        self.transaction.serializable = isolation.as_deref() == Some("serializable");
-        self.transaction.repeatable = self.transaction.serializable || isolation.as_deref() == Some("repeatable read");
-        self.transaction.read_only = self.gucs.is_on("transaction_read_only");
-        if let Some(watched) = &self.transaction.watched {
-            watched.set_read_only(self.transaction.read_only);
+        self.transaction.set_isolation(match isolation.as_deref() {
+            Some("serializable") => Isolation::Serializable,
+            Some("repeatable read") => Isolation::RepeatableRead,
+            _ => Isolation::ReadCommitted,
+        });
+        self.transaction.set_read_only(self.gucs.is_on("transaction_read_only"));
+        if let Some(watched) = self.transaction.watched() {
+            watched.set_read_only(self.transaction.is_read_only());
         }
     }
 
@@ -83,7 +87,7 @@ impl Session {
     }
 
     pub(in crate::session) fn chain(&mut self, characteristics: Vec<(&'static str, String)>) -> Result<()> {
-        self.transaction.block.begin();
+        self.transaction.block_mut().begin();
         for (name, value) in characteristics {
             self.set_setting(name, Some(&value), true)?;
         }
@@ -128,9 +132,7 @@ impl Session {
         local: bool,
         permit: Permit,
     ) -> Result<()> {
-        if self.transaction.gucs.is_none() {
-            self.transaction.gucs = Some(self.gucs.clone());
-        }
+        self.transaction.note_settings(&self.gucs);
         let before = self.gucs.get(name);
         let key = name.to_ascii_lowercase();
         let identity = rights::is_identity(&key);
@@ -141,12 +143,12 @@ impl Session {
         self.gucs.set(name, value, permit)?;
         if of_transaction {
             self.apply_characteristics();
-            self.transaction.local.insert(key.clone(), None);
+            self.transaction.local_mut().insert(key.clone(), None);
         } else if local {
-            self.transaction.local.entry(key.clone()).or_insert(before);
+            self.transaction.local_mut().entry(key.clone()).or_insert(before);
         } else {
             // SET after SET LOCAL: this value stays
-            self.transaction.local.remove(&key);
+            self.transaction.local_mut().remove(&key);
         }
         if identity {
             if key == "session_authorization" {

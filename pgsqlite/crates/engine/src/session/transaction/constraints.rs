@@ -144,10 +144,10 @@ impl Session {
     /// SET CONSTRAINTS. Errors: 42704 for an unknown name, 42809 for one that is not deferrable, 23503 if what becomes immediate
     /// is violated.
     pub(in crate::session) fn set_constraints(&mut self, s: &ast::ConstraintsSetStmt) -> Result<String> {
-        if !self.transaction.block.is_block() {
+        if !self.transaction.block().is_block() {
             self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "SET CONSTRAINTS can only be used in transaction blocks");
         }
-        let mut modes = self.transaction.constraints.clone();
+        let mut modes = self.transaction.constraints().clone();
         if s.constraints.is_empty() {
             modes = Modes { all: Some(s.deferred), named: BTreeMap::new() };
         }
@@ -159,7 +159,7 @@ impl Session {
                 modes.named.insert(oid, s.deferred);
             }
         }
-        self.transaction.constraints = modes;
+        self.transaction.set_constraints(modes);
         self.defer_in_sqlite()?;
         self.run_due()?;
         self.check_all_immediate_keys()?;
@@ -170,7 +170,7 @@ impl Session {
     /// Carries out what waits of constraints that are immediate now.
     fn run_due(&mut self) -> Result<()> {
         self.tell_access();
-        let modes = self.transaction.constraints.clone();
+        let modes = self.transaction.constraints().clone();
         let catalog = self.catalog();
         self.run_pending(move |oid| match catalog.constraint(oid) {
             Some((_, constraint)) => !modes.is_deferred(constraint),
@@ -240,13 +240,13 @@ impl Session {
     /// begins later than SET CONSTRAINTS. Once on it stays on until the transaction ends: turned off, SQLite forgets what it
     /// has seen violated.
     pub(in crate::session) fn defer_in_sqlite(&mut self) -> Result<()> {
-        let modes = &self.transaction.constraints;
-        if !self.transaction.is_in_sqlite() || self.transaction.defers_all {
+        let modes = self.transaction.constraints();
+        if !self.transaction.is_in_sqlite() || self.transaction.defers_all() {
             return Ok(());
         }
         if !foreign_keys(&self.catalog(), |c| modes.is_deferred(c) && !c.initially_deferred).is_empty() {
             self.connection()?.exec("PRAGMA defer_foreign_keys = ON")?;
-            self.transaction.defers_all = true;
+            self.transaction.set_defers_all();
         }
         Ok(())
     }
@@ -254,7 +254,7 @@ impl Session {
     /// Foreign keys are due when a statement ends, not after one of its steps: SQLite waits with them, and
     /// [`Session::check_constraints`] looks at them.
     pub(in crate::session) fn defer_between_steps(&mut self, plan: &pgsqlite_sql::plan::QueryPlan) -> Result<()> {
-        if plan.modifies.is_empty() || !self.transaction.is_in_sqlite() || self.transaction.defers_all {
+        if plan.modifies.is_empty() || !self.transaction.is_in_sqlite() || self.transaction.defers_all() {
             return Ok(());
         }
         let catalog = self.catalog();
@@ -269,7 +269,7 @@ impl Session {
         });
         if concerned {
             self.connection()?.exec("PRAGMA defer_foreign_keys = ON")?;
-            self.transaction.defers_all = true;
+            self.transaction.set_defers_all();
         }
         Ok(())
     }
@@ -277,11 +277,11 @@ impl Session {
     /// After a change of data: 23503 for a key that is immediate now although SQLite waits with it, 23505 for a deferrable one.
     pub(in crate::session) fn check_constraints(&mut self) -> Result<()> {
         self.check_written_keys()?;
-        let as_declared = self.transaction.constraints.is_default() && !self.transaction.defers_all;
+        let as_declared = self.transaction.constraints().is_default() && !self.transaction.defers_all();
         if as_declared || !self.transaction.is_in_sqlite() || !self.connection()?.has_deferred_violations() {
             return Ok(());
         }
-        let modes = self.transaction.constraints.clone();
+        let modes = self.transaction.constraints().clone();
         match self.violated(|c| !modes.is_deferred(c))? {
             Some(error) => Err(error),
             None => Ok(()),

@@ -1,7 +1,7 @@
 //! BEGIN, COMMIT, ROLLBACK, SAVEPOINT, PREPARE TRANSACTION: what these statements do to the session's transaction.
 
 use crate::routine::HasRoutines;
-use crate::session::transaction::Savepoint;
+use crate::session::transaction::savepoints::Savepoint;
 use crate::session::Session;
 use pgsqlite_natives::settings::rights::Permit;
 use pgsqlite_natives::udf::session_cell::ServerFunctions as _;
@@ -14,23 +14,23 @@ impl Session {
         let kind = K::try_from(t.kind).map_err(|_| PgError::internal("unknown transaction statement"))?;
         match kind {
             K::TransStmtBegin | K::TransStmtStart => {
-                let begins = !self.transaction.block.is_open();
+                let begins = !self.transaction.block().is_open();
                 if begins {
-                    self.transaction.block.begin();
+                    self.transaction.block_mut().begin();
                     self.apply_characteristics();
                 } else {
                     self.warn(SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress");
                 }
                 let set = self.transaction_options(&t.options);
                 if set.is_err() && begins {
-                    self.transaction.block.end();
+                    self.transaction.block_mut().end();
                 }
                 set?;
                 Ok(if kind == K::TransStmtBegin { "BEGIN" } else { "START TRANSACTION" }.into())
             }
             K::TransStmtCommit | K::TransStmtRollback => {
                 let commit = kind == K::TransStmtCommit;
-                let was = self.transaction.block;
+                let was = self.transaction.block();
                 if !was.is_explicit() {
                     if t.chain {
                         let word = if commit { "COMMIT" } else { "ROLLBACK" };
@@ -43,7 +43,7 @@ impl Session {
                 }
                 let characteristics = self.characteristics();
                 let committed = commit && !was.is_failed();
-                self.transaction.block.end();
+                self.transaction.block_mut().end();
                 if committed {
                     self.commit().await?;
                 } else {
@@ -56,18 +56,18 @@ impl Session {
             }
             K::TransStmtSavepoint => {
                 self.need_block("SAVEPOINT")?;
-                let i = self.transaction.savepoints.len();
+                let i = self.transaction.savepoints().len();
                 if self.transaction.is_in_sqlite() {
                     self.connection()?.exec(&format!("SAVEPOINT pg_sp_{i}"))?;
                 }
                 let savepoint = Savepoint {
                     name: t.savepoint_name.clone(),
-                    catalog: self.transaction.catalog.clone(),
+                    catalog: self.transaction.catalog().cloned(),
                     temporary: self.temporary.clone(),
                     gucs: self.gucs.clone(),
-                    local: self.transaction.local.clone(),
+                    local: self.transaction.local().clone(),
                     pending: self.server.pending.lock().mark(),
-                    constraints: self.transaction.constraints.clone(),
+                    constraints: self.transaction.constraints().clone(),
                     noted: self.connection.as_ref().map_or(0, |c| c.written().now()),
                     recorded: match self.transaction.aside() {
                         Some(aside) => aside.log.mark(),
@@ -76,7 +76,7 @@ impl Session {
                     },
                     locks: self.server.locks_now(),
                 };
-                self.transaction.savepoints.push(savepoint);
+                self.transaction.savepoints_mut().push(savepoint);
                 if let Some(connection) = &self.connection {
                     connection.cell.routines().savepoint(i);
                 }
@@ -90,21 +90,13 @@ impl Session {
                     self.connection()?.exec(&format!("RELEASE pg_sp_{i}"))?;
                 }
                 // READ ONLY that was set since the savepoint ends with it
-                let read_only = self.transaction.savepoints[i].gucs.is_on("transaction_read_only");
+                let read_only = self.transaction.savepoints().at(i).gucs.is_on("transaction_read_only");
                 if read_only != self.gucs.is_on("transaction_read_only") {
                     let value = if read_only { "on" } else { "off" };
                     self.gucs.set("transaction_read_only", Some(value), Permit::put_back())?;
                     self.apply_characteristics();
                 }
-                self.transaction.savepoints.truncate(i);
-                // what was done within belongs to what is around it
-                self.transaction.slot_depth = self.transaction.slot_depth.min(i);
-                for (_, _, depth) in &mut self.transaction.restarted {
-                    *depth = (*depth).min(i);
-                }
-                for (_, depth) in &mut self.transaction.emptied {
-                    *depth = (*depth).min(i);
-                }
+                self.transaction.savepoints_mut().release(i);
                 for portal in self.portals.values_mut() {
                     portal.depth = portal.depth.min(i);
                 }
@@ -116,41 +108,41 @@ impl Session {
                 self.close_portals(|p| p.depth > i && !p.is_held());
                 self.lost_portals.clear();
                 self.settle_portals();
-                let recorded = self.transaction.savepoints[i].recorded;
+                let recorded = self.transaction.savepoints().at(i).recorded;
                 let t = &self.transaction;
-                let began_since = t.has_slot() && t.slot_depth > i && !t.is_joined() && !t.repeatable;
+                let began_since =
+                    t.has_slot() && t.savepoints().began_to_write_since(i) && !t.is_joined() && !t.is_repeatable();
                 if self.has_changed_rows()? {
                     self.server.undoes();
                 }
                 if self.transaction.is_in_sqlite() {
                     self.connection()?.exec(&format!("ROLLBACK TO pg_sp_{i}"))?;
-                    self.connection()?.written().undo(self.transaction.savepoints[i].noted);
+                    self.connection()?.written().undo(self.transaction.savepoints().at(i).noted);
                     self.connection()?.cell.routines().rollback_to(i);
                     self.connection()?.recorder().log.cut(recorded);
                 } else if let Some(aside) = self.transaction.aside_mut() {
                     aside.log.cut(recorded);
                 }
                 self.server.large_objects.lock().rollback_to(i);
-                self.transaction.emptied.retain(|(_, depth)| *depth <= i);
                 self.take_back_restarts(Some(i));
-                self.transaction.savepoints.truncate(i + 1);
-                let savepoint = &self.transaction.savepoints[i];
+                self.transaction.savepoints_mut().roll_back_to(i);
+                let savepoint = &self.transaction.savepoints().at(i);
                 self.server.pending.lock().roll_back_to(savepoint.pending);
                 self.server.unlock_since(savepoint.locks);
                 self.hold_what_is_left()?;
-                let savepoint = &self.transaction.savepoints[i];
+                let savepoint = &self.transaction.savepoints().at(i);
                 let constraints = savepoint.constraints.clone();
                 let (catalog, gucs) = (savepoint.catalog.clone(), savepoint.gucs.clone());
-                let temporary = self.transaction.temporary_before.is_some().then(|| savepoint.temporary.clone());
-                self.transaction.local = savepoint.local.clone();
-                self.transaction.catalog = catalog;
+                let temporary = self.transaction.has_changed_temporary_objects().then(|| savepoint.temporary.clone());
+                *self.transaction.local_mut() = savepoint.local.clone();
+                self.transaction.set_catalog(catalog);
                 if let Some(temporary) = temporary {
                     self.set_temporary(temporary);
                 }
-                self.transaction.constraints = constraints;
+                self.transaction.set_constraints(constraints);
                 self.gucs = gucs;
                 self.apply_characteristics();
-                self.transaction.block.resume();
+                self.transaction.block_mut().resume();
                 if began_since {
                     // nothing is left of what the transaction has written: others may write
                     self.give_slot_back()?;
@@ -158,12 +150,12 @@ impl Session {
                 Ok("ROLLBACK".into())
             }
             K::TransStmtPrepare => {
-                if !self.transaction.block.is_explicit() {
+                if !self.transaction.block().is_explicit() {
                     self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "there is no transaction in progress");
                     return Ok("ROLLBACK".into());
                 }
-                let is_failed = self.transaction.block.is_failed();
-                self.transaction.block.end();
+                let is_failed = self.transaction.block().is_failed();
+                self.transaction.block_mut().end();
                 if is_failed {
                     self.rollback();
                     return Ok("ROLLBACK".into());
@@ -174,7 +166,7 @@ impl Session {
             K::TransStmtCommitPrepared | K::TransStmtRollbackPrepared => {
                 let commits = kind == K::TransStmtCommitPrepared;
                 let word = if commits { "COMMIT PREPARED" } else { "ROLLBACK PREPARED" };
-                if self.transaction.block.is_block() {
+                if self.transaction.block().is_block() {
                     return Err(PgError::new(
                         SqlState::ACTIVE_SQL_TRANSACTION,
                         format!("{word} cannot run inside a transaction block"),
@@ -197,7 +189,7 @@ impl Session {
     }
 
     pub(in crate::session) fn need_block(&self, what: &str) -> Result<()> {
-        if !self.transaction.block.is_explicit() {
+        if !self.transaction.block().is_explicit() {
             return Err(PgError::new(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 format!("{what} can only be used in transaction blocks"),
@@ -207,10 +199,10 @@ impl Session {
     }
 
     pub(in crate::session) fn savepoint(&self, name: &str) -> Result<usize> {
-        self.transaction.savepoints.iter().rposition(|s| s.name == name).ok_or_else(|| {
+        self.transaction.savepoints().named(name).ok_or_else(|| {
             let error =
                 PgError::new(SqlState::INVALID_SAVEPOINT_SPECIFICATION, format!("savepoint \"{name}\" does not exist"));
-            if !self.transaction.lost_savepoints {
+            if !self.transaction.savepoints().are_lost() {
                 return error;
             }
             error

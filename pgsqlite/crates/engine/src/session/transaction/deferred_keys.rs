@@ -136,54 +136,54 @@ impl Session {
     /// Before a statement writes: the connection notes the rows of tables with deferrable keys.
     pub(in crate::session) fn watch_keys(&mut self) -> Result<()> {
         let catalog = self.catalog();
-        if self.transaction.keys.epoch == Some(catalog.epoch) {
+        if self.transaction.keys().epoch == Some(catalog.epoch) {
             return Ok(());
         }
         let mut tables = catalog.tables_with_deferrable_keys().peekable();
         let on = tables.peek().is_some();
         let connection = self.connection()?;
         if on || connection.written().is_watching() {
-            if self.transaction.keys.epoch.is_none() {
+            if self.transaction.keys().epoch.is_none() {
                 connection.written().clear();
             }
             connection.watch(tables.map(|t| (t.temporary, t.sqlite_name.clone())));
         }
-        self.transaction.keys.epoch = Some(catalog.epoch);
-        self.transaction.keys.on = on;
+        self.transaction.keys_mut().epoch = Some(catalog.epoch);
+        self.transaction.keys_mut().on = on;
         Ok(())
     }
 
     /// After a statement: 23505 (23P01) for a key that is immediate now and that a row written by the statement has twice.
     pub(in crate::session) fn check_written_keys(&mut self) -> Result<()> {
-        if !self.transaction.keys.on {
+        if !self.transaction.keys().on {
             return Ok(());
         }
-        self.check_keys_since(self.transaction.keys.checked)?;
-        let modes = &self.transaction.constraints;
+        self.check_keys_since(self.transaction.keys().checked)?;
+        let modes = self.transaction.constraints();
         let waits =
             self.catalog().tables_with_deferrable_keys().any(|t| t.deferrable_keys().any(|c| modes.is_deferred(c)));
         let connection = self.connection()?;
         // (after ROLLBACK TO a key may be deferred again that is immediate now: what was written before the savepoint stays noted)
-        let checked = if waits || !self.transaction.savepoints.is_empty() {
+        let checked = if waits || !self.transaction.savepoints().is_empty() {
             connection.written().now()
         } else {
             connection.written().clear();
             0
         };
-        self.transaction.keys.checked = checked;
+        self.transaction.keys_mut().checked = checked;
         Ok(())
     }
 
     /// SET CONSTRAINTS: 23505 for a key that is immediate now and that a row of the transaction has twice.
     pub(in crate::session) fn check_all_immediate_keys(&mut self) -> Result<()> {
-        match self.transaction.keys.on {
+        match self.transaction.keys().on {
             true => self.check_keys_since(0),
             false => Ok(()),
         }
     }
 
     fn check_keys_since(&self, since: u64) -> Result<()> {
-        let modes = self.transaction.constraints.clone();
+        let modes = self.transaction.constraints().clone();
         match self.key_violated(since, |c| !modes.is_deferred(c))? {
             Some((_, error)) => Err(error),
             None => Ok(()),
@@ -192,7 +192,7 @@ impl Session {
 
     /// At COMMIT: 23505 for a key that a row of the transaction has twice.
     pub(in crate::session) fn check_keys_at_commit(&self) -> Result<()> {
-        if !self.transaction.keys.on {
+        if !self.transaction.keys().on {
             return Ok(());
         }
         match self.key_violated(0, |_| true)? {
@@ -203,7 +203,7 @@ impl Session {
 
     /// Before a change of a table's definition: 55006 if a key of it waits to be checked and would fail now.
     pub(in crate::session) fn check_no_pending_keys(&self, node: &NodeEnum) -> Result<()> {
-        if !self.transaction.keys.on && !self.connection()?.has_deferred_violations() {
+        if !self.transaction.keys().on && !self.connection()?.has_deferred_violations() {
             return Ok(());
         }
         let (command, names): (&str, Vec<&str>) = match node {
@@ -233,7 +233,7 @@ impl Session {
         if self.violated_in_sqlite(name)? {
             return Ok(Some(name.to_string()));
         }
-        if !self.transaction.keys.on {
+        if !self.transaction.keys().on {
             return Ok(None);
         }
         Ok(self.key_violated(0, |_| true)?.map(|(table, _)| table.name.clone()).filter(|table| table == name))

@@ -101,9 +101,9 @@ impl Session {
         self.run_ddl_on(raw, &[], (vec![], vec![]), None).await?;
         self.statement_result(Ok(()))?;
         self.commit().await?;
-        self.transaction.started = Some(pgsqlite_metadata::clock::now());
+        self.transaction.set_started(pgsqlite_metadata::clock::now());
         self.begin_statement().await?;
-        self.transaction.ends_with_statement = true;
+        self.transaction.set_ends_with_statement();
         self.wait_for_users(&referencing, Users::Writers).await?;
         self.wait_for_users(&used, Users::All).await?;
         self.run_ddl_on(&end_of(statement, raw)?, &[], (vec![], vec![]), None).await

@@ -31,7 +31,7 @@ impl Session {
         }
         self.gucs.set_in_hot_standby(false);
         self.initial.set_in_hot_standby(false);
-        if let Some(before) = &mut self.transaction.gucs {
+        if let Some(before) = self.transaction.settings_before_mut() {
             before.set_in_hot_standby(false);
         }
         self.variables.refresh(&self.gucs);
@@ -39,14 +39,14 @@ impl Session {
 
     /// At the beginning of a statement: a transaction begins, or goes on. The schema stays as it is until it ends.
     pub(in crate::session) async fn begin_on_standby(&mut self) -> Result<()> {
-        if !self.transaction.block.is_explicit() {
+        if !self.transaction.block().is_explicit() {
             self.follow_promotion();
         }
-        if self.transaction.inside.is_none() && self.engine.in_recovery() {
+        if self.transaction.inside().is_none() && self.engine.in_recovery() {
             let gate = self.engine.gate.clone();
             let entered = async { Ok(gate.enter(&self.cancel).await) };
             let inside = self.server.wait(Wait::Relation, self.limits(), entered).await?;
-            self.transaction.inside = Some(inside);
+            self.transaction.set_inside(Some(inside));
         }
         Ok(())
     }
@@ -54,7 +54,7 @@ impl Session {
     /// Before a query: `pgsqlite.wait_for_lsn` has a transaction's first one wait until all changes up to this place of the primary's log are applied.
     /// Errors: 22023 for what is no place, 55000 if the standby is promoted before.
     pub(in crate::session) async fn wait_for_place(&mut self) -> Result<()> {
-        if !self.gucs.often.in_hot_standby || self.transaction.queried || !self.engine.in_recovery() {
+        if !self.gucs.often.in_hot_standby || self.transaction.has_queried() || !self.engine.in_recovery() {
             return Ok(());
         }
         let Some(text) = self.gucs.get(WAIT_FOR_LSN).filter(|text| !text.is_empty()) else { return Ok(()) };
@@ -68,7 +68,7 @@ impl Session {
             return Ok(());
         }
         // (what is waited for may be a change of the schema)
-        self.transaction.inside = None;
+        self.transaction.set_inside(None);
         let applied = async {
             while recovery.replayed.load(Ordering::Acquire) < place {
                 if !recovery.standby.recovers() {

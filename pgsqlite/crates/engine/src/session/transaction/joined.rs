@@ -52,7 +52,7 @@ impl Session {
     /// Whether a statement that is short by its plan may join the transaction of others.
     fn may_join(&self) -> bool {
         self.sync_follows
-            && !self.transaction.block.is_explicit()
+            && !self.transaction.block().is_explicit()
             && !self.transaction.has_begun()
             && self.gucs.often.waits_for_disk
             && self.connection_is_passing()
@@ -131,16 +131,17 @@ impl Session {
     pub(in crate::session) fn leaves_commit(&mut self) -> bool {
         let Some(slot) = self.transaction.slot() else { return false };
         let busy = slot.disk_is_busy();
-        if (busy || self.transaction.is_joined()) && !self.transaction.block.is_explicit() {
+        if (busy || self.transaction.is_joined()) && !self.transaction.block().is_explicit() {
             self.beside_others = REMEMBERED;
         }
         let t = &self.transaction;
         // SQLite itself tells of keys that are violated at the end, and of whose they are
-        let is_plain = t.catalog.is_none() && t.savepoints.is_empty() && !t.defers_all && !t.has_positioned_cursors;
+        let is_plain =
+            t.catalog().is_none() && t.savepoints().is_empty() && !t.defers_all() && !t.has_positioned_cursors();
         t.is_joined()
             || busy
                 && is_plain
-                && t.watched.is_none()
+                && t.watched().is_none()
                 && self.gucs.often.waits_for_disk
                 && self.engine.writer.syncs()
                 && self.connection_is_passing()

@@ -21,6 +21,7 @@ pub(in crate::session) mod private;
 pub(in crate::session) mod readers;
 pub(in crate::session) mod relation_locks;
 pub(in crate::session) mod resting;
+pub(in crate::session) mod savepoints;
 pub(in crate::session) mod serializable;
 pub(in crate::session) mod silence;
 pub(in crate::session) mod state;
@@ -36,29 +37,10 @@ use crate::session::transaction::state::{Open, Transaction};
 use crate::session::{Session, TransactionStatus};
 use crate::writer::{Applicant, Slot};
 use pgsqlite_natives::settings::rights::Permit;
-use pgsqlite_natives::settings::Gucs;
 use pgsqlite_natives::statistics::activity::Wait;
-use pgsqlite_natives::udf::session_cell::LockMark;
-use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{PgError, Result, SqlState};
-use std::collections::HashMap;
 use std::sync::Arc;
-
-pub(in crate::session) struct Savepoint {
-    pub name: String,
-    pub catalog: Option<Arc<Catalog>>,
-    pub temporary: crate::session::transaction::private::Temporary,
-    pub gucs: Gucs,
-    pub local: HashMap<String, Option<String>>,
-    pub pending: crate::notify::Mark,
-    pub constraints: crate::constraint_modes::Modes,
-    /// how many rows were noted as written
-    pub noted: u64,
-    /// the changes that were recorded
-    pub recorded: pgsqlite_storage::changes::log::Mark,
-    pub locks: LockMark,
-}
 
 pub(in crate::session) fn failed_block() -> PgError {
     PgError::new(
@@ -69,12 +51,12 @@ pub(in crate::session) fn failed_block() -> PgError {
 
 impl Session {
     pub fn transaction_status(&self) -> TransactionStatus {
-        self.transaction.block.status()
+        self.transaction.block().status()
     }
 
     /// 25P02 in a failed block, except for what ends it.
     pub(in crate::session) fn check_not_failed(&self, node: &NodeEnum) -> Result<()> {
-        if !self.transaction.block.is_failed() {
+        if !self.transaction.block().is_failed() {
             return Ok(());
         }
         if let NodeEnum::TransactionStmt(t) = node {
@@ -98,13 +80,13 @@ impl Session {
         if self.cancel.is_terminated() {
             return Err(crate::requests::terminated());
         }
-        self.transaction.block.start();
+        self.transaction.block_mut().start();
         if self.gucs.often.in_hot_standby {
             self.begin_on_standby().await?;
         }
         self.watch_serializable();
-        self.server.set_in_block(self.transaction.block.is_block());
-        self.server.set_repeatable(self.transaction.repeatable);
+        self.server.set_in_block(self.transaction.block().is_block());
+        self.server.set_repeatable(self.transaction.is_repeatable());
         if self.connection.is_none() {
             let connection = match self.engine.connection_to_spare()? {
                 Some(connection) => connection,
@@ -119,7 +101,7 @@ impl Session {
             connection.belongs_to(self.server.number());
             self.connection = Some(connection);
         }
-        match self.transaction.is_temporary_alone() && !self.transaction.block.is_failed() {
+        match self.transaction.is_temporary_alone() && !self.transaction.block().is_failed() {
             true => self.renew_snapshot()?,
             false => self.refresh_catalog()?,
         }
@@ -129,7 +111,7 @@ impl Session {
                 account.files().set(self.temp_file_limit);
             }
         }
-        let started = *self.transaction.started.get_or_insert(self.statement_timestamp);
+        let started = self.transaction.start(self.statement_timestamp);
         self.gucs.typed.transaction_timestamp = started;
         {
             let view = self.view();
@@ -194,7 +176,7 @@ impl Session {
         } else if self.transaction.is_temporary_alone() {
             self.renew_snapshot()?;
         }
-        if self.transaction.block.is_open() && self.transaction.repeatable && !self.transaction.is_in_sqlite() {
+        if self.transaction.block().is_open() && self.transaction.is_repeatable() && !self.transaction.is_in_sqlite() {
             let connection = self.connection()?;
             connection.command("BEGIN")?;
             connection.take_snapshot()?;
@@ -210,9 +192,9 @@ impl Session {
     pub(in crate::session) async fn begin_write(&mut self, command: &str, shares: bool) -> Result<()> {
         self.check_may_write(command)?;
         self.settle_portals();
-        self.transaction.queried = true;
-        self.transaction.keeps_rows = true;
-        self.begin_slot(shares && self.transaction.watched.is_none()).await
+        self.transaction.set_queried();
+        self.transaction.set_keeps_rows(true);
+        self.begin_slot(shares && self.transaction.watched().is_none()).await
     }
 
     /// Errors: 25006 in a read-only transaction, which names the command.
@@ -260,7 +242,7 @@ impl Session {
     pub(in crate::session) fn applicant(&self) -> Applicant {
         Applicant {
             session: self.server.number(),
-            in_block: self.transaction.block.is_explicit(),
+            in_block: self.transaction.block().is_explicit(),
             keeps_lease: self.connection.is_some(),
         }
     }
@@ -281,14 +263,14 @@ impl Session {
                 None => {
                     refreshed?;
                     self.reopen_savepoints()?;
-                    if self.transaction.block.is_block() && !self.transaction.repeatable {
+                    if self.transaction.block().is_block() && !self.transaction.is_repeatable() {
                         let connection = self.connection()?;
                         drop(connection.recorder().take());
                         connection.record_changes(true);
                     }
                 }
             }
-            if !self.transaction.constraints.is_default() {
+            if !self.transaction.constraints().is_default() {
                 self.defer_in_sqlite()?;
             }
         } else if self.transaction.is_temporary_alone() {
@@ -323,7 +305,7 @@ impl Session {
         self.bound_log(&mut slot).await?;
         self.enter_slot(slot, shares).await?;
         if self.transaction.aside().is_none() {
-            self.transaction.slot_depth = self.transaction.savepoints.len();
+            self.transaction.savepoints_mut().begins_to_write();
         }
         self.connection()?.begins_to_write();
         Ok(())
@@ -331,7 +313,7 @@ impl Session {
 
     /// Savepoints made before the SQLite transaction began exist in it, too.
     pub(in crate::session) fn reopen_savepoints(&mut self) -> Result<()> {
-        for i in 0..self.transaction.savepoints.len() {
+        for i in 0..self.transaction.savepoints().len() {
             self.connection()?.exec(&format!("SAVEPOINT pg_sp_{i}"))?;
         }
         Ok(())
@@ -351,8 +333,7 @@ impl Session {
                     }
                     if !self.keeps_changes() {
                         self.transaction.closed();
-                        self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
-                        self.transaction.savepoints.clear();
+                        self.transaction.savepoints_mut().lose();
                     }
                 }
             }
@@ -390,7 +371,7 @@ impl Session {
     async fn end_implicit(&mut self) -> Result<()> {
         self.forget_others();
         self.sync_follows = false;
-        let ended = match self.transaction.block.sync() {
+        let ended = match self.transaction.block_mut().sync() {
             AtSync::Commit => self.commit().await,
             AtSync::Rollback => {
                 self.rollback();
@@ -398,7 +379,7 @@ impl Session {
             }
             AtSync::Nothing => return Ok(()),
         };
-        debug_assert!(!self.transaction.has_work() && self.transaction.block == Block::default());
+        debug_assert!(!self.transaction.has_work() && self.transaction.block() == Block::default());
         ended
     }
 
@@ -414,11 +395,11 @@ impl Session {
         }
         self.forget_routine_changes();
         if self.transaction.has_work() {
-            self.transaction.block.start();
+            self.transaction.block_mut().start();
         }
-        if self.transaction.block.fail() {
+        if self.transaction.block_mut().fail() {
             // cursors made before the last savepoint can be used again after ROLLBACK TO
-            let depth = self.transaction.savepoints.len();
+            let depth = self.transaction.savepoints().len();
             let lost: Vec<_> = self.portals.iter().filter(|(_, p)| p.depth >= depth && !p.is_held()).collect();
             let lost: Vec<_> = lost.into_iter().map(|(name, p)| (name.clone(), p.columns().is_some())).collect();
             for (name, columns) in lost {
@@ -426,7 +407,7 @@ impl Session {
                 self.lost_portals.insert(name, columns);
             }
             // without savepoints nothing can be kept: others may write from now on
-            if self.transaction.savepoints.is_empty() {
+            if self.transaction.savepoints().is_empty() {
                 self.undo_in_sqlite();
                 self.server.transaction_ended();
             }
@@ -441,7 +422,7 @@ impl Session {
     /// In a block that need not have the slot: it goes to others, and is taken again for the next write. A block with changes is put aside. The slot stays
     /// where the block has changed temporary tables, which a rollback in SQLite would take back.
     pub(in crate::session) fn give_slot_back(&mut self) -> Result<()> {
-        if self.transaction.temporary {
+        if self.transaction.has_changed_temporary() {
             return Ok(());
         }
         let has_changes = self.connection.as_ref().is_some_and(|c| c.recorder().on && !c.recorder().log.is_empty());
@@ -450,9 +431,7 @@ impl Session {
             self.put_aside();
             return Ok(());
         }
-        self.transaction.keys = Default::default();
-        // SQLite's ROLLBACK ends it
-        self.transaction.defers_all = false;
+        self.transaction.forget_checks();
         self.end_sqlite("ROLLBACK")?;
         if self.engine.rows.has(self.server.number()) {
             self.engine.rows.put_aside(self.server.number(), Default::default());
@@ -502,7 +481,7 @@ impl Session {
     /// Whether COMMIT has to compute something: rows of cursors, what constraints and triggers have left for it, temporary tables.
     fn waits_for_commit(&self) -> bool {
         let left =
-            |c: &Connection| self.transaction.keys.watches() || c.has_temporary() || c.cell.routines().has_pending();
+            |c: &Connection| self.transaction.keys().watches() || c.has_temporary() || c.cell.routines().has_pending();
         self.portals.values().any(|p| p.cursor.is_some()) || self.writes() && self.connection.as_ref().is_some_and(left)
     }
 
@@ -523,7 +502,7 @@ impl Session {
                 session.run_pending(|_| true)?;
                 session.check_keys_at_commit()
             })?;
-            if let Some(watched) = &self.transaction.watched {
+            if let Some(watched) = self.transaction.watched() {
                 watched.prepare()?;
             }
             self.bring_home().await?;
@@ -545,18 +524,18 @@ impl Session {
         if !self.transaction.has_slot() {
             self.store_sequences_ahead().await?;
         }
-        if let Some(watched) = &self.transaction.watched {
+        if let Some(watched) = self.transaction.watched() {
             watched.prepare()?;
         }
         let wrote = self.writes();
         let waits = self.gucs.often.waits_for_disk;
         // (others see the transaction in progress as long as this lives)
         let number = self.server.last_number();
-        let mut keeps_schema = !self.transaction.changes_schema;
+        let mut keeps_schema = !self.transaction.changes_schema();
         let mut durable = None;
         let mut rests_on_others = false;
         if self.transaction.is_in_sqlite() {
-            if !wrote && self.transaction.temporary {
+            if !wrote && self.transaction.has_changed_temporary() {
                 self.end_temporary()?;
             }
             if wrote {
@@ -573,7 +552,7 @@ impl Session {
                     self.engine.writer.expect_commit(waits)?;
                 }
             }
-            let cookie = match &self.transaction.catalog {
+            let cookie = match self.transaction.catalog() {
                 Some(_) => Some(crate::engine::schema_version(self.connection()?)?),
                 None => None,
             };
@@ -601,7 +580,7 @@ impl Session {
                     durable = Some(self.engine.writer.last_commit());
                 }
             }
-            if let Some(catalog) = self.transaction.catalog.take() {
+            if let Some(catalog) = self.transaction.take_catalog() {
                 if let Some(number) = durable.filter(|_| waits) {
                     self.engine.writer.progress().changes_catalog(number);
                 }
@@ -609,7 +588,7 @@ impl Session {
                 self.engine.publish(catalog, cookie);
             }
         }
-        if let Some(watched) = self.transaction.watched.take() {
+        if let Some(watched) = self.transaction.take_watched() {
             watched.committed();
         }
         // others may write while we wait for the disk
@@ -645,7 +624,7 @@ impl Session {
         }
         if !self.transaction.is_temporary_alone() {
             // the snapshot of a REPEATABLE READ transaction may be stale, so the state is stored in a SQLite transaction of its own
-            if self.transaction.is_in_sqlite() && self.transaction.temporary {
+            if self.transaction.is_in_sqlite() && self.transaction.has_changed_temporary() {
                 self.end_temporary()?;
             }
             self.end_sqlite("COMMIT")?;
@@ -654,7 +633,7 @@ impl Session {
         if free || due == ToStore::Now {
             self.sequences.reach_further(!free);
             if free && self.transaction.is_temporary_alone() {
-                self.transaction.slot_depth = self.transaction.savepoints.len();
+                self.transaction.savepoints_mut().begins_to_write();
             }
             self.begin_slot(false).await?;
         }
@@ -666,7 +645,7 @@ impl Session {
         self.run_pending(|_| true)?;
         self.check_keys_at_commit()?;
         self.on_commit()?;
-        if let Some(catalog) = self.transaction.catalog.take() {
+        if let Some(catalog) = self.transaction.take_catalog() {
             self.keep_temporary(&catalog);
         }
         self.check_private()
@@ -688,7 +667,7 @@ impl Session {
         })?;
         if let Some(mut new) = outcome.and_then(|o| o.catalog) {
             Arc::make_mut(&mut new).epoch = pgsqlite_metadata::numbers::next_number();
-            self.transaction.catalog = Some(new);
+            self.transaction.set_catalog(Some(new));
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();
             }
@@ -700,7 +679,7 @@ impl Session {
     pub(in crate::session) fn rollback(&mut self) {
         self.forget_routine_changes();
         self.close_portals(|p| !p.is_held());
-        let had_ddl = self.transaction.catalog.is_some() || self.transaction.temporary_before.is_some();
+        let had_ddl = self.transaction.catalog().is_some() || self.transaction.has_changed_temporary_objects();
         self.undo_in_sqlite();
         if had_ddl {
             if let Some(connection) = &mut self.connection {
@@ -712,54 +691,47 @@ impl Session {
 
     /// Sequences that were set since a savepoint (None: since the transaction's beginning) stand where they stood before.
     pub(in crate::session) fn take_back_restarts(&mut self, savepoint: Option<usize>) {
+        let taken = self.transaction.savepoints_mut().take_restarted(savepoint);
         let mut sequences = self.engine.sequences.lock();
-        let mut kept = Vec::new();
-        for (sequence, before, at) in std::mem::take(&mut self.transaction.restarted).into_iter().rev() {
+        for (sequence, before) in taken {
             match before {
-                _ if savepoint.is_some_and(|i| at <= i) => kept.push((sequence, before, at)),
-                Some(state) => {
-                    sequences.insert(sequence, state);
-                }
-                None => {
-                    sequences.remove(&sequence);
-                }
-            }
+                Some(state) => sequences.insert(sequence, state),
+                None => sequences.remove(&sequence),
+            };
         }
-        kept.reverse();
-        self.transaction.restarted = kept;
     }
 
     pub(in crate::session) fn finish(&mut self, rolled_back: bool) {
-        if self.transaction.started.is_some() && !self.observation.is_of_program {
+        if self.transaction.has_started() && !self.observation.is_of_program {
             let counters = &self.engine.counters;
             pgsqlite_natives::statistics::add(if rolled_back { &counters.rollbacks } else { &counters.commits }, 1);
         }
-        let gucs = self.transaction.gucs.take();
+        let (gucs, mut local) = self.transaction.take_settings();
         if rolled_back {
             self.take_back_restarts(None);
             self.server.pending.lock().clear();
             self.sequences.rolled_back();
-            if let Some(before) = self.transaction.temporary_before.take() {
+            if let Some(before) = self.transaction.take_temporary_before() {
                 self.set_temporary(before);
             }
-            for name in std::mem::take(&mut self.transaction.held) {
+            for name in self.transaction.take_held() {
                 self.drop_portal(&name);
             }
             if let Some(gucs) = gucs {
                 self.gucs = gucs;
                 // what SET LOCAL has put aside may be of this transaction
-                self.transaction.local.clear();
+                local.clear();
             }
         } else {
             self.sequences.committed();
         }
-        for (name, value) in std::mem::take(&mut self.transaction.local) {
+        for (name, value) in local {
             if self.gucs.set(&name, value.as_deref(), Permit::put_back()).is_err() {
                 tracing::debug!(name, "a SET LOCAL value could not be put back");
             }
         }
         if let Some(connection) = &self.connection {
-            if connection.cell.routines().has_positioned_cursors.take() || self.transaction.has_positioned_cursors {
+            if connection.cell.routines().has_positioned_cursors.take() || self.transaction.has_positioned_cursors() {
                 connection.forget_deletes();
             }
         }

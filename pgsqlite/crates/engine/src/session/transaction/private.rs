@@ -81,12 +81,12 @@ impl Session {
             return Ok(false);
         }
         self.settle_portals();
-        self.transaction.queried = true;
+        self.transaction.set_queried();
         if self.transaction.is_temporary_alone() {
             self.renew_snapshot()?;
         } else if !self.transaction.is_in_sqlite() {
             let connection = self.connection()?;
-            let pin = match self.transaction.repeatable {
+            let pin = match self.transaction.is_repeatable() {
                 true => None,
                 false => match connection.pin_log() {
                     Some(pin) => Some(pin),
@@ -96,15 +96,15 @@ impl Session {
             connection.command("BEGIN")?;
             connection.cell.routines().begin();
             self.transaction.opened(pin.map_or(Open::Plain, Open::Temporary));
-            if self.transaction.repeatable {
+            if self.transaction.is_repeatable() {
                 self.connection()?.take_snapshot()?;
             }
             self.reopen_savepoints()?;
-            if !self.transaction.constraints.is_default() {
+            if !self.transaction.constraints().is_default() {
                 self.defer_in_sqlite()?;
             }
         }
-        self.transaction.temporary = true;
+        self.transaction.changes_temporary();
         self.tell_access();
         self.watch_keys()?;
         Ok(true)
@@ -128,7 +128,7 @@ impl Session {
 
     /// DDL on temporary objects alone begins: true if it needs no slot, and its transaction is ready.
     pub(in crate::session) async fn begin_private_ddl(&mut self, raw: &RawStatement) -> Result<bool> {
-        if self.transaction.has_slot() || self.is_read_only() || self.transaction.catalog.is_some() {
+        if self.transaction.has_slot() || self.is_read_only() || self.transaction.catalog().is_some() {
             return Ok(false);
         }
         if !self.is_private_ddl(&raw.node, &raw.text) {
@@ -226,7 +226,7 @@ impl Session {
     pub(in crate::session) fn keep_temporary(&mut self, catalog: &Catalog) {
         let now = Temporary::of(catalog);
         let before = std::mem::take(&mut self.temporary);
-        self.transaction.temporary_before.get_or_insert(before);
+        self.transaction.note_temporary_before(before);
         self.set_temporary(now);
     }
 }

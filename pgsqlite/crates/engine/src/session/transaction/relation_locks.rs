@@ -117,7 +117,7 @@ impl Session {
     /// After the slot was taken for a plan: true if somebody has locked a relation meanwhile that the plan needs. Then the slot is given
     /// back, if it was taken for this statement.
     pub(in crate::session) fn is_locked_meanwhile(&mut self, plan: &QueryPlan, had_slot: bool) -> Result<bool> {
-        if had_slot || self.transaction.repeatable || self.locked_for_plan(plan).is_empty() {
+        if had_slot || self.transaction.is_repeatable() || self.locked_for_plan(plan).is_empty() {
             return Ok(false);
         }
         self.give_slot_back()?;
@@ -192,7 +192,7 @@ impl Session {
             self.begin_write(command, false).await?;
             self.note_anything(true)?;
             let free = |session: &Session| locked_by_others(session).is_empty() && locked_beyond(session).is_empty();
-            if had_slot || self.transaction.repeatable || free(self) {
+            if had_slot || self.transaction.is_repeatable() || free(self) {
                 return Ok(());
             }
             self.give_slot_back()?;
@@ -257,7 +257,7 @@ impl Session {
         for relation in &touched {
             self.import_holders(*relation);
         }
-        let keeps_rows = self.transaction.keeps_rows || !leaves_rows(&raw.node);
+        let keeps_rows = self.transaction.keeps_rows() || !leaves_rows(&raw.node);
         let calls = may_call(&raw.node) && self.has_writing_functions();
         let query = if self.engine.locks.has_relations() { self.plan_of_create_as(raw) } else { None };
         let query = query.as_ref().and_then(|prepared| match &prepared.body {
@@ -266,8 +266,8 @@ impl Session {
         });
         self.begin_write_in(&command, &raw.text, &touched, mode, Beyond { all: false, calls, query, filled: None })
             .await?;
-        self.transaction.keeps_rows = keeps_rows;
-        if self.transaction.block.is_explicit() {
+        self.transaction.set_keeps_rows(keeps_rows);
+        if self.transaction.block().is_explicit() {
             let catalog = self.catalog();
             let text = raw.text.to_ascii_lowercase();
             let names = |r: &Arc<pgsqlite_sql::catalog::Relation>| {

@@ -228,7 +228,7 @@ impl Session {
         let Some(connection) = &self.connection else { return false };
         let plain = t.has_slot()
             && t.is_in_sqlite()
-            && !t.repeatable
+            && !t.is_repeatable()
             && !t.is_joined()
             && !t.is_temporary_alone()
             && t.is_rows_alone()
@@ -246,14 +246,14 @@ impl Session {
         if self.transaction.branch().is_some() && !self.has_open_query() {
             self.transaction.give_up_slot();
         }
-        if self.transaction.has_slot() && self.transaction.block.is_explicit() && self.may_be_put_aside() {
+        if self.transaction.has_slot() && self.transaction.block().is_explicit() && self.may_be_put_aside() {
             let patience = self.pace.patience(self.connection.as_ref().map_or(0, |c| c.recorder().log.len()));
             self.lay_down(self.engine.config.puts_aside, patience);
         }
         self.fall_silent();
         // a block that has nothing open in SQLite needs no connection of the pool
         let is_free =
-            self.transaction.block.is_explicit() && !self.transaction.is_in_sqlite() && !self.transaction.has_slot();
+            self.transaction.block().is_explicit() && !self.transaction.is_in_sqlite() && !self.transaction.has_slot();
         if is_free && self.connection.is_some() && self.connection_is_passing() && !self.has_open_query() {
             self.give_connection_back();
         }
@@ -279,7 +279,7 @@ impl Session {
 
     /// The client goes on.
     pub fn rouse(&mut self) {
-        if self.engine.config.rereads && !self.transaction.block.is_open() && !self.transaction.is_in_sqlite() {
+        if self.engine.config.rereads && !self.transaction.block().is_open() && !self.transaction.is_in_sqlite() {
             if let Err(e) = self.engine.reread(self.connection.as_ref()) {
                 tracing::error!("the catalog is not read anew: {}", e.message());
             }
@@ -303,7 +303,7 @@ impl Session {
             Some(Rest::Aside(aside)) => {
                 self.transaction.puts_aside(aside);
                 // another connection knows nothing of the tables that are watched
-                self.transaction.keys = Default::default();
+                self.transaction.forget_keys();
             }
             None => {}
         }
@@ -321,20 +321,21 @@ impl Session {
 
     /// A statement begins: what was recorded before it can be kept if SQLite gives up the whole transaction.
     pub(in crate::session) fn note_statement(&mut self) {
-        self.transaction.before_statement = match &self.connection {
+        let before = match &self.connection {
             Some(connection) if self.transaction.is_in_sqlite() => {
                 let recorder = connection.recorder();
                 recorder.on.then(|| recorder.log.mark())
             }
             _ => None,
         };
+        self.transaction.set_before_statement(before);
     }
 
     /// SQLite has given up the whole transaction, because a statement that writes was interrupted or the disk is full: what the block has
     /// changed before that statement is put aside, so that ROLLBACK TO finds its savepoints. False: it cannot be.
     pub(in crate::session) fn keeps_changes(&mut self) -> bool {
-        let Some(before) = self.transaction.before_statement.take() else { return false };
-        if self.transaction.savepoints.is_empty() || !self.may_be_put_aside_but_for_sqlite() {
+        let Some(before) = self.transaction.take_before_statement() else { return false };
+        if self.transaction.savepoints().is_empty() || !self.may_be_put_aside_but_for_sqlite() {
             return false;
         }
         let Some(connection) = &self.connection else { return false };
@@ -351,7 +352,7 @@ impl Session {
         self.server.lock_relations(tables.iter().map(|t| t.oid).filter(|o| *o != 0), Mode::RowExclusive as i32);
         self.transaction.puts_aside(Aside { log, tables });
         self.transaction.give_up_slot();
-        self.transaction.keys = Default::default();
+        self.transaction.forget_keys();
         true
     }
 
@@ -403,8 +404,7 @@ impl Session {
     pub(in crate::session) fn put_back(&mut self, aside: Aside, refreshed: Result<()>) -> Result<()> {
         let result = refreshed.and_then(|()| self.try_put_back(aside));
         if result.is_err() {
-            self.transaction.lost_savepoints |= !self.transaction.savepoints.is_empty();
-            self.transaction.savepoints.clear();
+            self.transaction.savepoints_mut().lose();
             self.undo_in_sqlite();
         }
         result
@@ -422,7 +422,7 @@ impl Session {
         if defers {
             connection.exec("PRAGMA defer_foreign_keys = ON")?;
         }
-        let marks: Vec<usize> = self.transaction.savepoints.iter().map(|s| s.recorded.len).collect();
+        let marks: Vec<usize> = self.transaction.savepoints().iter().map(|s| s.recorded.len).collect();
         let mut made = 0;
         let replayed = replay(connection.rusqlite(), &mut log, &tables, |at| {
             while marks.get(made).is_some_and(|mark| *mark <= at) {
@@ -580,11 +580,11 @@ impl Session {
         if !self.transaction.has_slot() {
             return Ok(true);
         }
-        if self.transaction.repeatable {
+        if self.transaction.is_repeatable() {
             return self.leave_slot();
         }
         let empty = self.connection()?.recorder().log.is_empty();
-        if empty && !self.transaction.temporary {
+        if empty && !self.transaction.has_changed_temporary() {
             self.give_slot_back()?;
             return Ok(true);
         }
@@ -595,7 +595,7 @@ impl Session {
     /// snapshot; 40P01 where it cannot be put aside, so that each would wait for the other.
     pub(in crate::session) async fn step_aside(&mut self, other: u64) -> Result<()> {
         if !self.make_way()? {
-            return Err(match self.transaction.repeatable {
+            return Err(match self.transaction.is_repeatable() {
                 true => {
                     PgError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
                 }
@@ -619,7 +619,7 @@ impl Session {
 
     /// A transaction that keeps its snapshot and has written nothing gives the slot to others. False: it has written.
     pub(in crate::session) fn leave_slot(&mut self) -> Result<bool> {
-        if !self.transaction.repeatable || self.connection()?.is_writing() {
+        if !self.transaction.is_repeatable() || self.connection()?.is_writing() {
             return Ok(false);
         }
         self.transaction.give_up_slot();
@@ -628,7 +628,7 @@ impl Session {
 
     /// In a transaction that keeps its snapshot: 40001 if a row that was locked after `mark` is not any more what the snapshot shows.
     pub(in crate::session) fn check_locked_since(&self, mark: u64) -> Result<()> {
-        if !self.transaction.repeatable {
+        if !self.transaction.is_repeatable() {
             return Ok(());
         }
         let connection = self.connection()?;

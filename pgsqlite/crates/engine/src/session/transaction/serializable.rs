@@ -16,12 +16,12 @@ impl Session {
     /// A statement of a serializable transaction begins: before its snapshot is taken.
     pub(in crate::session) fn watch_serializable(&mut self) {
         let t = &mut self.transaction;
-        let serializable = t.serializable || self.gucs.often.default_serializable && !t.block.is_explicit();
-        if serializable && t.watched.is_none() && !t.block.is_failed() {
-            t.watched = Some(self.engine.serializable.begin(t.read_only));
+        let serializable = t.is_serializable() || self.gucs.often.default_serializable && !t.block().is_explicit();
+        if serializable && t.watched().is_none() && !t.block().is_failed() {
+            t.set_watched(self.engine.serializable.begin(t.is_read_only()));
         }
         // (SET and its kin take no snapshot)
-        if let Some(watched) = t.watched.as_ref().filter(|_| !t.queried && !t.is_in_sqlite()) {
+        if let Some(watched) = t.watched().filter(|_| !t.has_queried() && !t.is_in_sqlite()) {
             watched.begin_anew();
         }
     }
@@ -33,7 +33,7 @@ impl Session {
         plan: &QueryPlan,
         parameters: &[Datum],
     ) -> Result<()> {
-        if self.transaction.watched.is_none() {
+        if self.transaction.watched().is_none() {
             return Ok(());
         }
         let mut read = self.tables_read(plan);
@@ -46,16 +46,16 @@ impl Session {
     }
 
     fn note_read_rows(&mut self, read: &Read) -> Result<()> {
-        let Some(watched) = self.transaction.watched.take() else { return Ok(()) };
+        let Some(watched) = self.transaction.take_watched() else { return Ok(()) };
         let noted = watched.reads(read, &mut |condition, rows| self.are_met(condition, rows));
-        self.transaction.watched = Some(watched);
+        self.transaction.set_watched(watched);
         noted
     }
 
     fn note_written_rows(&mut self, written: &Written) -> Result<()> {
-        let Some(watched) = self.transaction.watched.take() else { return Ok(()) };
+        let Some(watched) = self.transaction.take_watched() else { return Ok(()) };
         let noted = watched.writes(written, &mut |condition, rows| self.are_met(condition, rows));
-        self.transaction.watched = Some(watched);
+        self.transaction.set_watched(watched);
         noted
     }
 
@@ -166,7 +166,7 @@ impl Session {
 
     /// The transaction has met a row where it wanted to insert one. Errors: 40001.
     pub(in crate::session) fn note_met(&self, sqlite_name: &str) -> Result<()> {
-        let Some(watched) = &self.transaction.watched else { return Ok(()) };
+        let Some(watched) = self.transaction.watched() else { return Ok(()) };
         let name = crate::session::transaction::readers::written(sqlite_name).into_boxed_str();
         watched.writes(&Tables::whole([name.clone()]), &mut whole)?;
         watched.reads(&Tables::whole([name]), &mut whole)
@@ -198,7 +198,7 @@ impl Session {
 
     /// A statement has changed rows. Errors: 40001.
     pub(in crate::session) fn note_plan_writes(&mut self, plan: &QueryPlan) -> Result<()> {
-        if self.transaction.watched.is_none() {
+        if self.transaction.watched().is_none() {
             return Ok(());
         }
         if let Some(written) = self.rows_written() {
@@ -275,7 +275,7 @@ impl Session {
 
     /// Something begins that may read and write anything (DDL, COPY, a body of statements). Errors: 40001.
     pub(in crate::session) fn note_anything(&self, writes: bool) -> Result<()> {
-        let Some(watched) = &self.transaction.watched else { return Ok(()) };
+        let Some(watched) = self.transaction.watched() else { return Ok(()) };
         watched.reads(&Tables::all(), &mut whole)?;
         match writes {
             true => watched.writes(&Tables::all(), &mut whole),

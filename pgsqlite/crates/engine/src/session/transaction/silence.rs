@@ -30,14 +30,14 @@ impl Session {
     /// ([`crate::session::transaction::relation_locks::leaves_rows`]), lets them do so.
     pub(in crate::session) fn fall_silent(&mut self) {
         let t = &self.transaction;
-        if !t.has_slot() || !t.is_in_sqlite() || !t.block.is_explicit() || t.repeatable || t.is_joined() {
+        if !t.has_slot() || !t.is_in_sqlite() || !t.block().is_explicit() || t.is_repeatable() || t.is_joined() {
             return;
         }
         let changes_no_rows = self.connection.as_ref().is_some_and(|connection| {
             let recorder = connection.recorder();
             recorder.on && !recorder.rows
         });
-        if changes_no_rows && !self.transaction.keeps_rows && self.copying.is_none() {
+        if changes_no_rows && !self.transaction.keeps_rows() && self.copying.is_none() {
             self.transaction.falls_silent();
             self.engine.writer.keep_silently();
         }
@@ -50,7 +50,7 @@ impl Session {
             return Ok(true);
         }
         let t = &self.transaction;
-        let has_nothing = !t.has_slot() && !t.has_begun() && !t.repeatable && !t.temporary;
+        let has_nothing = !t.has_slot() && !t.has_begun() && !t.is_repeatable() && !t.has_changed_temporary();
         let only_locks = plan.locks_rows
             && !plan.writes
             && !plan.calls_writers

@@ -3,16 +3,21 @@
 //! SQLite does one thing at a time for a transaction, so that is one value ([`State`]), and what belongs to it is there only with it. The writer
 //! slot is beside it: who has the slot has not always begun to write, and who reads in SQLite needs none.
 
+use crate::constraint_modes::Modes;
+use crate::gate::Inside;
+use crate::locks::serializable::Watched;
 use crate::session::transaction::beside::Beside;
 use crate::session::transaction::block::Block;
+use crate::session::transaction::deferred_keys::Watch;
+use crate::session::transaction::private::Temporary;
 use crate::session::transaction::resting::Aside;
+use crate::session::transaction::savepoints::Savepoints;
 use crate::session::transaction::silence::BesideSilence;
-use crate::session::transaction::Savepoint;
 use crate::writer::{Members, Slot};
 use pgsqlite_natives::settings::Gucs;
 use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_storage::changes::log::Mark;
 use pgsqlite_storage::vfs::Pin;
-use pgsqlite_types::Oid;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -52,62 +57,62 @@ struct Held {
     silently: bool,
 }
 
+/// The isolation level of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::session) enum Isolation {
+    #[default]
+    ReadCommitted,
+    /// one snapshot for the whole transaction
+    RepeatableRead,
+    /// the same, and what it reads and writes is watched
+    Serializable,
+}
+
 /// A session's transaction.
 #[derive(Default)]
 pub(in crate::session) struct Transaction {
-    pub block: Block,
+    block: Block,
     state: State,
     slot: Option<Held>,
     /// it has done more in the slot than DDL that leaves all rows to who wants to lock them
-    pub keeps_rows: bool,
-    /// what was recorded before the running statement
-    pub before_statement: Option<pgsqlite_storage::changes::log::Mark>,
-    /// how many savepoints there were when the slot was taken
-    pub slot_depth: usize,
-    /// temporary tables were changed without the writer slot: that must not be rolled back when the slot is given back
-    pub temporary: bool,
-    /// the session's temporary objects, before the transaction changed which there are without the writer slot
-    pub temporary_before: Option<crate::session::transaction::private::Temporary>,
-    /// one snapshot for the whole transaction
-    pub repeatable: bool,
-    /// SERIALIZABLE: it is repeatable, too
-    pub serializable: bool,
-    pub read_only: bool,
+    keeps_rows: bool,
+    isolation: Isolation,
+    read_only: bool,
     /// what it reads and writes is watched: it is serializable
-    pub watched: Option<crate::locks::serializable::Watched>,
-    /// tables that TRUNCATE has emptied, and how many savepoints there were: COPY may FREEZE its rows in them
-    pub emptied: Vec<(Oid, usize)>,
-    /// sequences that DDL (RESTART, TRUNCATE … RESTART IDENTITY) has set: where they stood before, and how many savepoints there were
-    pub restarted: Vec<(Oid, Option<crate::sequence_state::State>, usize)>,
+    watched: Option<Watched>,
     /// a query has run: its snapshot is set, as far as the rules of SET TRANSACTION go
-    pub queried: bool,
-    pub savepoints: Vec<Savepoint>,
-    /// SQLite gave them up with the whole transaction
-    pub lost_savepoints: bool,
-    /// SET CONSTRAINTS
-    pub constraints: crate::constraint_modes::Modes,
-    /// SQLite checks all foreign keys at COMMIT only
-    pub defers_all: bool,
-    /// deferrable PRIMARY KEY and UNIQUE constraints
-    pub keys: crate::session::transaction::deferred_keys::Watch,
-    /// cursors stand on rows: the connection notes which are deleted
-    pub has_positioned_cursors: bool,
+    queried: bool,
+    savepoints: Savepoints,
+    /// temporary tables were changed without the writer slot: that must not be rolled back when the slot is given back
+    temporary: bool,
+    /// the session's temporary objects, before the transaction changed which there are without the writer slot
+    temporary_before: Option<Temporary>,
     /// the catalog after this transaction's DDL
-    pub catalog: Option<Arc<Catalog>>,
-    /// cursors that its COMMIT holds: they go if it fails
-    pub held: Vec<String>,
+    catalog: Option<Arc<Catalog>>,
     /// it may have changed the file's schema without a change of the catalog, and commits by itself
-    pub changes_schema: bool,
+    changes_schema: bool,
+    /// SET CONSTRAINTS
+    constraints: Modes,
+    /// SQLite checks all foreign keys at COMMIT only
+    defers_all: bool,
+    /// deferrable PRIMARY KEY and UNIQUE constraints
+    keys: Watch,
+    /// cursors stand on rows: the connection notes which are deleted
+    has_positioned_cursors: bool,
+    /// cursors that its COMMIT holds: they go if it fails
+    held: Vec<String>,
     /// settings to go back to on rollback
-    pub gucs: Option<Gucs>,
+    gucs: Option<Gucs>,
     /// SET LOCAL: by lower-case name, what holds again after the transaction
-    pub local: HashMap<String, Option<String>>,
+    local: HashMap<String, Option<String>>,
     /// on a standby: what keeps the schema as it is
-    pub inside: Option<crate::gate::Inside>,
+    inside: Option<Inside>,
     /// now(), microseconds since 2000-01-01 UTC
-    pub started: Option<i64>,
+    started: Option<i64>,
+    /// what was recorded before the running statement
+    before_statement: Option<Mark>,
     /// what runs cannot be undone: its Execute ends the transaction
-    pub ends_with_statement: bool,
+    ends_with_statement: bool,
 }
 
 impl Transaction {
@@ -117,8 +122,8 @@ impl Transaction {
         !self.temporary
             && self.temporary_before.is_none()
             && self.catalog.is_none()
-            && self.emptied.is_empty()
-            && self.restarted.is_empty()
+            && !self.savepoints.has_emptied_any()
+            && !self.savepoints.has_restarted_any()
             && self.constraints.is_default()
             && !self.defers_all
             && !self.has_positioned_cursors
@@ -127,6 +132,238 @@ impl Transaction {
     /// Whether something is open or set that COMMIT would keep and ROLLBACK take back.
     pub fn has_work(&self) -> bool {
         self.has_begun() || self.has_slot() || self.catalog.is_some() || self.gucs.is_some() || self.started.is_some()
+    }
+
+    /// Where it stands, as the client's messages decide it.
+    pub fn block(&self) -> Block {
+        self.block
+    }
+
+    pub fn block_mut(&mut self) -> &mut Block {
+        &mut self.block
+    }
+
+    /// When it began; that is now, if it has not begun yet.
+    pub fn start(&mut self, now: i64) -> i64 {
+        *self.started.get_or_insert(now)
+    }
+
+    pub fn has_started(&self) -> bool {
+        self.started.is_some()
+    }
+
+    /// It begins at this time, whatever becomes of the statement that runs.
+    pub fn set_started(&mut self, at: i64) {
+        self.started = Some(at);
+    }
+
+    /// What runs cannot be undone: its Execute ends the transaction.
+    pub fn ends_with_statement(&self) -> bool {
+        self.ends_with_statement
+    }
+
+    pub fn set_ends_with_statement(&mut self) {
+        self.ends_with_statement = true;
+    }
+
+    /// What was recorded before the running statement, if that can be cut off.
+    pub fn take_before_statement(&mut self) -> Option<Mark> {
+        self.before_statement.take()
+    }
+
+    pub fn set_before_statement(&mut self, before: Option<Mark>) {
+        self.before_statement = before;
+    }
+
+    /// On a standby: what keeps the schema as it is.
+    pub fn inside(&self) -> Option<&Inside> {
+        self.inside.as_ref()
+    }
+
+    pub fn set_inside(&mut self, inside: Option<Inside>) {
+        self.inside = inside;
+    }
+
+    // --- characteristics -------------------------------------------------------------------------------------------------
+
+    /// Whether it has one snapshot from its first statement on: REPEATABLE READ or SERIALIZABLE.
+    pub fn is_repeatable(&self) -> bool {
+        self.isolation != Isolation::ReadCommitted
+    }
+
+    pub fn is_serializable(&self) -> bool {
+        self.isolation == Isolation::Serializable
+    }
+
+    pub fn set_isolation(&mut self, isolation: Isolation) {
+        self.isolation = isolation;
+    }
+
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    pub fn set_read_only(&mut self, read_only: bool) {
+        self.read_only = read_only;
+    }
+
+    /// Whether a query has run: its snapshot is set, as far as the rules of SET TRANSACTION go.
+    pub fn has_queried(&self) -> bool {
+        self.queried
+    }
+
+    pub fn set_queried(&mut self) {
+        self.queried = true;
+    }
+
+    /// What sees what it reads and writes, if it is serializable.
+    pub fn watched(&self) -> Option<&Watched> {
+        self.watched.as_ref()
+    }
+
+    pub fn take_watched(&mut self) -> Option<Watched> {
+        self.watched.take()
+    }
+
+    pub fn set_watched(&mut self, watched: Watched) {
+        self.watched = Some(watched);
+    }
+
+    // --- what it has done, and what takes that back ----------------------------------------------------------------------
+
+    pub fn savepoints(&self) -> &Savepoints {
+        &self.savepoints
+    }
+
+    pub fn savepoints_mut(&mut self) -> &mut Savepoints {
+        &mut self.savepoints
+    }
+
+    /// The catalog after its DDL.
+    pub fn catalog(&self) -> Option<&Arc<Catalog>> {
+        self.catalog.as_ref()
+    }
+
+    pub fn set_catalog(&mut self, catalog: Option<Arc<Catalog>>) {
+        self.catalog = catalog;
+    }
+
+    pub fn take_catalog(&mut self) -> Option<Arc<Catalog>> {
+        self.catalog.take()
+    }
+
+    /// Whether it may have changed the file's schema without a change of the catalog.
+    pub fn changes_schema(&self) -> bool {
+        self.changes_schema
+    }
+
+    pub fn set_changes_schema(&mut self) {
+        self.changes_schema = true;
+    }
+
+    /// Whether it has changed temporary tables without the writer slot. (A rollback in SQLite takes that back.)
+    pub fn has_changed_temporary(&self) -> bool {
+        self.temporary
+    }
+
+    /// It changes temporary tables without the writer slot.
+    pub fn changes_temporary(&mut self) {
+        self.temporary = true;
+    }
+
+    /// Whether it has changed which temporary objects there are without the writer slot.
+    pub fn has_changed_temporary_objects(&self) -> bool {
+        self.temporary_before.is_some()
+    }
+
+    /// It changes which temporary objects there are: these there were before.
+    pub fn note_temporary_before(&mut self, before: Temporary) {
+        self.temporary_before.get_or_insert(before);
+    }
+
+    pub fn take_temporary_before(&mut self) -> Option<Temporary> {
+        self.temporary_before.take()
+    }
+
+    /// Settings are about to change: these ROLLBACK goes back to.
+    pub fn note_settings(&mut self, gucs: &Gucs) {
+        self.gucs.get_or_insert_with(|| gucs.clone());
+    }
+
+    pub fn settings_before_mut(&mut self) -> Option<&mut Gucs> {
+        self.gucs.as_mut()
+    }
+
+    /// Of SET LOCAL: by lower-case name, what holds again after the transaction.
+    pub fn local(&self) -> &HashMap<String, Option<String>> {
+        &self.local
+    }
+
+    pub fn local_mut(&mut self) -> &mut HashMap<String, Option<String>> {
+        &mut self.local
+    }
+
+    /// The settings to go back to on rollback, and what holds again after SET LOCAL.
+    pub fn take_settings(&mut self) -> (Option<Gucs>, HashMap<String, Option<String>>) {
+        (self.gucs.take(), std::mem::take(&mut self.local))
+    }
+
+    /// Its COMMIT holds a cursor, which goes if it fails.
+    pub fn holds(&mut self, cursor: String) {
+        self.held.push(cursor);
+    }
+
+    pub fn take_held(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.held)
+    }
+
+    // --- what is checked later -------------------------------------------------------------------------------------------
+
+    /// What SET CONSTRAINTS has said.
+    pub fn constraints(&self) -> &Modes {
+        &self.constraints
+    }
+
+    pub fn set_constraints(&mut self, modes: Modes) {
+        self.constraints = modes;
+    }
+
+    /// Whether SQLite checks all foreign keys at COMMIT only.
+    pub fn defers_all(&self) -> bool {
+        self.defers_all
+    }
+
+    pub fn set_defers_all(&mut self) {
+        self.defers_all = true;
+    }
+
+    /// What is known of deferrable PRIMARY KEY and UNIQUE constraints.
+    pub fn keys(&self) -> &Watch {
+        &self.keys
+    }
+
+    pub fn keys_mut(&mut self) -> &mut Watch {
+        &mut self.keys
+    }
+
+    /// Another connection, or another transaction of SQLite, knows nothing of the tables that are watched.
+    pub fn forget_keys(&mut self) {
+        self.keys = Watch::default();
+    }
+
+    /// SQLite's ROLLBACK ends what waits to be checked.
+    pub fn forget_checks(&mut self) {
+        self.forget_keys();
+        self.defers_all = false;
+    }
+
+    /// Whether cursors stand on rows: the connection notes which are deleted.
+    pub fn has_positioned_cursors(&self) -> bool {
+        self.has_positioned_cursors
+    }
+
+    pub fn set_positioned_cursors(&mut self) {
+        self.has_positioned_cursors = true;
     }
 
     // --- SQLite ----------------------------------------------------------------------------------------------------------
@@ -275,6 +512,15 @@ impl Transaction {
     }
 
     // --- the writer slot -------------------------------------------------------------------------------------------------
+
+    /// Whether it has done more in the slot than DDL that leaves all rows to who wants to lock them.
+    pub fn keeps_rows(&self) -> bool {
+        self.keeps_rows
+    }
+
+    pub fn set_keeps_rows(&mut self, keeps_rows: bool) {
+        self.keeps_rows = keeps_rows;
+    }
 
     pub fn has_slot(&self) -> bool {
         self.slot.is_some()

@@ -35,7 +35,7 @@ impl Session {
         self.close_cursors();
         let t = &self.transaction;
         let has_written = t.is_writer() || t.branch().is_some();
-        let has_changed = t.temporary || t.temporary_before.is_some() || t.is_temporary_alone();
+        let has_changed = t.has_changed_temporary() || t.has_changed_temporary_objects() || t.is_temporary_alone();
         if has_changed || self.server.has_used_temporary() {
             return Err(refused("has operated on temporary objects"));
         }
@@ -65,7 +65,7 @@ impl Session {
 
     /// What COMMIT checks and computes, on the newest state, in the writer slot.
     async fn settle_for_commit(&mut self) -> Result<()> {
-        if let (Some(watched), Some(_)) = (&self.transaction.watched, self.transaction.branch()) {
+        if let (Some(watched), Some(_)) = (self.transaction.watched(), self.transaction.branch()) {
             watched.prepare()?;
         }
         self.bring_home().await?;
@@ -84,7 +84,7 @@ impl Session {
                 return Err(self.explain_commit(e));
             }
         }
-        match &self.transaction.watched {
+        match self.transaction.watched() {
             Some(watched) => watched.prepare(),
             None => Ok(()),
         }
@@ -93,13 +93,13 @@ impl Session {
     /// The log of the transaction that SQLite has open. Errors: 0A000 if it does not have all that the transaction has done.
     fn take_whole_log(&self) -> Result<ChangeLog> {
         let t = &self.transaction;
-        if t.catalog.is_some() {
+        if t.catalog().is_some() {
             return Err(refused("has changed the schema"));
         }
-        if !t.emptied.is_empty() {
+        if t.savepoints().has_emptied_any() {
             return Err(refused("has run TRUNCATE"));
         }
-        if !t.restarted.is_empty() {
+        if t.savepoints().has_restarted_any() {
             return Err(refused("has restarted a sequence"));
         }
         let connection = self.connection()?;
@@ -133,7 +133,7 @@ impl Session {
         catalog.relations.values().for_each(|relation| self.server.publish_relation(&engine, relation));
         engine.rows.put_aside(own, footprint);
         let mut locks = Locks {
-            serializable: self.transaction.watched.is_some(),
+            serializable: self.transaction.watched().is_some(),
             columns: tables.iter().map(|t| t.columns.clone()).collect(),
             rows: taken.into_iter().map(|(row, mode)| (row.table.to_string(), row.rowid, mode.number())).collect(),
             ..Locks::default()
@@ -152,7 +152,7 @@ impl Session {
             owner,
             holder,
             tables: Some(tables),
-            watched: self.transaction.watched.take(),
+            watched: self.transaction.take_watched(),
         });
         let stored = self.commit_record(&record, &log).await;
         // (an error may come after the commit: of a disk that does not take it)
@@ -167,14 +167,13 @@ impl Session {
             self.connection()?.command("ROLLBACK")?;
             self.transaction.closed();
         }
-        self.transaction.keys = Default::default();
-        self.transaction.constraints = Default::default();
-        self.transaction.defers_all = false;
-        self.transaction.savepoints.clear();
+        self.transaction.forget_checks();
+        self.transaction.set_constraints(Default::default());
+        self.transaction.savepoints_mut().clear();
         self.begin_immediate().await?;
         self.transaction.opened(Open::Plain);
         store::prepared::put(self.connection()?.rusqlite(), &self.catalog(), record, log)?;
-        self.transaction.changes_schema = true;
+        self.transaction.set_changes_schema();
         self.commit().await
     }
 
@@ -216,7 +215,7 @@ impl Session {
         if commit {
             store::transactions::record(connection, &self.catalog(), transaction.number.get())?;
         }
-        self.transaction.changes_schema = true;
+        self.transaction.set_changes_schema();
         self.commit().await
     }
 }

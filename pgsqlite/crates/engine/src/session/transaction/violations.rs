@@ -86,7 +86,7 @@ impl Session {
         let Body::Plan(plan) = &prepared.body else { return Ok(None) };
         let ([step], Tag::Update | Tag::Delete) = (&plan.query.steps[..], plan.query.tag) else { return Ok(None) };
         // turning deferral off makes SQLite forget the violations it has counted
-        if self.transaction.defers_all || self.connection()?.has_deferred_violations() {
+        if self.transaction.defers_all() || self.connection()?.has_deferred_violations() {
             return Ok(None);
         }
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
