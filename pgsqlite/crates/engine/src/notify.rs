@@ -6,6 +6,7 @@
 
 use crate::requests::CancelHandle;
 use parking_lot::Mutex;
+use pgsqlite_natives::udf::session_cell::NotificationMark;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -84,13 +85,6 @@ pub struct Pending {
     bytes: usize,
 }
 
-/// How much was pending when a savepoint was made.
-#[derive(Clone, Copy, Default)]
-pub struct Mark {
-    wishes: usize,
-    messages: usize,
-}
-
 impl Pending {
     /// Errors: 54000 where the transaction has wished more than a session can have.
     pub fn listen(&mut self, channel: &str) -> Result<()> {
@@ -136,11 +130,11 @@ impl Pending {
     pub fn lengths(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.messages.iter().map(|(channel, payload)| (channel.len(), payload.len()))
     }
-    pub fn mark(&self) -> Mark {
-        Mark { wishes: self.wishes.len(), messages: self.messages.len() }
+    pub fn mark(&self) -> NotificationMark {
+        NotificationMark { wishes: self.wishes.len(), messages: self.messages.len() }
     }
-    /// ROLLBACK TO SAVEPOINT
-    pub fn roll_back_to(&mut self, mark: Mark) {
+    /// What came after this mark is taken back: ROLLBACK TO SAVEPOINT, or a block with an EXCEPTION clause has failed.
+    pub fn roll_back_to(&mut self, mark: NotificationMark) {
         self.wishes.truncate(mark.wishes);
         for message in self.messages.drain(mark.messages.min(self.messages.len())..) {
             self.bytes -= size(&message);

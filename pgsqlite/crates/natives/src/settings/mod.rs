@@ -5,7 +5,7 @@ pub mod rights;
 pub mod values;
 
 use pgsqlite_sql::acl;
-use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_sql::catalog::{Catalog, PG_CATALOG};
 use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::settings::{parse_date_style, ByteaOutput, DateOrder, DateStyle, IntervalStyle};
@@ -122,6 +122,37 @@ const FRESH: &[(&str, &str)] = &[
     ("server_version_num", "150018"),
     ("max_connections", "100"),
 ];
+
+/// Whether a name (in lower case) is one that any application may give a value.
+fn is_of_application(key: &str) -> bool {
+    key.contains('.') && !key.starts_with("plpgsql.") && !definitions().contains_key(key)
+}
+
+/// Whether it is a setting that the server knows by itself, and not one of an extension or an application.
+pub fn is_setting_of_server(name: &str) -> bool {
+    let key = name.to_ascii_lowercase();
+    rights::is_identity(&key) || definitions().contains_key(&key)
+}
+
+/// The schemas of `search_path` that there are and that the role may look into, in their order.
+pub fn search_path(settings: &Gucs, catalog: &Catalog, user: &str, role: Oid) -> Vec<Oid> {
+    let text = settings.get("search_path").unwrap_or_default();
+    let superuser = acl::is_superuser(catalog, role);
+    if superuser && text == "\"$user\", public" && catalog.schema_oid(user).is_none() {
+        return catalog.schema_oid("public").into_iter().collect();
+    }
+    let names = values::split_names(&text).unwrap_or_default();
+    names
+        .iter()
+        .filter_map(|name| match name.as_str() {
+            "$user" => catalog.schema_oid(user),
+            "pg_catalog" => Some(PG_CATALOG),
+            other => catalog.schema_oid(other),
+        })
+        // schemas one may not look into are passed over
+        .filter(|&s| superuser || acl::schema_privileges(catalog, role, s) & acl::privilege::USAGE != 0)
+        .collect()
+}
 
 /// Settings whose values are for superusers and pg_read_all_settings (GUC_SUPERUSER_ONLY).
 const SECRET: &[&str] = &[
@@ -386,6 +417,35 @@ impl Gucs {
         }
         let definition = definitions().get(&key)?;
         Some(display(definition, definition.default))
+    }
+
+    /// These settings again as they were before. A name that an application has given since then stays known, without a value.
+    pub fn back_to(&self, before: &Gucs) -> Gucs {
+        let mut back = before.clone();
+        for name in self.names_since(before) {
+            back.version = next_version();
+            back.values.insert(name, String::new());
+        }
+        back
+    }
+
+    /// The names that an application has given since the settings were as before.
+    pub fn names_since<'a>(&'a self, before: &'a Gucs) -> impl Iterator<Item = String> + 'a {
+        let known = |name: &String| before.values.contains_key(name) || before.defaults.contains_key(name);
+        self.values.keys().filter(move |name| is_of_application(name) && !known(name)).cloned()
+    }
+
+    /// `session_user`
+    pub fn session_user(&self) -> String {
+        self.get("session_authorization").unwrap_or_default()
+    }
+
+    /// `current_user`, outside of functions with SECURITY DEFINER.
+    pub fn current_user(&self) -> String {
+        match self.get("role") {
+            Some(role) if role != "none" => role,
+            _ => self.session_user(),
+        }
     }
 
     /// The value in the setting's own unit, as pg_settings shows it.

@@ -53,6 +53,14 @@ pub fn is_identity(key: &str) -> bool {
     matches!(key, "role" | "session_authorization")
 }
 
+/// No role has this OID: what is left of a role that was dropped under its session.
+const NOBODY: Oid = Oid::MAX;
+
+/// The role of a name that a session has, which may have been dropped.
+pub fn role_oid(catalog: &Catalog, name: &str) -> Oid {
+    catalog.role_named(name).map_or(NOBODY, |role| role.oid)
+}
+
 fn fixed(message: String) -> PgError {
     PgError::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, message)
 }

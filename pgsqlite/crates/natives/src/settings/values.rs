@@ -1,7 +1,8 @@
 //! Values of settings as text: truth values, numbers with units, lists of names, encodings.
 
 use super::Definition;
-use pgsqlite_types::{PgError, SqlState};
+use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_types::{PgError, Result, SqlState};
 
 /// `on`, `true`, `yes`, `1` and their unique prefixes.
 pub fn parse_bool(value: &str) -> Option<bool> {
@@ -170,6 +171,36 @@ pub fn list(name: &str) -> Option<bool> {
         | "wal_consistency_checking" => Some(false),
         _ => None,
     }
+}
+
+/// The text of the value list of SET. `zone`: what a time zone means that is given as an interval. Errors: 22023, 0A000.
+pub fn of_statement(name: &str, args: &[ast::Node], zone: impl Fn(&ast::TypeCast) -> Result<String>) -> Result<String> {
+    use ast::a_const::Val;
+    let list = list(&name.to_ascii_lowercase());
+    if args.len() > 1 && list.is_none() {
+        return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("SET {name} takes only one argument")));
+    }
+    let mut parts = Vec::new();
+    for arg in args {
+        match &arg.node {
+            Some(NodeEnum::AConst(c)) => parts.push(match &c.val {
+                Some(Val::Ival(i)) => i.ival.to_string(),
+                Some(Val::Fval(f)) => f.fval.clone(),
+                Some(Val::Sval(s)) if list == Some(true) => {
+                    pgsqlite_sql::deparse::quote_identifier(&s.sval).to_string()
+                }
+                Some(Val::Sval(s)) => s.sval.clone(),
+                Some(Val::Boolval(b)) => if b.boolval { "on" } else { "off" }.into(),
+                _ => return Err(PgError::not_supported("this value in SET").at(c.location)),
+            }),
+            Some(NodeEnum::TypeCast(c)) if name.eq_ignore_ascii_case("timezone") => parts.push(zone(c)?),
+            Some(NodeEnum::TypeCast(c)) => {
+                return Err(PgError::not_supported(format!("an interval for \"{name}\"")).at(c.location))
+            }
+            _ => return Err(PgError::internal("SET value")),
+        }
+    }
+    Ok(parts.join(", "))
 }
 
 /// A list of names separated by commas: quoted ones as they are, others folded to lower case. None: no such list.

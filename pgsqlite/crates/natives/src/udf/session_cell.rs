@@ -5,7 +5,9 @@
 //! error that a function raises waits in the cell, because SQLite carries only a text: [`SessionCell::take_error`].
 
 use super::shim::Call;
-use crate::settings::rights::Claimant;
+use crate::settings::rights::{role_oid, Claimant};
+use crate::settings::{is_setting_of_server, parse_bool, search_path, Gucs, OF_TRANSACTION};
+use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
 use pgsqlite_types::codec::{Context, NamesFor, RegNames, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, Settings, SqlState};
@@ -44,16 +46,25 @@ pub trait Variables {
     /// Sets it for the session or (`local`) the transaction and returns the new value as SHOW prints it.
     /// Errors: those of [`Claimant::permit`], 42704, 22023.
     fn set(&self, name: &str, value: Option<&str>, local: bool, who: &Claimant) -> Result<String>;
-    /// A function with these SET clauses begins: what is put aside for them. Errors: as of `set`.
-    fn enter(&self, settings: &[(String, String)], who: &Claimant) -> Result<PutAside>;
-    /// It ends. A setting that its body has set for the session stays as it is.
-    fn leave(&self, aside: PutAside);
-    /// What the codecs and the analyzer read of the settings, and what tells plans apart by them.
-    fn typed(&self) -> (Settings, String);
+    /// A function with these SET clauses begins, whose settings are put aside. Errors: as of `set`, and nothing is put aside then.
+    fn enter(&self, settings: &[(String, String)], who: &Claimant) -> Result<SettingsMark>;
+    /// It ends. Of its settings stays what its body has set for the session; what the body has set for the transaction goes.
+    fn leave(&self, settings: &[(String, String)], aside: SettingsMark);
+    /// All settings as they are now.
+    fn all(&self) -> Arc<Gucs>;
+    /// The settings as a subtransaction that begins now goes back to them if it fails.
+    fn mark(&self) -> SettingsMark;
+    /// They are again as they were then.
+    fn go_back(&self, mark: SettingsMark);
 }
 
-/// The settings that a function's SET clause has put aside, to be put back when it ends.
-pub type PutAside = Vec<(String, Option<String>)>;
+/// The settings as they were at a moment within a statement.
+#[derive(Clone)]
+pub struct SettingsMark {
+    pub values: Arc<Gucs>,
+    /// how many changes the statement had made
+    pub changes: usize,
+}
 
 /// The payload of a message (NOTIFY, `pg_notify`) must be shorter than this, in bytes.
 pub const PAYLOAD: usize = 8000;
@@ -81,6 +92,10 @@ pub trait ServerFunctions {
     fn lock_row(&self, table: &str, rowid: i64, mode: i64, wait: bool) -> Result<bool>;
     /// The locks that the transaction has now.
     fn locks_now(&self) -> LockMark;
+    /// How much the transaction has asked to be told at its end.
+    fn notifications_now(&self) -> NotificationMark;
+    /// What it has asked since this mark was made is nobody's.
+    fn take_back_notifications(&self, mark: NotificationMark);
     /// What was done since this mark was made is undone: its locks are given back.
     fn unlock_since(&self, mark: LockMark);
     /// What the sessions of this process hold and wait for. Those that `writes` names get a transaction's number if they have none.
@@ -147,8 +162,19 @@ pub trait Routines {
     fn assign(&self, c: &Call, value: Datum, from: Oid, to: Oid) -> Result<Datum>;
     /// Runs a query that a function gets as a text: the types of its columns, and its rows.
     fn queried(&self, c: &Call, text: &str) -> Result<(Vec<Oid>, Vec<Vec<Datum>>)>;
+    /// Whether a block with an EXCEPTION clause runs.
+    fn is_in_subtransaction(&self) -> bool;
+    /// The transaction may only read from now on.
+    fn only_reads_from_now(&self);
     /// 0A000 in a function that is not volatile, 25006 in a read-only transaction. `command` is its name in the message.
     fn check_may_write(&self, command: &str) -> Result<()>;
+}
+
+/// What a transaction had asked for with LISTEN, UNLISTEN and NOTIFY at a moment.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NotificationMark {
+    pub wishes: usize,
+    pub messages: usize,
 }
 
 /// The locks that a transaction had at a moment.
@@ -307,6 +333,17 @@ impl Default for SessionState {
 }
 
 impl SessionState {
+    /// Another catalog is seen from now on, or along another path. The session fills the state anew for its next statement.
+    pub fn show(&mut self, catalog: Arc<Catalog>) {
+        if let Some(variables) = &self.variables {
+            self.search_path = search_path(&variables.all(), &catalog, &self.user, self.user_oid);
+            self.explicit_path.clone_from(&self.search_path);
+        }
+        self.names = Arc::new(OwnNames { catalog: catalog.clone(), path: self.search_path.clone() });
+        self.catalog = catalog;
+        self.stamp = 0;
+    }
+
     /// Those whose statement runs, as they ask for a change of a setting.
     pub fn claimant(&self) -> Claimant<'_> {
         Claimant {
@@ -334,6 +371,33 @@ impl RegNames for BuiltinNames {
     }
     fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
         TypeCodec::builtin(type_oid)
+    }
+}
+
+/// Names in a catalog along a search path that a running function has changed.
+struct OwnNames {
+    catalog: Arc<Catalog>,
+    path: Vec<Oid>,
+}
+
+impl OwnNames {
+    fn seen(&self) -> CatalogNames<'_> {
+        CatalogNames { catalog: &self.catalog, search_path: &self.path }
+    }
+}
+
+impl RegNames for OwnNames {
+    fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
+        self.seen().reg_name(reg_type, oid)
+    }
+    fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
+        self.seen().reg_oid(reg_type, name)
+    }
+    fn reg_oid_for(&self, role: Oid, reg_type: Oid, name: &str) -> Result<Oid> {
+        self.seen().reg_oid_for(role, reg_type, name)
+    }
+    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
+        self.catalog.codec(type_oid)
     }
 }
 
@@ -405,6 +469,78 @@ impl SessionCell {
     /// Changes the state; only between statements (or from outside any function call).
     pub fn update<R>(&self, change: impl FnOnce(&mut SessionState) -> R) -> R {
         change(&mut self.state.borrow_mut())
+    }
+
+    /// Sets a setting as SET and `set_config` do, and returns the new value as SHOW prints it. What runs after it within the same statement
+    /// follows it. Errors: those of [`Variables::set`].
+    pub fn set_setting(&self, name: &str, value: Option<&str>, local: bool) -> Result<String> {
+        let variables = self.state().variables.clone();
+        let variables = variables.ok_or_else(|| PgError::not_supported("a setting outside a session"))?;
+        self.check_characteristic(name, value, &*variables)?;
+        let shown = variables.set(name, value, local, &self.state().claimant())?;
+        if name.eq_ignore_ascii_case("transaction_read_only") && shown == "on" {
+            self.routines.only_reads_from_now();
+        }
+        if is_setting_of_server(name) {
+            self.follow_settings();
+        }
+        Ok(shown)
+    }
+
+    /// 25001 for a setting of the transaction that a query comes too late to change.
+    fn check_characteristic(&self, name: &str, value: Option<&str>, variables: &dyn Variables) -> Result<()> {
+        let key = name.to_ascii_lowercase();
+        if !OF_TRANSACTION.contains(&key.as_str()) {
+            return Ok(());
+        }
+        let now = variables.get(&key).unwrap_or_default();
+        let new = value.map_or_else(|| variables.get(&format!("default_{key}")).unwrap_or_default(), str::to_string);
+        let within = self.routines.is_in_subtransaction();
+        let too_late = match key.as_str() {
+            "transaction_isolation" if !new.eq_ignore_ascii_case(&now) => {
+                "SET TRANSACTION ISOLATION LEVEL must be called before any query"
+            }
+            "transaction_read_only" if now == "on" && parse_bool(&new) == Some(false) => match within {
+                true => "cannot set transaction read-write mode inside a read-only transaction",
+                false => "transaction read-write mode must be set before any query",
+            },
+            "transaction_deferrable" if within => {
+                "SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction"
+            }
+            "transaction_deferrable" => "SET TRANSACTION [NOT] DEFERRABLE must be called before any query",
+            _ => return Ok(()),
+        };
+        Err(PgError::new(SqlState::ACTIVE_SQL_TRANSACTION, too_late))
+    }
+
+    /// Brings the state in line with the settings, which the running statement has changed: what the codecs and the analyzer read of them,
+    /// the role (but within a function with SECURITY DEFINER, which has its own), and the search path.
+    pub fn follow_settings(&self) {
+        let Some(variables) = self.state().variables.clone() else { return };
+        let settings = variables.all();
+        self.update(|state| {
+            let now = state.settings.transaction_timestamp;
+            state.settings = settings.typed.clone();
+            state.settings.transaction_timestamp = now;
+            state.plan_key = settings.plan_key();
+            if !state.in_definer {
+                state.session_user = settings.session_user();
+                state.session_oid = role_oid(&state.catalog, &state.session_user);
+                state.user = settings.current_user();
+                state.user_oid = role_oid(&state.catalog, &state.user);
+            }
+            let catalog = state.catalog.clone();
+            state.show(catalog);
+        });
+    }
+
+    /// The settings are again as they were at this mark.
+    pub fn go_back_to_settings(&self, mark: SettingsMark) {
+        let Some(variables) = self.state().variables.clone() else { return };
+        if variables.all().version() != mark.values.version() {
+            variables.go_back(mark);
+            self.follow_settings();
+        }
     }
 
     /// Runs with the codecs' context of the session.

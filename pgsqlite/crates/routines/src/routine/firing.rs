@@ -400,7 +400,7 @@ impl<'h> Firing<'h> {
         let could_end = runtime.may_end_transaction.replace(false);
         let counted = super::counted::Counted::begin(host, &routine.function);
         let result = stacker::maybe_grow(STACK, STACK * 32, || {
-            super::with_settings(host, &routine.function, || {
+            super::own_settings::with_settings(host, &routine.function, || {
                 match compiled(host, &routine.function, &[], oid::TRIGGER)? {
                     Runnable::PlPgSql(program) => program.fire(host, given, &self.shape, trigger.row),
                     Runnable::Sql(_) => Err(PgError::internal("a trigger function in SQL")),

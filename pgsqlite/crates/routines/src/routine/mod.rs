@@ -22,6 +22,7 @@ pub mod cursors;
 mod exclusion_check;
 pub mod firing;
 mod foreign_key;
+mod own_settings;
 pub mod plpgsql;
 mod queried;
 pub mod rewritten;
@@ -201,6 +202,29 @@ impl Stamp {
             && self.path == state.search_path
             && self.settings == state.plan_key
     }
+
+    /// Whether names and literals mean the same as then.
+    fn reads_as_now(&self, cell: &SessionCell) -> bool {
+        let state = cell.state();
+        self.path == state.search_path && self.settings == state.plan_key
+    }
+
+    /// Runs with names and literals read as then. `settings`: the ones of then.
+    fn while_read<R>(&self, cell: &SessionCell, settings: &pgsqlite_types::Settings, run: impl FnOnce() -> R) -> R {
+        let swap = |other: (Vec<Oid>, String, pgsqlite_types::Settings)| {
+            cell.update(|state| {
+                (
+                    std::mem::replace(&mut state.search_path, other.0),
+                    std::mem::replace(&mut state.plan_key, other.1),
+                    std::mem::replace(&mut state.settings, other.2),
+                )
+            })
+        };
+        let now = swap((self.path.clone(), self.settings.clone(), settings.clone()));
+        let result = run();
+        swap(now);
+        result
+    }
 }
 
 /// The functions of the user on a connection.
@@ -229,6 +253,12 @@ impl Routines for Runtime {
     }
     fn queried(&self, c: &Call, text: &str) -> Result<(Vec<Oid>, Vec<Vec<Datum>>)> {
         queried::queried(Host { cell: c.session, db: c.connection() }, text)
+    }
+    fn is_in_subtransaction(&self) -> bool {
+        self.subtransactions.get() > 0
+    }
+    fn only_reads_from_now(&self) {
+        self.access.set(Access::ReadOnly);
     }
     fn check_may_write(&self, command: &str) -> Result<()> {
         statement::check_may_write(self, command)
@@ -554,7 +584,7 @@ pub fn call(host: Host, function: Oid, types: &[Oid], ret: Oid, args: Vec<Datum>
     let steady = runtime.steady.replace(runtime.steady.get() || f.volatility != b'v');
     let counted = counted::Counted::begin(host, f);
     let result = stacker::maybe_grow(STACK, STACK * 32, || {
-        with_settings(host, f, || {
+        own_settings::with_settings(host, f, || {
             let runnable = compiled(host, f, types, ret)?;
             match &runnable {
                 Runnable::Sql(sql) => sql.run(host, f, args),
@@ -603,74 +633,6 @@ fn compiled(host: Host, f: &Function, types: &[Oid], ret: Oid) -> Result<Runnabl
     }
     kept.insert(key, Compiled { stamp: Stamp::now(host.cell), run: run.clone() });
     Ok(run)
-}
-
-/// SECURITY DEFINER and SET clauses hold while the function runs.
-fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> Result<R>) -> Result<R> {
-    if !f.security_definer && f.settings.is_empty() {
-        return run();
-    }
-    let (user, user_oid, in_definer, path, explicit, variables) = {
-        let state = host.cell.state();
-        (
-            state.user.clone(),
-            state.user_oid,
-            state.in_definer,
-            state.search_path.clone(),
-            state.explicit_path.clone(),
-            state.variables.clone(),
-        )
-    };
-    if f.security_definer {
-        let name = host.catalog().role_name(f.owner).unwrap_or_default().to_string();
-        host.cell.update(|state| {
-            state.user = name;
-            state.user_oid = f.owner;
-            state.in_definer = true;
-        });
-    }
-    let mut aside = None;
-    let entered = (|| -> Result<()> {
-        let (Some(variables), false) = (&variables, f.settings.is_empty()) else { return Ok(()) };
-        let put_aside = variables.enter(&f.settings, &host.cell.state().claimant())?;
-        let (typed, plan_key) = variables.typed();
-        let path = f.settings.iter().find(|(name, _)| name == "search_path").map(|(_, value)| {
-            let catalog = host.catalog();
-            let names = pgsqlite_natives::settings::values::search_path_names(value);
-            let found = names.iter().filter_map(|n| match n.as_str() {
-                "pg_catalog" => Some(pgsqlite_sql::catalog::PG_CATALOG),
-                other => catalog.schema_oid(other),
-            });
-            found.collect::<Vec<Oid>>()
-        });
-        host.cell.update(|state| {
-            aside = Some((put_aside, state.settings.clone(), std::mem::replace(&mut state.plan_key, plan_key)));
-            let now = state.settings.transaction_timestamp;
-            state.settings = typed;
-            state.settings.transaction_timestamp = now;
-            if let Some(path) = path {
-                state.search_path.clone_from(&path);
-                state.explicit_path = path;
-            }
-        });
-        Ok(())
-    })();
-    let result = entered.and_then(|()| run());
-    if let (Some(variables), Some((put_aside, settings, plan_key))) = (&variables, aside) {
-        variables.leave(put_aside);
-        host.cell.update(|state| {
-            state.settings = settings;
-            state.plan_key = plan_key;
-        });
-    }
-    host.cell.update(|state| {
-        state.user = user;
-        state.user_oid = user_oid;
-        state.in_definer = in_definer;
-        state.search_path = path;
-        state.explicit_path = explicit;
-    });
-    result
 }
 
 /// The types of a call as lowering writes them: `'23,25>114'`.

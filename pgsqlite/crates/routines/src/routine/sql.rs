@@ -1,7 +1,7 @@
 //! Bodies in SQL: their statements in turn; the last one's rows are the result.
 
 use super::statement::Planned;
-use super::{actual_type, add_context, convert, in_query, record_of, utility, Fields, Host, Outcome};
+use super::{actual_type, add_context, convert, in_query, record_of, utility, Fields, Host, Outcome, Stamp};
 use pgsqlite_sql::analyze::inline::Parameters;
 use pgsqlite_sql::analyze::sql_body;
 use pgsqlite_sql::parse::{is_optimizable, NodeEnum};
@@ -65,13 +65,20 @@ impl SqlFunction {
         let mut rows: Vec<Vec<Datum>> = Vec::new();
         let mut shape: Option<Rc<Planned>> = None;
         let count = self.statements.len();
+        let begins = (count > 1).then(|| (Stamp::now(host.cell), host.cell.state().settings.clone()));
         for (i, statement) in self.statements.iter().enumerate() {
             let last = i + 1 == count;
             let run = || -> Result<()> {
                 if !is_optimizable(&statement.node) {
                     return utility::run(host, &statement.node, "SQL function");
                 }
-                let planned = self.planned(host, f, statement)?;
+                let planned = match &begins {
+                    // all statements of a body are read before the first one runs, which has changed the search path, or how literals are read
+                    Some((begins, settings)) if !begins.reads_as_now(host.cell) => {
+                        begins.while_read(host.cell, settings, || self.planned(host, f, statement))?
+                    }
+                    _ => self.planned(host, f, statement)?,
+                };
                 let wanted = last && !matches!(self.result, ResultShape::Void);
                 let most = if f.returns_set { usize::MAX } else { 1 };
                 // a statement that changes data runs to its end

@@ -4,47 +4,23 @@ use super::firing;
 use super::statement::check_may_write;
 use super::Host;
 use pgsqlite_metadata::store::names::CatalogNames;
+use pgsqlite_natives::settings::values;
 use pgsqlite_objects::ddl;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::{Catalog, Relation};
 use pgsqlite_sql::parse::ast::TransactionStmtKind as Kind;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::routine::Timing;
-use pgsqlite_types::codec::{RegNames, TypeCodec};
-use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use pgsqlite_types::{PgError, Result, SqlState};
 use std::sync::Arc;
-
-/// Names in a catalog that a body has changed.
-struct OwnNames {
-    catalog: Arc<Catalog>,
-    path: Vec<Oid>,
-}
-
-impl RegNames for OwnNames {
-    fn reg_name(&self, reg_type: Oid, oid: Oid) -> Option<String> {
-        CatalogNames { catalog: &self.catalog, search_path: &self.path }.reg_name(reg_type, oid)
-    }
-    fn reg_oid(&self, reg_type: Oid, name: &str) -> Result<Oid> {
-        CatalogNames { catalog: &self.catalog, search_path: &self.path }.reg_oid(reg_type, name)
-    }
-    fn reg_oid_for(&self, role: Oid, reg_type: Oid, name: &str) -> Result<Oid> {
-        CatalogNames { catalog: &self.catalog, search_path: &self.path }.reg_oid_for(role, reg_type, name)
-    }
-    fn codec(&self, type_oid: Oid) -> Option<TypeCodec> {
-        self.catalog.codec(type_oid)
-    }
-}
 
 /// Shows the natives of the connection another state of the catalog.
 pub fn show_catalog(host: Host, catalog: Arc<Catalog>) {
     host.cell.update(|state| {
-        state.names = Arc::new(OwnNames { catalog: catalog.clone(), path: state.search_path.clone() });
         if let Some(sequences) = &state.sequences {
             sequences.show_catalog(catalog.clone());
         }
-        state.catalog = catalog;
-        // the session fills it anew for its next statement
-        state.stamp = 0;
+        state.show(catalog);
     });
 }
 
@@ -77,32 +53,14 @@ pub fn run(host: Host, node: &NodeEnum, place: &str) -> Result<()> {
 }
 
 fn set(host: Host, s: &ast::VariableSetStmt) -> Result<()> {
-    use ast::a_const::Val;
-    let variables = host.cell.state().variables.clone().ok_or_else(|| PgError::internal("no session"))?;
+    let set = |value: Option<&str>| host.cell.set_setting(&s.name, value, s.is_local).map(|_| ());
     match ast::VariableSetKind::try_from(s.kind) {
         Ok(ast::VariableSetKind::VarSetValue) => {
-            let mut parts = Vec::new();
-            for arg in &s.args {
-                match &arg.node {
-                    Some(NodeEnum::AConst(ast::AConst { val: Some(val), .. })) => parts.push(match val {
-                        Val::Ival(i) => i.ival.to_string(),
-                        Val::Fval(f) => f.fval.clone(),
-                        Val::Sval(v) => v.sval.clone(),
-                        Val::Boolval(b) => if b.boolval { "on" } else { "off" }.into(),
-                        _ => return Err(PgError::not_supported("this value in SET")),
-                    }),
-                    _ => return Err(PgError::not_supported("this value in SET")),
-                }
-            }
-            if matches!(s.name.as_str(), "search_path" | "role" | "session_authorization") {
-                // what follows in the body would still be analyzed with the old one
-                return Err(PgError::not_supported(format!("SET {} in a function", s.name)));
-            }
-            variables.set(&s.name, Some(&parts.join(", ")), s.is_local, &host.cell.state().claimant()).map(|_| ())
+            let zone =
+                |_: &ast::TypeCast| Err(PgError::not_supported("a time zone given as an interval in a function"));
+            set(Some(&values::of_statement(&s.name, &s.args, zone)?))
         }
-        Ok(ast::VariableSetKind::VarSetDefault | ast::VariableSetKind::VarReset) => {
-            variables.set(&s.name, None, s.is_local, &host.cell.state().claimant()).map(|_| ())
-        }
+        Ok(ast::VariableSetKind::VarSetDefault | ast::VariableSetKind::VarReset) => set(None),
         _ => Err(PgError::not_supported("this form of SET in a function")),
     }
 }

@@ -4,9 +4,9 @@
 
 use crate::session::Session;
 use pgsqlite_metadata::store::names::CatalogNames;
-use pgsqlite_sql::acl;
+use pgsqlite_natives::settings::search_path;
 use pgsqlite_sql::analyze::{Environment, Rights};
-use pgsqlite_sql::catalog::{Catalog, RelationKind, PG_CATALOG};
+use pgsqlite_sql::catalog::{Catalog, RelationKind};
 use pgsqlite_types::codec::{RegNames, TypeCodec};
 use pgsqlite_types::{Oid, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -159,24 +159,7 @@ impl Session {
 
     /// `search_path` as OIDs; schemas that do not exist are skipped, as PostgreSQL does.
     fn search_path(&self, catalog: &Catalog) -> Vec<Oid> {
-        let text = self.gucs.get("search_path").unwrap_or_default();
-        let user = self.current_user();
-        let role = self.user_oid(catalog);
-        let superuser = self.is_superuser(catalog);
-        if superuser && text == "\"$user\", public" && catalog.schema_oid(&user).is_none() {
-            return catalog.schema_oid("public").into_iter().collect();
-        }
-        let names = pgsqlite_natives::settings::values::split_names(&text).unwrap_or_default();
-        names
-            .iter()
-            .filter_map(|name| match name.as_str() {
-                "$user" => catalog.schema_oid(&user),
-                "pg_catalog" => Some(PG_CATALOG),
-                other => catalog.schema_oid(other),
-            })
-            // schemas one may not look into are passed over
-            .filter(|&s| superuser || acl::schema_privileges(catalog, role, s) & acl::privilege::USAGE != 0)
-            .collect()
+        search_path(&self.gucs, catalog, &self.current_user(), self.user_oid(catalog))
     }
 
     pub(in crate::session) fn with_environment<R>(&self, view: &View, f: impl FnOnce(&Environment) -> R) -> R {

@@ -17,7 +17,7 @@ use pgsqlite_natives::statistics::fetched::Fetched;
 use pgsqlite_natives::statistics::functions::{FunctionCounts, OfFunctions};
 use pgsqlite_natives::statistics::slru::{Slru, NAMES};
 use pgsqlite_natives::udf::session_cell::{
-    AdvisoryKey, AdvisoryLock, Fate, LockHolder, LockMark, PreparedTransaction, ServerFunctions,
+    AdvisoryKey, AdvisoryLock, Fate, LockHolder, LockMark, NotificationMark, PreparedTransaction, ServerFunctions,
 };
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_types::{Oid, PgError, Result};
@@ -472,6 +472,12 @@ impl ServerFunctions for SessionServer {
     }
     fn notify(&self, channel: &str, payload: &str) -> Result<()> {
         self.pending.lock().notify(channel, payload)
+    }
+    fn notifications_now(&self) -> NotificationMark {
+        self.pending.lock().mark()
+    }
+    fn take_back_notifications(&self, mark: NotificationMark) {
+        self.pending.lock().roll_back_to(mark);
     }
     fn listening(&self) -> Result<Vec<String>> {
         Ok(self.engine()?.channels.of(self.number).into_iter().collect())

@@ -424,34 +424,7 @@ impl Session {
 
     /// The text of SET's value list.
     fn set_value(&self, name: &str, args: &[ast::Node]) -> Result<String> {
-        use ast::a_const::Val;
-        let list = pgsqlite_natives::settings::values::list(&name.to_ascii_lowercase());
-        if args.len() > 1 && list.is_none() {
-            return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("SET {name} takes only one argument")));
-        }
-        let mut parts = Vec::new();
-        for arg in args {
-            match &arg.node {
-                Some(NodeEnum::AConst(c)) => parts.push(match &c.val {
-                    Some(Val::Ival(i)) => i.ival.to_string(),
-                    Some(Val::Fval(f)) => f.fval.clone(),
-                    Some(Val::Sval(s)) if list == Some(true) => {
-                        pgsqlite_sql::deparse::quote_identifier(&s.sval).to_string()
-                    }
-                    Some(Val::Sval(s)) => s.sval.clone(),
-                    Some(Val::Boolval(b)) => if b.boolval { "on" } else { "off" }.into(),
-                    _ => return Err(PgError::not_supported("this value in SET").at(c.location)),
-                }),
-                Some(NodeEnum::TypeCast(c)) if name.eq_ignore_ascii_case("timezone") => {
-                    parts.push(self.zone_interval(c)?)
-                }
-                Some(NodeEnum::TypeCast(c)) => {
-                    return Err(PgError::not_supported(format!("an interval for \"{name}\"")).at(c.location))
-                }
-                _ => return Err(PgError::internal("SET value")),
-            }
-        }
-        Ok(parts.join(", "))
+        pgsqlite_natives::settings::values::of_statement(name, args, |zone| self.zone_interval(zone))
     }
 
     /// SET TIME ZONE INTERVAL '…': hours east of Greenwich.

@@ -1,33 +1,18 @@
 //! Who the session is: the user it authenticated as, and the role whose privileges count (SET ROLE, SET SESSION AUTHORIZATION).
 
 use crate::session::Session;
-use pgsqlite_natives::settings::rights::Claimant;
+use pgsqlite_natives::settings::rights::{role_oid, Claimant};
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
-
-/// No role has this OID: what is left of a role that was dropped under its session.
-const NOBODY: Oid = Oid::MAX;
 
 /// ((version of the settings, epoch of the catalog), role, it is a superuser)
 pub(in crate::session) type Known = ((u64, u64), Oid, bool);
 
 impl Session {
-    /// `session_user`
-    pub(in crate::session) fn session_user(&self) -> String {
-        self.gucs.get("session_authorization").unwrap_or_else(|| self.options.user.clone())
-    }
-
     /// `current_user`
     pub(in crate::session) fn current_user(&self) -> String {
-        match self.gucs.get("role") {
-            Some(role) if role != "none" => role,
-            _ => self.session_user(),
-        }
-    }
-
-    pub(in crate::session) fn role_oid(&self, catalog: &Catalog, name: &str) -> Oid {
-        catalog.role_named(name).map_or(NOBODY, |role| role.oid)
+        self.gucs.current_user()
     }
 
     /// The role whose privileges count, and whether it is a superuser. Kept until the settings or the catalog change.
@@ -37,7 +22,7 @@ impl Session {
         match *known {
             Some((of, role, superuser)) if of == state => (role, superuser),
             _ => {
-                let role = self.role_oid(catalog, &self.current_user());
+                let role = role_oid(catalog, &self.current_user());
                 let superuser = acl::is_superuser(catalog, role);
                 *known = Some((state, role, superuser));
                 (role, superuser)
@@ -111,8 +96,8 @@ impl Session {
     pub(in crate::session) fn claimant<'a>(&'a self, catalog: &'a Catalog) -> Claimant<'a> {
         Claimant {
             catalog,
-            login: self.role_oid(catalog, &self.options.user),
-            session: self.role_oid(catalog, &self.session_user()),
+            login: role_oid(catalog, &self.options.user),
+            session: role_oid(catalog, &self.gucs.session_user()),
             current: self.user_oid(catalog),
             in_definer: false,
         }

@@ -132,7 +132,7 @@ impl Session {
                 self.hold_what_is_left()?;
                 let savepoint = &self.transaction.savepoints().at(i);
                 let constraints = savepoint.constraints.clone();
-                let (catalog, gucs) = (savepoint.catalog.clone(), savepoint.gucs.clone());
+                let (catalog, gucs) = (savepoint.catalog.clone(), self.gucs.back_to(&savepoint.gucs));
                 let temporary = self.transaction.has_changed_temporary_objects().then(|| savepoint.temporary.clone());
                 *self.transaction.local_mut() = savepoint.local.clone();
                 self.transaction.set_catalog(catalog);

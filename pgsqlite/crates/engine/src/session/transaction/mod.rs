@@ -11,6 +11,7 @@ pub(in crate::session) mod control;
 pub(in crate::session) mod ddl_relations;
 pub(in crate::session) mod deferred_keys;
 pub(in crate::session) mod detaching;
+pub(in crate::session) mod ended_settings;
 pub(in crate::session) mod foreign_locks;
 pub(in crate::session) mod hot_standby;
 pub(in crate::session) mod joined;
@@ -36,7 +37,7 @@ use crate::session::transaction::block::{AtSync, Block};
 use crate::session::transaction::state::{Open, Transaction};
 use crate::session::{Session, TransactionStatus};
 use crate::writer::{Applicant, Slot};
-use pgsqlite_natives::settings::rights::Permit;
+use pgsqlite_natives::settings::rights::role_oid;
 use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -148,9 +149,9 @@ impl Session {
             state.server = Some(self.server.clone());
             state.user = self.current_user();
             state.user_oid = view.user;
-            state.session_user = self.session_user();
-            state.session_oid = self.role_oid(&view.catalog, &state.session_user);
-            state.login = self.role_oid(&view.catalog, &self.options.user);
+            state.session_user = self.gucs.session_user();
+            state.session_oid = role_oid(&view.catalog, &state.session_user);
+            state.login = role_oid(&view.catalog, &self.options.user);
             state.database = self.database().into();
             state.databases.clone_from(&self.engine.config.databases);
             state.backend_pid = self.options.backend_pid;
@@ -398,6 +399,7 @@ impl Session {
             self.transaction.block_mut().start();
         }
         if self.transaction.block_mut().fail() {
+            self.take_back_settings();
             // cursors made before the last savepoint can be used again after ROLLBACK TO
             let depth = self.transaction.savepoints().len();
             let lost: Vec<_> = self.portals.iter().filter(|(_, p)| p.depth >= depth && !p.is_held()).collect();
@@ -678,6 +680,7 @@ impl Session {
     /// Takes back what the transaction has done, and ends it.
     pub(in crate::session) fn rollback(&mut self) {
         self.forget_routine_changes();
+        drop(self.variables.take_changes());
         self.close_portals(|p| !p.is_held());
         let had_ddl = self.transaction.catalog().is_some() || self.transaction.has_changed_temporary_objects();
         self.undo_in_sqlite();
@@ -706,7 +709,7 @@ impl Session {
             let counters = &self.engine.counters;
             pgsqlite_natives::statistics::add(if rolled_back { &counters.rollbacks } else { &counters.commits }, 1);
         }
-        let (gucs, mut local) = self.transaction.take_settings();
+        let was_another = self.end_settings(rolled_back);
         if rolled_back {
             self.take_back_restarts(None);
             self.server.pending.lock().clear();
@@ -717,18 +720,8 @@ impl Session {
             for name in self.transaction.take_held() {
                 self.drop_portal(&name);
             }
-            if let Some(gucs) = gucs {
-                self.gucs = gucs;
-                // what SET LOCAL has put aside may be of this transaction
-                local.clear();
-            }
         } else {
             self.sequences.committed();
-        }
-        for (name, value) in local {
-            if self.gucs.set(&name, value.as_deref(), Permit::put_back()).is_err() {
-                tracing::debug!(name, "a SET LOCAL value could not be put back");
-            }
         }
         if let Some(connection) = &self.connection {
             if connection.cell.routines().has_positioned_cursors.take() || self.transaction.has_positioned_cursors() {
@@ -736,6 +729,9 @@ impl Session {
             }
         }
         self.transaction = Transaction::default();
+        if was_another {
+            self.refresh_superuser();
+        }
         self.lost_portals.clear();
         self.server.transaction_ended();
         // the lease ends with the transaction, unless temporary tables tie the session to its connection

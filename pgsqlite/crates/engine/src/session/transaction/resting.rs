@@ -23,6 +23,7 @@ use crate::session::Session;
 use crate::writer::{Resting, Slot};
 use parking_lot::Mutex;
 use pgsqlite_natives::statistics::activity::Wait;
+use pgsqlite_natives::udf::session_cell::NotificationMark;
 use pgsqlite_sql::plan::{PassesOver, QueryPlan};
 use pgsqlite_storage::changes::log::{ChangeLog, Mark, Operation};
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
@@ -206,6 +207,8 @@ pub(in crate::session) struct Heeding {
     upserts: bool,
     /// it has a savepoint of its own
     savepoint: bool,
+    /// what the transaction had asked to be told before
+    told: NotificationMark,
 }
 
 impl Session {
@@ -494,7 +497,8 @@ impl Session {
         let names = query.modifies.iter().map(|&t| catalog.relation(t).map(|r| Arc::from(&*r.sqlite_name)));
         let upserts = query.steps.iter().any(|s| s.sql.contains(" ON CONFLICT"));
         let tables = (!query.calls_writers && query.triggered.is_none()).then(|| names.flatten().collect());
-        self.heeding = Some(Heeding { since, of_transaction, tables, upserts, savepoint });
+        let told = self.server.pending.lock().mark();
+        self.heeding = Some(Heeding { since, of_transaction, tables, upserts, savepoint, told });
         Ok(())
     }
 
@@ -566,7 +570,8 @@ impl Session {
             connection.cell.routines().go_back_to_kept();
             connection.cell.take_notices();
             connection.cell.routines().changed.take();
-            drop(self.variables.take_changes());
+            self.forget_native_settings();
+            self.server.pending.lock().roll_back_to(heeding.told);
         }
         Ok(met)
     }

@@ -1,10 +1,9 @@
 //! The savepoints of a transaction, and what it has done that ROLLBACK TO takes back by their number.
 
-use crate::notify;
 use crate::sequence_state;
 use crate::session::transaction::private::Temporary;
 use pgsqlite_natives::settings::Gucs;
-use pgsqlite_natives::udf::session_cell::LockMark;
+use pgsqlite_natives::udf::session_cell::{LockMark, NotificationMark};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_storage::changes::log::Mark;
 use pgsqlite_types::Oid;
@@ -18,7 +17,7 @@ pub(in crate::session) struct Savepoint {
     pub temporary: Temporary,
     pub gucs: Gucs,
     pub local: HashMap<String, Option<String>>,
-    pub pending: notify::Mark,
+    pub pending: NotificationMark,
     pub constraints: crate::constraint_modes::Modes,
     /// how many rows were noted as written
     pub noted: u64,
@@ -48,6 +47,10 @@ impl Savepoints {
 
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
+    }
+
+    pub fn last(&self) -> Option<&Savepoint> {
+        self.list.last()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Savepoint> {

@@ -290,6 +290,10 @@ impl Transaction {
         self.gucs.get_or_insert_with(|| gucs.clone());
     }
 
+    pub fn settings_before(&self) -> Option<&Gucs> {
+        self.gucs.as_ref()
+    }
+
     pub fn settings_before_mut(&mut self) -> Option<&mut Gucs> {
         self.gucs.as_mut()
     }

@@ -147,9 +147,8 @@ fn set_config(c: &Call) -> Result<Datum> {
     if c.is_null(0) {
         return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "SET requires parameter name"));
     }
-    let variables = c.session.state().variables.clone().ok_or_else(|| absent("set_config()"))?;
     let value = if c.is_null(1) { None } else { Some(c.text(1)?) };
-    text(variables.set(c.text(0)?, value, !c.is_null(2) && c.bool(2)?, &c.session.state().claimant())?)
+    text(c.session.set_setting(c.text(0)?, value, !c.is_null(2) && c.bool(2)?)?)
 }
 
 // --- sequences -------------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 //! RAISE, the EXCEPTION part of blocks, and GET DIAGNOSTICS.
 //!
 //! A block with handlers whose statements may change data runs inside a savepoint of SQLite. A savepoint cannot begin while a
-//! statement around writes (an INSERT that calls the function): that is refused.
+//! statement around writes (an INSERT that calls the function): that is refused. What a block changes of its session is taken back with or
+//! without a savepoint: settings, the role, messages of NOTIFY, cursors, large objects, and locks.
 
 use super::super::{add_context, convert, Access};
 use super::run::{Flow, Frame};
@@ -39,7 +40,10 @@ impl Frame<'_> {
         let cursors = runtime.cursors.borrow().mark();
         let server = self.host.cell.state().server.clone();
         let opened = server.as_ref().map_or(0, |s| s.large_objects().lock().mark());
+        let told = server.as_ref().map_or_else(Default::default, |s| s.notifications_now());
         let locked = server.as_ref().map_or_else(Default::default, |s| s.locks_now());
+        let settings = self.host.cell.state().variables.as_ref().map(|v| v.mark());
+        let access = runtime.access.get();
         let depth = runtime.depth.get();
         let around = runtime.subtransactions.get();
         runtime.subtransactions.set(around + 1);
@@ -54,14 +58,19 @@ impl Frame<'_> {
             }
             Err(e) => {
                 runtime.depth.set(depth);
+                runtime.access.set(access);
                 runtime.cursors.borrow_mut().close_since(cursors);
                 if let Some(server) = server {
                     server.large_objects().lock().close_since(opened);
                     server.unlock_since(locked);
+                    server.take_back_notifications(told);
                 }
                 let variables = self.host.cell.state().variables.clone();
                 if variables.is_some_and(|v| v.get("exit_on_error").as_deref() == Some("on")) {
                     return Err(e);
+                }
+                if let Some(settings) = settings {
+                    self.host.cell.go_back_to_settings(settings);
                 }
                 let handler = block.handlers.iter().find(|h| catches(h, &e));
                 let Some(handler) = handler else { return Err(e) };

@@ -1,0 +1,55 @@
+//! The settings of a session as its transaction ends, fails, or runs a statement again.
+
+use crate::session::Session;
+use pgsqlite_natives::settings::rights::{is_identity, Permit};
+
+impl Session {
+    /// The transaction ends: what it has set stays or is taken back, and what it has set for itself goes. Returns whether the session may be
+    /// another role now.
+    pub(in crate::session) fn end_settings(&mut self, rolled_back: bool) -> bool {
+        let (before, mut local) = self.transaction.take_settings();
+        if let Some(before) = before.filter(|_| rolled_back) {
+            self.gucs = self.gucs.back_to(&before);
+            // what SET LOCAL has put aside may be of this transaction
+            local.clear();
+        }
+        let was_another = local.keys().any(|name| is_identity(name));
+        for (name, value) in local {
+            if self.gucs.set(&name, value.as_deref(), Permit::put_back()).is_err() {
+                tracing::debug!(name, "a SET LOCAL value could not be put back");
+            }
+        }
+        was_another
+    }
+
+    /// A block has failed: its settings are at once those that its last savepoint, or its beginning, has found. What the transaction is stays:
+    /// another one may be chained to it.
+    pub(in crate::session) fn take_back_settings(&mut self) {
+        if let Some(savepoint) = self.transaction.savepoints().last() {
+            self.gucs = self.gucs.back_to(&savepoint.gucs);
+            let local = savepoint.local.clone();
+            *self.transaction.local_mut() = local;
+        } else if let Some(gucs) = self.transaction.settings_before() {
+            let characteristics = self.characteristics();
+            self.gucs = self.gucs.back_to(gucs);
+            self.transaction.local_mut().clear();
+            for (name, value) in characteristics {
+                if self.gucs.get(name).as_ref() != Some(&value)
+                    && self.gucs.set(name, Some(&value), Permit::put_back()).is_ok()
+                {
+                    self.transaction.local_mut().insert(name.to_string(), None);
+                }
+            }
+        }
+    }
+
+    /// The statement is undone and run again: it has set nothing.
+    pub(in crate::session) fn forget_native_settings(&self) {
+        if !self.variables.take_changes().is_empty() {
+            self.variables.refresh(&self.gucs);
+            if let Some(connection) = &self.connection {
+                self.tell_natives(connection);
+            }
+        }
+    }
+}
