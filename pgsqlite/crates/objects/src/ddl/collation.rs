@@ -84,7 +84,7 @@ impl Ddl<'_> {
         let tag = "CREATE COLLATION".to_string();
         let parts = strings(&statement.defnames);
         let (schema_name, name) = self.qualified(&parts)?;
-        let schema = self.creation_schema(schema_name, -1)?;
+        let schema = self.lasting_schema(schema_name, "collation")?;
         self.check_create(schema)?;
         let options = Options::read(&statement.definition)?;
         let mut made = UserCollation {

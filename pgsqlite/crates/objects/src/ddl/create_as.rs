@@ -65,6 +65,10 @@ impl Ddl<'_> {
         if materialized && name.relpersistence == "u" {
             return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "materialized views cannot be unlogged"));
         }
+        if materialized && self.is_temporary(name)? {
+            let message = "cannot create temporary table within security-restricted operation";
+            return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
         let query = if materialized {
             // the views in it stay references, as in a view's text
             self.analyze_view_query(&self.catalog, select, self.environment.search_path, analyze::Rights::AskedNow)?

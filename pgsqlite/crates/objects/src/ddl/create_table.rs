@@ -94,7 +94,7 @@ impl Ddl<'_> {
             let message = "cannot specify default tablespace for partitioned relations";
             return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        let temporary = name.relpersistence == "t";
+        let temporary = self.is_temporary(name).map_err(|e| e.at(name.location))?;
         let on_commit = super::create_as::on_commit(statement.oncommit());
         if !temporary
             && !matches!(statement.oncommit(), ast::OnCommitAction::OncommitNoop | ast::OnCommitAction::Undefined)
@@ -256,23 +256,13 @@ impl Ddl<'_> {
             SqlState::INSUFFICIENT_PRIVILEGE => e.at(name.location),
             _ => e,
         })?;
-        let temporary = name.relpersistence == "t" || name.schemaname == "pg_temp";
-        if name.relpersistence == "u" && name.schemaname == "pg_temp" {
-            return Err(PgError::new(
-                SqlState::INVALID_TABLE_DEFINITION,
-                "only temporary relations may be created in temporary schemas",
-            )
-            .at(name.location));
-        }
-        let schema = if temporary {
-            if !matches!(name.schemaname.as_str(), "" | "pg_temp") {
-                return Err(super::temporary_elsewhere().at(name.location));
-            }
-            PG_TEMP
-        } else {
-            self.creation_schema(&name.schemaname, name.location)?
-        };
-        self.check_creation(schema, &name.relname).map_err(|e| e.at(name.location))?;
+        let temporary = self.is_temporary(name).map_err(|e| e.at(name.location))?;
+        let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };
+        self.check_creation(schema, &name.relname).map_err(|e| match e.fields().detail {
+            // (not of the schema, but of all that are the system's)
+            Some(_) => e,
+            None => e.at(name.location),
+        })?;
         if self.catalog.relation_in(schema, &name.relname).is_some() {
             if if_not_exists {
                 let message = format!("relation \"{}\" already exists, skipping", name.relname);

@@ -97,7 +97,8 @@ impl Ddl<'_> {
             parts => Some(self.qualified(parts)?),
         };
         let schema = match named {
-            Some((schema, _)) => self.creation_schema(schema, -1)?,
+            Some((schema, _)) if relation.temporary => self.creation_schema(schema, -1)?,
+            Some((schema, _)) => self.lasting_schema(schema, "statistics object of a permanent table")?,
             None => relation.schema,
         };
         self.check_create(schema)?;

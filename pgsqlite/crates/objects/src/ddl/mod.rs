@@ -726,27 +726,43 @@ impl Ddl<'_> {
         Ok("DROP SUBSCRIPTION".into())
     }
 
-    /// Whether a view or sequence of this name is a temporary one: by its word, or by its schema. Errors: 42P16.
+    /// Whether a new relation of this name is a temporary one: by its word, by its schema, or because the search path begins with pg_temp.
+    /// Errors: 42P16.
     fn is_temporary(&self, name: &ast::RangeVar) -> Result<bool> {
-        let in_temp = name.schemaname == "pg_temp";
-        if name.relpersistence == "t" && !in_temp && !name.schemaname.is_empty() {
-            return Err(temporary_elsewhere());
+        let in_temporary = match name.schemaname.as_str() {
+            "pg_temp" => true,
+            "" => self.first_of_path() == Some(PG_TEMP),
+            _ => false,
+        };
+        match name.relpersistence.as_str() {
+            "t" if !in_temporary && !name.schemaname.is_empty() => Err(temporary_elsewhere()),
+            "u" if in_temporary => Err(PgError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                "only temporary relations may be created in temporary schemas",
+            )),
+            word => Ok(in_temporary || word == "t"),
         }
-        Ok(in_temp || name.relpersistence == "t")
+    }
+
+    /// As [`Ddl::creation_schema`], for an object that is never temporary. Errors: 0A000 for `pg_temp`.
+    fn lasting_schema(&self, written: &str, what: &str) -> Result<Oid> {
+        match self.creation_schema(written, -1)? {
+            PG_TEMP => Err(PgError::not_supported(format!("a temporary {what}"))),
+            schema => Ok(schema),
+        }
+    }
+
+    /// The schema in which objects are made whose names have none.
+    fn first_of_path(&self) -> Option<Oid> {
+        self.environment.search_path.iter().copied().find(|s| self.catalog.schemas.contains_key(s))
     }
 
     /// The schema a new object goes to: the one written, or the first of the search path.
     fn creation_schema(&self, written: &str, location: i32) -> Result<Oid> {
         if written.is_empty() {
-            return self
-                .environment
-                .search_path
-                .iter()
-                .copied()
-                .find(|&s| s != PG_CATALOG && s != PG_TEMP && self.catalog.schemas.contains_key(&s))
-                .ok_or_else(|| {
-                    PgError::new(SqlState::UNDEFINED_SCHEMA, "no schema has been selected to create in").at(location)
-                });
+            return self.first_of_path().ok_or_else(|| {
+                PgError::new(SqlState::UNDEFINED_SCHEMA, "no schema has been selected to create in").at(location)
+            });
         }
         self.catalog.schema_oid(written).ok_or_else(|| {
             PgError::new(SqlState::UNDEFINED_SCHEMA, format!("schema \"{written}\" does not exist")).at(location)

@@ -135,7 +135,7 @@ impl Ddl<'_> {
         if let Some(found) = builtin {
             return Ok(found.oid);
         }
-        let schema = self.creation_schema(schema, -1)?;
+        let schema = self.lasting_schema(schema, "operator")?;
         self.check_create(schema)?;
         if schema == own.schema && bare == own.name && left == own.left && right == own.right {
             return Ok(own.oid);
@@ -167,7 +167,7 @@ impl Ddl<'_> {
     pub(super) fn create_operator(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let parts = strings(&statement.defnames);
         let (schema, name) = self.qualified(&parts)?;
-        let schema = self.creation_schema(schema, -1)?;
+        let schema = self.lasting_schema(schema, "operator")?;
         self.check_create(schema)?;
         if name == "=>" {
             return Err(PgError::new(SqlState::INVALID_NAME, format!("\"{name}\" is not a valid operator name")));

@@ -523,7 +523,7 @@ impl Ddl<'_> {
             }));
         }
         let schema = match schema_name.as_str() {
-            "" => self.creation_schema("", -1)?,
+            "" | "pg_temp" => self.lasting_schema(&schema_name, "extension")?,
             given => self.catalog.schema_oid(given).ok_or_else(|| {
                 PgError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{given}\" does not exist"))
             })?,

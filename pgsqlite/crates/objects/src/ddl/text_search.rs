@@ -58,7 +58,7 @@ impl Ddl<'_> {
     pub(super) fn create_ts_configuration(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let parts = strings(&statement.defnames);
         let (schema_name, name) = self.qualified(&parts)?;
-        let schema = self.creation_schema(schema_name, -1)?;
+        let schema = self.lasting_schema(schema_name, "text search configuration")?;
         self.check_create(schema)?;
         let (mut parser, mut copied) = (None, None);
         for option in def_elems(&statement.definition) {
@@ -198,7 +198,7 @@ impl Ddl<'_> {
     pub(super) fn create_ts_dictionary(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let parts = strings(&statement.defnames);
         let (schema_name, name) = self.qualified(&parts)?;
-        let schema = self.creation_schema(schema_name, -1)?;
+        let schema = self.lasting_schema(schema_name, "text search dictionary")?;
         self.check_create(schema)?;
         let mut template = None;
         let mut given: Vec<&ast::DefElem> = Vec::new();

@@ -14,7 +14,7 @@ use crate::plans::Body;
 use crate::routine::HasRoutines;
 use crate::session::transaction::state::Open;
 use crate::session::Session;
-use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind};
+use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind, PG_TEMP};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_sql::routine::Routine;
@@ -146,7 +146,10 @@ impl Session {
     }
 
     fn is_private_ddl(&mut self, node: &NodeEnum, text: &str) -> bool {
-        let named_temporary = |r: &ast::RangeVar| r.relpersistence == "t" || r.schemaname == "pg_temp";
+        let made_in_temporary = self.view().path.first() == Some(&PG_TEMP);
+        let named_temporary = |r: &ast::RangeVar| {
+            r.relpersistence == "t" || r.schemaname == "pg_temp" || made_in_temporary && r.schemaname.is_empty()
+        };
         let is_temporary = |session: &Session, r: &ast::RangeVar| session.named_relation(r).is_ok_and(|r| r.temporary);
         match node {
             NodeEnum::CreateStmt(s) => {
