@@ -1,8 +1,10 @@
 //! Identifiers, literals and the names of objects, quoted and qualified as PostgreSQL prints them.
 
 use crate::builtins::catalog as builtin;
-use crate::catalog::{searched, Catalog, TypeEntry, PG_CATALOG, PG_TEMP};
-use pgsqlite_types::{typmod, Oid};
+use crate::catalog::{searched, Catalog, TypeEntry, UserTypeKind, PG_CATALOG, PG_TEMP};
+use pgsqlite_types::{typmod, work, Oid};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 pub use crate::quoting::{quote_callable, quote_identifier, quoted};
 
@@ -29,18 +31,80 @@ pub struct Names<'a> {
     pub search_path: &'a [Oid],
     /// how constants are printed; None: as stored texts have them
     pub settings: Option<&'a pgsqlite_types::Settings>,
+    /// the fields of row types that are called otherwise than when the text was read
+    pub renamed: Option<&'a RenamedFields>,
+}
+
+/// The fields of row types that one catalog calls otherwise than another: by type and former name.
+#[derive(Debug, Default)]
+pub struct RenamedFields(HashMap<(Oid, String), String>);
+
+impl RenamedFields {
+    /// The fields of composite types and of the rows of tables and views that have got another name. Fields are told by their numbers.
+    pub fn between(old: &Catalog, new: &Catalog) -> RenamedFields {
+        let mut renamed = HashMap::new();
+        for relation in new.relations.values().filter(|r| r.row_type != 0) {
+            work::visit();
+            let Some(before) = old.relation(relation.oid).filter(|before| !Arc::ptr_eq(before, relation)) else {
+                continue;
+            };
+            for column in relation.live_columns() {
+                work::visit();
+                match before.column_by_attnum(column.attnum) {
+                    Some(then) if then.name != column.name => {
+                        renamed.insert((relation.row_type, then.name.clone()), column.name.clone());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for now in new.types.values() {
+            work::visit();
+            let Some(before) = old.types.get(&now.oid).filter(|before| !Arc::ptr_eq(before, now)) else { continue };
+            let (UserTypeKind::Composite { fields }, UserTypeKind::Composite { fields: then }) =
+                (&now.kind, &before.kind)
+            else {
+                continue;
+            };
+            let then: HashMap<_, _> = before.attribute_numbers().zip(then).collect();
+            for (number, field) in now.attribute_numbers().zip(fields) {
+                work::visit();
+                match then.get(&number) {
+                    Some(then) if then.0 != field.0 => {
+                        renamed.insert((now.oid, then.0.clone()), field.0.clone());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        RenamedFields(renamed)
+    }
 }
 
 pub use crate::catalog::STORED_PATH;
 
 impl<'a> Names<'a> {
     pub fn new(catalog: &'a Catalog, search_path: &'a [Oid]) -> Names<'a> {
-        Names { catalog, search_path, settings: None }
+        Names { catalog, search_path, settings: None, renamed: None }
     }
 
     /// For texts that are stored.
     pub fn stored(catalog: &'a Catalog) -> Names<'a> {
-        Names { catalog, search_path: STORED_PATH, settings: None }
+        Names { catalog, search_path: STORED_PATH, settings: None, renamed: None }
+    }
+
+    /// The same for texts that were read before these fields were renamed.
+    pub fn after(self, renamed: &'a RenamedFields) -> Names<'a> {
+        Names { renamed: Some(renamed), ..self }
+    }
+
+    /// What a field of a row type is called that had this name when the text was read.
+    pub(crate) fn field<'n>(&self, ty: Oid, name: &'n str) -> &'n str
+    where
+        'a: 'n,
+    {
+        let of = |renamed: &'a RenamedFields| renamed.0.get(&(self.catalog.base_type(ty), name.to_string()));
+        self.renamed.and_then(of).map_or(name, String::as_str)
     }
 
     /// Whether the names are those of texts to store.

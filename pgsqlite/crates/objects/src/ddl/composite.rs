@@ -299,9 +299,17 @@ impl Ddl<'_> {
         }
     }
 
-    pub(super) fn rename_attribute(&mut self, name: &ast::RangeVar, attribute: &str, new_name: &str) -> Result<()> {
+    pub(super) fn rename_attribute(
+        &mut self,
+        name: &ast::RangeVar,
+        attribute: &str,
+        new_name: &str,
+        behavior: ast::DropBehavior,
+    ) -> Result<()> {
         let (user_type, mut fields) = self.find_composite(name)?;
-        self.check_no_typed_table(&user_type)?;
+        if behavior != ast::DropBehavior::DropCascade {
+            self.check_no_typed_table(&user_type)?;
+        }
         if fields.iter().any(|f| f.0 == new_name) {
             return Err(PgError::new(
                 SqlState::DUPLICATE_COLUMN,
@@ -312,6 +320,11 @@ impl Ddl<'_> {
             PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{attribute}\" does not exist"))
         })?;
         field.0 = new_name.to_string();
+        let typed = self.catalog.relations.values().filter(|r| r.inheritance.of_type == user_type.oid);
+        for table in typed.cloned().collect::<Vec<_>>() {
+            work::visit();
+            self.rename_column(&table, attribute, new_name)?;
+        }
         self.put_type(UserType { kind: UserTypeKind::Composite { fields }, ..user_type })
     }
 }

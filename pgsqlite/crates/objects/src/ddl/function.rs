@@ -346,12 +346,16 @@ impl Ddl<'_> {
         self.check_body(&with, &function)
             .map_err(|e| body_place(e, &self.text, self.offset, &function.source, standard))?;
         if standard {
-            function.source = self.analyze_over(&with, |e| pgsqlite_sql::deparse::stored_body(e, &with, &function))?;
+            function.source = self.analyze_over(&with, |e| {
+                pgsqlite_sql::deparse::stored_body(e, pgsqlite_sql::deparse::Names::stored(&with), &function)
+            })?;
             function.qualified = true;
             // (what it means is printed: a body is no query that could be lowered without its arguments)
             #[cfg(debug_assertions)]
             if super::stored_texts::compares() {
-                let read = self.analyze_stored_over(&with, |e| pgsqlite_sql::deparse::stored_body(e, &with, &function));
+                let read = self.analyze_stored_over(&with, |e| {
+                    pgsqlite_sql::deparse::stored_body(e, pgsqlite_sql::deparse::Names::stored(&with), &function)
+                });
                 super::stored_texts::compare("function body", &function.source, Ok(function.source.clone()), read);
             }
         }

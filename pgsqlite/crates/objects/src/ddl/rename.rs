@@ -9,7 +9,7 @@ use pgsqlite_metadata::store::{self, names::CatalogNames};
 use pgsqlite_sql::analyze::{self, Environment};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, Names, Style};
-use pgsqlite_sql::names::quoted;
+use pgsqlite_sql::names::{quoted, RenamedFields};
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::work;
@@ -24,13 +24,15 @@ impl Ddl<'_> {
             Environment { catalog: old, search_path, names: &old_names, user: BOOTSTRAP_ROLE, ..self.environment };
         let unexpanded = deparse::definitions::unexpanded(old);
         let policies = Environment { catalog: &unexpanded, ..environment };
+        let renamed = RenamedFields::between(old, &self.catalog);
+        let names = Names::stored(&self.catalog).after(&renamed);
         let mut changed: Vec<Relation> = Vec::new();
         for relation in self.catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
             work::visit();
             let Some(before) = old.relation(relation.oid) else { continue };
             let print = |text: &str, over: Option<&Relation>| -> Result<String> {
                 let expr = analyze::analyze_stored_to_print(&environment, text, over)?;
-                deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, over)
+                deparse::expression(names, Style::Full, &expr, over)
             };
             let mut new = (**relation).clone();
             // What the change itself added is written as it is to be, and names what the catalog did not have before.
@@ -54,18 +56,16 @@ impl Ddl<'_> {
                 for text in [&mut policy.using, &mut policy.check].into_iter().flatten() {
                     work::visit();
                     let expr = analyze::analyze_policy_text_to_print(&policies, text, before)?;
-                    *text = deparse::policy(Names::stored(&self.catalog), Style::Full, &expr, before)?;
+                    *text = deparse::policy(names, Style::Full, &expr, before)?;
                 }
             }
             for trigger in &mut new.triggers {
                 work::visit();
                 if let Some(text) = &mut trigger.condition {
-                    let names = Names::stored(&self.catalog);
                     *text = deparse::condition_anew(&environment, names, before, text)?;
                 }
             }
             if !new.rules.is_empty() {
-                let names = Names::stored(&self.catalog);
                 for (rule, (_, tree)) in new.rules.iter_mut().zip(self.rule_trees(&unexpanded, before)?) {
                     work::visit();
                     rule.condition = deparse::modify::rule_condition(names, Style::Full, &tree)?;
@@ -106,7 +106,7 @@ impl Ddl<'_> {
                         work::visit();
                         column.name.clone_from(&own.name);
                     }
-                    *definition = deparse::query(Names::stored(&self.catalog), Style::Full, &query)?;
+                    *definition = deparse::query(names, Style::Full, &query)?;
                 }
                 _ => {}
             }
@@ -122,10 +122,10 @@ impl Ddl<'_> {
             for text in new.arguments.iter_mut().filter_map(|a| a.default.as_mut()) {
                 work::visit();
                 let expr = analyze::analyze_stored_to_print(&environment, text, None)?;
-                *text = deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, None)?;
+                *text = deparse::expression(names, Style::Full, &expr, None)?;
             }
             if new.qualified {
-                new.source = deparse::stored_body(&environment, &self.catalog, before)?;
+                new.source = deparse::stored_body(&environment, names, before)?;
             }
             if new != routine.function {
                 functions.push(new);
@@ -142,7 +142,7 @@ impl Ddl<'_> {
             let row = super::types::value_row(&user_type.name, user_type.schema, *base, *typmod);
             let print = |text: &str, over: Option<&Relation>| -> Result<String> {
                 let expr = analyze::analyze_stored_to_print(&environment, text, over)?;
-                deparse::expression(Names::stored(&self.catalog), Style::Full, &expr, over)
+                deparse::expression(names, Style::Full, &expr, over)
             };
             if let Some(text) = default {
                 *text = print(text, None)?;
@@ -332,7 +332,7 @@ impl Ddl<'_> {
             }
             T::ObjectAttribute => {
                 let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("a type without a name"))?;
-                self.rename_attribute(name, &statement.subname, new_name)?;
+                self.rename_attribute(name, &statement.subname, new_name, statement.behavior())?;
                 "ALTER TYPE"
             }
             T::ObjectDatabase => {
@@ -367,7 +367,7 @@ impl Ddl<'_> {
         Ok(tag.into())
     }
 
-    fn rename_column(&mut self, relation: &Relation, name: &str, new_name: &str) -> Result<()> {
+    pub(super) fn rename_column(&mut self, relation: &Relation, name: &str, new_name: &str) -> Result<()> {
         let mut new = relation.clone();
         let attnum = relation
             .column(name)

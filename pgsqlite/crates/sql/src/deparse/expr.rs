@@ -288,7 +288,7 @@ impl<'a> Printer<'a> {
                 let bare = matches!(arg.kind, ExprKind::Subscript { .. } | ExprKind::Field { .. });
                 self.parenthesised(arg, !bare)?;
                 self.out.push('.');
-                self.out.push_str(&quote_identifier(name));
+                self.out.push_str(&quote_identifier(self.names.field(arg.ty, name)));
             }
             ExprKind::Assign { .. } => {
                 return Err(PgError::not_supported("several assignments to parts of a column in a stored statement"))

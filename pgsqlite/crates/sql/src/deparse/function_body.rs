@@ -4,7 +4,7 @@ use super::definitions::unexpanded;
 use super::{Names, Printer, Style};
 use crate::analyze::inline::Parameters;
 use crate::analyze::{self, Environment, Statement};
-use crate::catalog::{Catalog, BOOTSTRAP_ROLE};
+use crate::catalog::BOOTSTRAP_ROLE;
 use crate::routine::Function;
 use crate::typed::{Expr, QueryBody};
 use pgsqlite_types::work;
@@ -24,10 +24,10 @@ pub fn function_body(environment: &Environment, function: &Function) -> Result<S
     printed_body(&reading, Names::of(environment), function)
 }
 
-/// The body of a function as it is stored: each name in it is qualified. `reading`: what its names mean now; `catalog`: what they are
-/// called from now on.
-pub fn stored_body(reading: &Environment, catalog: &Catalog, function: &Function) -> Result<String> {
-    printed_body(reading, Names::stored(catalog), function)
+/// The body of a function as it is stored: each name in it is qualified. `reading`: what its names mean now; `names`: what they are
+/// called from now on, as [`Names::stored`] has it.
+pub fn stored_body(reading: &Environment, names: Names, function: &Function) -> Result<String> {
+    printed_body(reading, names, function)
 }
 
 fn printed_body(reading: &Environment, names: Names, function: &Function) -> Result<String> {

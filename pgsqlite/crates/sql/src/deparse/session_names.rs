@@ -7,6 +7,6 @@ impl<'a> Names<'a> {
     /// As a session sees it: with its search path and its settings.
     pub fn of(environment: &Environment<'a>) -> Names<'a> {
         let settings = Some(environment.settings);
-        Names { catalog: environment.catalog, search_path: environment.search_path, settings }
+        Names { catalog: environment.catalog, search_path: environment.search_path, settings, renamed: None }
     }
 }
