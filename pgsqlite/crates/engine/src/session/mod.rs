@@ -636,7 +636,9 @@ impl Drop for Session {
         self.rouse();
         self.observation.ends(&self.gucs, self.cancel.is_terminated());
         self.server.close();
-        self.abandon_copy();
+        if let Ok(copy) = self.take_copy() {
+            copy.abandon(self);
+        }
         self.end_running();
         let portals: Vec<Box<Portal>> = self.portals.drain().map(|(_, p)| p).collect();
         for portal in portals {

@@ -1,6 +1,8 @@
 //! COPY from and to files of the server. The file takes the client's place: its bytes go to the COPY that begins as one FROM STDIN
 //! does, and a [`RowSink`] writes what would have gone to STDOUT.
 
+use crate::session::copy::from::CopyIn;
+use crate::session::copy::to::CopyOut;
 use crate::session::copy::Copying;
 use crate::session::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use pgsqlite_sql::parse::{ast, RawStatement};
@@ -15,78 +17,80 @@ use std::sync::Arc;
 /// How much is read from a file at once.
 const PIECE: usize = 64 * 1024;
 
-impl Session {
-    /// COPY … FROM or TO 'file'. 42501 unless the role is a superuser or may read (write) the server's files.
-    pub(in crate::session) async fn copy_file(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
-        let (role, action) = match c.is_from {
-            true => ("pg_read_server_files", "COPY from a file"),
-            false => ("pg_write_server_files", "COPY to a file"),
-        };
-        let required = format!("must be superuser or have privileges of the {role} role to {action}");
-        self.check_member_of(role, required).map_err(|e| {
-            e.hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone.")
-        })?;
-        if self.engine.config.server_files.is_none() {
-            let refused = PgError::new(
-                SqlState::INSUFFICIENT_PRIVILEGE,
-                format!("{action} of the server is not enabled").replace("a file", "files"),
-            );
-            return Err(refused.hint("Start the server with --server-files DIR, or use psql's \\copy."));
-        }
-        if c.is_from {
-            self.copy_from_file(c, raw).await
-        } else {
-            self.copy_to_file(c, raw).await
-        }
+/// COPY … FROM or TO 'file'. 42501 unless the role is a superuser or may read (write) the server's files.
+pub(in crate::session) async fn copy(
+    session: &mut Session,
+    c: &ast::CopyStmt,
+    raw: &RawStatement,
+) -> Result<Execution> {
+    let (role, action) = match c.is_from {
+        true => ("pg_read_server_files", "COPY from a file"),
+        false => ("pg_write_server_files", "COPY to a file"),
+    };
+    let required = format!("must be superuser or have privileges of the {role} role to {action}");
+    session
+        .check_member_of(role, required)
+        .map_err(|e| e.hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone."))?;
+    let Some(folder) = session.engine.config.server_files.clone() else {
+        let refused = PgError::new(
+            SqlState::INSUFFICIENT_PRIVILEGE,
+            format!("{action} of the server is not enabled").replace("a file", "files"),
+        );
+        return Err(refused.hint("Start the server with --server-files DIR, or use psql's \\copy."));
+    };
+    match c.is_from {
+        true => copy_from(session, &folder, c, raw).await,
+        false => copy_to(session, &folder, c, raw).await,
     }
+}
 
-    /// The folder that COPY keeps to. (Without one it does not begin.)
-    fn server_files(&self) -> &Path {
-        self.engine.config.server_files.as_deref().unwrap_or(Path::new("/nonexistent"))
-    }
-
-    async fn copy_from_file(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
-        let begun = self.begin_copy_from(c, raw).await?;
-        if !matches!(begun, Execution::CopyIn { .. }) {
-            return Ok(begun);
-        }
-        let mut file = match pgsqlite_storage::apart::apart(|| open_to_read(self.server_files(), &c.filename)) {
-            Ok(file) => file,
-            Err(e) => return Err(self.give_up_copy(e)),
-        };
-        let mut piece = vec![0; PIECE];
-        loop {
-            let read = pgsqlite_storage::apart::apart(|| file.read(&mut piece));
-            match read {
-                Ok(0) => return self.copy_in_done().await.map(Execution::Complete),
-                Ok(n) => self.copy_in_data(&piece[..n]).await?,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(self.give_up_copy(access_error("could not read from COPY file", &e))),
-            }
-        }
-    }
-
-    async fn copy_to_file(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
-        self.begin_copy_to(c, raw)?;
-        let mut sink = match pgsqlite_storage::apart::apart(|| open_to_write(self.server_files(), &c.filename)) {
-            Ok(file) => FileSink { file, lines: Vec::with_capacity(PIECE) },
+async fn copy_from(session: &mut Session, folder: &Path, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
+    let copy = CopyIn::begin(session, c, raw).await?;
+    let mut file = match pgsqlite_storage::apart::apart(|| open_to_read(folder, &c.filename)) {
+        Ok(file) => file,
+        Err(e) => return Err(copy.fail(session, e)),
+    };
+    session.copying = Some(Copying::In(Box::new(copy)));
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = pgsqlite_storage::apart::apart(|| file.read(&mut piece));
+        match read {
+            Ok(0) => return session.copy_in_done().await.map(Execution::Complete),
+            Ok(n) => session.copy_in_data(&piece[..n]).await?,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => {
-                self.abandon_copy_to();
-                return Err(e);
+                let error = access_error("could not read from COPY file", &e);
+                return Err(session.take_copy()?.fail(session, error));
             }
+        }
+    }
+}
+
+async fn copy_to(session: &mut Session, folder: &Path, c: &ast::CopyStmt, raw: &RawStatement) -> Result<Execution> {
+    let mut copy = CopyOut::begin(session, c, raw)?;
+    let mut sink = match pgsqlite_storage::apart::apart(|| open_to_write(folder, &c.filename)) {
+        Ok(file) => FileSink { file, lines: Vec::with_capacity(PIECE) },
+        Err(e) => {
+            CopyOut::abandon(session);
+            return Err(e);
+        }
+    };
+    loop {
+        let given = copy.give(session, &mut sink).await?;
+        // a file outlives a loss of power, as a client does: its rows have been on disk before
+        let written = match session.settle_seen().await {
+            Ok(()) => pgsqlite_storage::apart::apart(|| sink.write()),
+            Err(e) => Err(e),
         };
-        loop {
-            let given = self.give_copy(&mut sink).await?;
-            // a file outlives a loss of power, as a client does: its rows have been on disk before
-            let written = match self.settle_seen().await {
-                Ok(()) => pgsqlite_storage::apart::apart(|| sink.write()),
-                Err(e) => Err(e),
-            };
-            if !matches!(given, Execution::Paused) {
-                return written.map(|()| given);
-            }
-            if let Err(e) = written {
-                self.abandon_copy_to();
+        if !matches!(given, Execution::Paused) {
+            return written.map(|()| given);
+        }
+        let paused = session.copying.take();
+        match (written, paused) {
+            (Ok(()), Some(Copying::Out(paused))) => copy = paused,
+            (Ok(()), _) => return Err(PgError::internal("a paused COPY is gone")),
+            (Err(e), _) => {
+                CopyOut::abandon(session);
                 return Err(e);
             }
         }
@@ -194,21 +198,5 @@ impl RowSink for FileSink {
     }
     fn copy_done(&mut self) -> Result<()> {
         Ok(())
-    }
-}
-
-impl Session {
-    /// Ends a COPY FROM whose data cannot be read: the error that it ends with.
-    fn give_up_copy(&mut self, error: PgError) -> PgError {
-        let ended = self.take_copy().and_then(|copy| self.end_copy(copy, Err(error)));
-        ended.err().unwrap_or_else(|| PgError::internal("COPY"))
-    }
-
-    /// Takes back a COPY TO that has not given anything.
-    fn abandon_copy_to(&mut self) {
-        if matches!(self.copying, Some(Copying::Out(_))) {
-            self.copying = None;
-            self.close_copied();
-        }
     }
 }

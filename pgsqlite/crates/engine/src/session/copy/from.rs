@@ -12,8 +12,9 @@ use crate::session::copy::format::{Fields, Lines, Next};
 use crate::session::copy::{check_column, copy_columns, not_referenced, parse_one, Copying};
 use crate::session::execution::progress::Shown;
 use crate::session::execution::steps::run_to_end;
+use crate::session::execution::work::Begins;
 use crate::session::protocol::client_text::binary_to_utf8;
-use crate::session::{Execution, Session};
+use crate::session::{CancelHandle, Format, Session};
 use pgsqlite_natives::statistics::progress::Command;
 use pgsqlite_sql::catalog::{Column, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::names::quoted;
@@ -21,6 +22,7 @@ use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_sql::routine::Event;
 use pgsqlite_types::codec::{Context, NamesFor, TypeCodec};
+use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::text::decode_utf8;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::sync::atomic::Ordering;
@@ -69,14 +71,14 @@ fn clip(text: &[u8]) -> String {
     let end = (0..=SHOWN).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
     format!("{}...", &text[..end])
 }
-impl Session {
+impl CopyIn {
     /// The tables whose rows and keys a COPY may meet, by their names in SQLite; None: any.
-    fn tables_of_copy(&self, r: &ast::RangeVar) -> Result<Option<Vec<Arc<str>>>> {
-        let relation = self.copy_relation(r)?;
+    fn tables_met(session: &Session, r: &ast::RangeVar) -> Result<Option<Vec<Arc<str>>>> {
+        let relation = session.copy_relation(r)?;
         if relation.kind != RelationKind::Table || !relation.triggers.is_empty() || relation.is_partitioned() {
             return Ok(None);
         }
-        let catalog = self.catalog();
+        let catalog = session.catalog();
         let parents = relation.constraints.iter().filter_map(|c| match &c.kind {
             ConstraintKind::ForeignKey { references, .. } => catalog.relation(*references),
             _ => None,
@@ -85,30 +87,27 @@ impl Session {
         Ok(Some(names.collect()))
     }
 
-    pub(in crate::session) async fn begin_copy_from(
-        &mut self,
-        c: &ast::CopyStmt,
-        raw: &RawStatement,
-    ) -> Result<Execution> {
+    /// Begins a COPY FROM: the slot or a transaction for temporary tables, and the INSERT of a row, planned and prepared.
+    pub async fn begin(session: &mut Session, c: &ast::CopyStmt, raw: &RawStatement) -> Result<CopyIn> {
         let r = c.relation.as_ref().ok_or_else(|| PgError::internal("COPY FROM without a table"))?;
-        self.copy_relation(r)?;
-        let everything = !self.copy_relation(r)?.triggers.is_empty();
-        let private = self.fills_temporary_alone(&*self.copy_relation(r)?) && self.begin_temporary()?;
+        session.copy_relation(r)?;
+        let everything = !session.copy_relation(r)?.triggers.is_empty();
+        let private = session.fills_temporary_alone(&*session.copy_relation(r)?) && session.begin_temporary()?;
         if !private {
             loop {
                 let mode = crate::locks::Mode::RowExclusive;
-                let table = self.copy_relation(r)?.oid;
-                self.begin_write_of("COPY FROM", &raw.text, mode, everything, Some((r, table))).await?;
+                let table = session.copy_relation(r)?.oid;
+                session.begin_write_of("COPY FROM", &raw.text, mode, everything, Some((r, table))).await?;
                 // (its rows come once: nothing can be begun anew)
-                let tables = self.tables_of_copy(r)?;
-                if !self.let_holder_end(tables.as_deref()).await? {
+                let tables = CopyIn::tables_met(session, r)?;
+                if !session.let_holder_end(tables.as_deref()).await? {
                     break;
                 }
             }
         }
         // what waited for the writer slot may have changed the table: it is looked up now
-        self.begin_statement().await?;
-        let relation = self.copy_relation(r)?;
+        session.begin_statement().await?;
+        let relation = session.copy_relation(r)?;
         let options = CopyOptions::read(&c.options, true)?;
         let columns = copy_columns(&relation, &c.attlist)?;
         for (names, option) in [(&options.force_not_null, "FORCE_NOT_NULL"), (&options.force_null, "FORCE_NULL")] {
@@ -144,16 +143,16 @@ impl Session {
                 "cannot perform COPY FREEZE on a partitioned table",
             ));
         }
-        let emptied = self.transaction.savepoints().has_emptied(relation.oid);
-        if options.freeze && !emptied && self.engine.catalog().relation(relation.oid).is_some() {
+        let emptied = session.transaction.savepoints().has_emptied(relation.oid);
+        if options.freeze && !emptied && session.engine.catalog().relation(relation.oid).is_some() {
             return Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction",
             ));
         }
-        let view = self.view();
+        let view = session.view();
         let catalog = &view.catalog;
-        if self.with_environment(&view, |e| pgsqlite_sql::analyze::row_security_counts(e, &relation))? {
+        if session.with_environment(&view, |e| pgsqlite_sql::analyze::row_security_counts(e, &relation))? {
             return Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "COPY FROM not supported with row-level security",
@@ -185,7 +184,7 @@ impl Session {
         // (of the binary format, types have their own ways with modifiers)
         let fitted = (!options.binary).then(|| view.for_fitted_parameters());
         let view = fitted.as_ref().unwrap_or(&view);
-        let insert = Arc::new(self.analyze_now(&insert, &types, view).map_err(|e| match e.code() {
+        let insert = Arc::new(session.analyze_now(&insert, &types, view).map_err(|e| match e.code() {
             SqlState::UNDEFINED_COLUMN if names_unlisted(&relation, &columns, e.message()) => {
                 PgError::not_supported("a column that gets its default, in the condition of COPY FROM … WHERE")
             }
@@ -201,7 +200,7 @@ impl Session {
             },
         })?);
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
-        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let connection = session.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let mut statements = Vec::with_capacity(plan.query.steps.len());
         let steps = if plan.query.triggered.is_some() { &[][..] } else { &plan.query.steps };
         for step in steps {
@@ -219,19 +218,18 @@ impl Session {
             .collect();
         // where SQLite waits with all keys already, check_constraints() does it
         let deferred =
-            !self_references.is_empty() && !self.transaction.defers_all() && !connection.has_deferred_violations();
+            !self_references.is_empty() && !session.transaction.defers_all() && !connection.has_deferred_violations();
         if deferred {
             connection.exec("PRAGMA defer_foreign_keys = ON")?;
         }
         if let Some(triggered) = &plan.query.triggered {
-            self.tell_access();
-            let connection = self.connection()?;
+            session.tell_access();
+            let connection = session.connection()?;
             let host = Host { cell: &connection.cell, db: connection.handle() };
             trigger::begin_copy(host, triggered)?;
         }
-        let formats = vec![options.format(); columns.len()];
         let values = vec![Datum::Null; columns.len() + others.len()];
-        self.copying = Some(Copying::In(Box::new(CopyIn {
+        Ok(CopyIn {
             lines: Lines::new(&options),
             fields: Fields::default(),
             tuples: copy_binary::Rows::default(),
@@ -243,184 +241,70 @@ impl Session {
             header_due: options.header != Header::No,
             rows: 0,
             self_references: if deferred { self_references } else { vec![] },
-            shown: self.show_progress(Command::CopyFrom, relation.oid),
+            shown: session.show_progress(Command::CopyFrom, relation.oid),
             options,
-        })));
-        Ok(Execution::CopyIn { formats })
+        })
     }
 
-    /// A piece of CopyData, cut anywhere.
-    pub async fn copy_in_data(&mut self, data: &[u8]) -> Result<()> {
-        let mut copy = self.take_copy()?;
-        copy.shown.progress.done.bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
-        let encoding = self.gucs.client_encoding;
-        let converted;
-        // (of the binary format each value is converted by itself)
-        let data = if encoding.is_converted() && !copy.options.binary {
-            match encoding.decode(data) {
-                Ok(text) => converted = text,
-                Err(e) => return Err(self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY"))),
-            }
-            converted.as_bytes()
-        } else {
-            data
-        };
-        let waiting = if copy.options.binary {
-            copy.tuples.push(data);
-            copy.tuples.waiting()
-        } else {
-            copy.lines.push(data);
-            copy.lines.waiting()
-        };
-        let result = if self.cancel.check().is_err() {
-            self.cancel.check()
-        } else if waiting < BATCH {
-            Ok(())
-        } else {
-            self.copy_rows(&mut copy, false)
-        };
-        if let Err(e) = result {
-            return Err(self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY")));
-        }
-        self.copying = Some(Copying::In(copy));
-        Ok(())
+    /// The format of each column, as CopyInResponse tells it.
+    pub fn formats(&self) -> Vec<Format> {
+        vec![self.options.format(); self.columns.len()]
     }
 
-    /// CopyDone: the command tag.
-    pub async fn copy_in_done(&mut self) -> Result<String> {
-        let mut copy = self.take_copy()?;
-        let mut result = self.copy_rows(&mut copy, true);
-        if result.is_ok() && !copy.self_references.is_empty() {
-            result = self.check_self_references(&copy).map_err(|e| self.explain_commit(e));
+    /// Takes a piece of the data, cut anywhere, in the client's encoding. Returns how many bytes wait to be stored.
+    fn push(&mut self, data: &[u8], encoding: Encoding) -> Result<usize> {
+        self.shown.progress.done.bytes.fetch_add(data.len() as u64, Ordering::Relaxed);
+        if self.options.binary {
+            // (each value is converted by itself)
+            self.tuples.push(data);
+            return Ok(self.tuples.waiting());
         }
-        if result.is_ok() {
-            result = self.fire_after_copy(&mut copy);
+        match encoding.is_converted() {
+            true => self.lines.push(encoding.decode(data)?.as_bytes()),
+            false => self.lines.push(data),
         }
-        let rows = copy.rows;
-        let result = result.and_then(|()| self.check_constraints());
-        self.end_copy(copy, result)?;
-        Ok(format!("COPY {rows}"))
+        Ok(self.lines.waiting())
     }
 
-    /// CopyFail: 57014 with the client's message.
-    pub async fn copy_in_fail(&mut self, message: &str) -> PgError {
-        let error = PgError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"));
-        match self.take_copy() {
-            Ok(mut copy) => {
-                // what came before it is read: its errors come first
-                if let Err(e) = self.copy_rows(&mut copy, false) {
-                    return self.end_copy(copy, Err(e)).err().unwrap_or_else(|| PgError::internal("COPY"));
-                }
-                let line = if copy.options.binary { copy.tuples.number } else { copy.lines.number } + 1;
-                let error = error.context(format!("COPY {}, line {line}", copy.table));
-                self.end_copy(copy, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY"))
-            }
-            Err(e) => e,
-        }
+    /// An error at what would come next.
+    fn at_next(&self, error: PgError) -> PgError {
+        let line = if self.options.binary { self.tuples.number } else { self.lines.number } + 1;
+        error.context(format!("COPY {}, line {line}", self.table))
     }
 
-    /// Resolves when the COPY is to end although the client sends nothing: cancelled, timed out, terminated.
-    pub async fn copy_in_stopped(&mut self) -> PgError {
-        let error = loop {
-            let silence = self.observation.activity.fall_silent();
-            tokio::select! {
-                biased;
-                error = self.cancel.requested() => break error,
-                () = self.cancel.woken() => {}
-            }
-            if let Err(error) = self.check_silence(&silence) {
-                break error;
-            }
-        };
-        match self.take_copy() {
-            Ok(copy) => self.end_copy(copy, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY")),
-            Err(e) => e,
-        }
-    }
-
-    pub(in crate::session) fn take_copy(&mut self) -> Result<Box<CopyIn>> {
-        match self.copying.take() {
-            Some(Copying::In(copy)) => Ok(copy),
-            _ => Err(PgError::internal("no COPY FROM is under way")),
-        }
-    }
-
-    /// Gives back what the COPY held, in success and failure.
-    pub(in crate::session) fn end_copy(&mut self, mut copy: Box<CopyIn>, result: Result<()>) -> Result<()> {
-        if let Some(connection) = &mut self.connection {
-            for (sql, statement) in std::mem::take(&mut copy.statements) {
-                connection.release(&sql, statement);
-            }
-            // after an error a savepoint may bring the transaction back: SQLite checks each statement's keys in it again
-            if result.is_err() && !copy.self_references.is_empty() {
-                if let Err(e) = connection.exec("PRAGMA defer_foreign_keys = OFF") {
-                    tracing::debug!("the keys of a failed COPY stay deferred: {e}");
-                }
-            }
-        }
-        let result = self.statement_result(result);
-        self.end_running();
-        result
-    }
-
-    /// Releases what an unfinished COPY holds.
-    pub(in crate::session) fn abandon_copy(&mut self) {
-        if let Ok(copy) = self.take_copy() {
-            // nobody is left to hear of an error
-            let _ = self.end_copy(copy, Ok(()));
-        }
-    }
-
-    fn check_self_references(&self, copy: &CopyIn) -> Result<()> {
-        let connection = self.connection()?;
-        let broken = connection.has_deferred_violations();
-        if !broken {
-            return connection.exec("PRAGMA defer_foreign_keys = OFF");
-        }
-        let name = &copy.self_references[0];
-        Err(PgError::new(
-            SqlState::FOREIGN_KEY_VIOLATION,
-            format!("insert or update on table \"{}\" violates foreign key constraint \"{name}\"", copy.table),
-        )
-        .table(copy.table.clone())
-        .constraint(name.clone()))
-    }
-
-    /// Stores the lines that are there.
-    fn copy_rows(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
-        let (cancel, interrupt) = (self.cancel.clone(), self.connection()?.interrupt_handle());
-        let result = cancel.work(crate::session::execution::work::Begins::Apart, Some(interrupt), || {
-            match copy.options.binary {
-                true => self.copy_tuples(copy, last),
-                false => self.copy_lines(copy, last),
-            }
-        });
-        copy.shown.progress.done.rows.store(copy.rows, Ordering::Relaxed);
-        match &copy.insert.body {
+    /// The error of a row, with the key or the values that a constraint refuses.
+    fn diagnosed(&self, session: &mut Session, error: PgError) -> PgError {
+        match &self.insert.body {
             // (what the triggers have made of the row cannot be told again)
-            Body::Plan(plan) if plan.query.triggered.is_some() => result,
-            _ => result.map_err(|e| self.diagnose(&copy.insert, &copy.values, e)),
+            Body::Plan(plan) if plan.query.triggered.is_some() => error,
+            _ => session.diagnose(&self.insert, &self.values, error),
         }
     }
 
-    /// The triggers that come after the last row.
-    fn fire_after_copy(&self, copy: &mut CopyIn) -> Result<()> {
-        let Body::Plan(plan) = &copy.insert.body else { return Err(PgError::internal("COPY's INSERT")) };
-        let Some(triggered) = &plan.query.triggered else { return Ok(()) };
-        let connection = self.connection()?;
-        let host = Host { cell: &connection.cell, db: connection.handle() };
-        let interrupt = Some(connection.interrupt_handle());
-        self.cancel
-            .work(crate::session::execution::work::Begins::Apart, interrupt, || trigger::end_copy(host, triggered))
+    /// Stores the rows that are there. `last`: no more data come.
+    fn store(&mut self, session: &mut Session, last: bool) -> Result<()> {
+        let view = session.view();
+        let names = NamesFor { names: &*view, role: Some(view.user) };
+        let context = Context { settings: &session.gucs.typed, names: &names };
+        let connection = session.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let (cancel, interrupt) = (&session.cancel, connection.interrupt_handle());
+        let encoding = session.gucs.client_encoding;
+        let result = cancel.work(Begins::Apart, Some(interrupt), || match self.options.binary {
+            true => self.store_tuples(connection, encoding, &context, last),
+            false => self.store_lines(connection, cancel, &context, last),
+        });
+        self.shown.progress.done.rows.store(self.rows, Ordering::Relaxed);
+        result.map_err(|e| self.diagnosed(session, e))
     }
 
-    fn copy_lines(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
-        let view = self.view();
-        let names = NamesFor { names: &*view, role: Some(view.user) };
-        let context = Context { settings: &self.gucs.typed, names: &names };
-        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-        let cancel = self.cancel.clone();
-        let CopyIn { options, lines, fields, table, columns, insert, statements, values, header_due, rows, .. } = copy;
+    fn store_lines(
+        &mut self,
+        connection: &mut Connection,
+        cancel: &CancelHandle,
+        context: &Context,
+        last: bool,
+    ) -> Result<()> {
+        let CopyIn { options, lines, fields, table, columns, insert, statements, values, header_due, rows, .. } = self;
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
         loop {
             cancel.check()?;
@@ -462,7 +346,7 @@ impl Session {
                     None => Datum::Null,
                     Some(bytes) => {
                         let text = decode_utf8(bytes).map_err(|e| e.context(format!("COPY {table}, line {number}")))?;
-                        column.codec.text_in(text, column.typmod, &context).map_err(|e| {
+                        column.codec.text_in(text, column.typmod, context).map_err(|e| {
                             let shown = clip(bytes);
                             e.context(format!("COPY {table}, line {number}, column {}: \"{shown}\"", column.name))
                         })?
@@ -478,13 +362,14 @@ impl Session {
         }
     }
 
-    fn copy_tuples(&mut self, copy: &mut CopyIn, last: bool) -> Result<()> {
-        let view = self.view();
-        let names = NamesFor { names: &*view, role: Some(view.user) };
-        let context = Context { settings: &self.gucs.typed, names: &names };
-        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-        let encoding = self.gucs.client_encoding;
-        let CopyIn { tuples, table, columns, insert, statements, values, rows, .. } = copy;
+    fn store_tuples(
+        &mut self,
+        connection: &mut Connection,
+        encoding: Encoding,
+        context: &Context,
+        last: bool,
+    ) -> Result<()> {
+        let CopyIn { tuples, table, columns, insert, statements, values, rows, .. } = self;
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
         loop {
             match tuples.next(columns.len(), last) {
@@ -503,11 +388,148 @@ impl Session {
                 values[i] = match tuples.field(i) {
                     None => Datum::Null,
                     Some(bytes) => binary_to_utf8(encoding, &column.codec, bytes)
-                        .and_then(|bytes| column.codec.binary_in(&bytes, column.typmod, &context))
+                        .and_then(|bytes| column.codec.binary_in(&bytes, column.typmod, context))
                         .map_err(|e| e.context(format!("{place}, column {}", column.name)))?,
                 };
             }
             *rows += store_row(connection, statements, &plan.query, values).map_err(|e| e.context(place))?;
+        }
+    }
+
+    /// The triggers that come after the last row.
+    fn fire_after(&self, connection: &Connection, cancel: &CancelHandle) -> Result<()> {
+        let Body::Plan(plan) = &self.insert.body else { return Err(PgError::internal("COPY's INSERT")) };
+        let Some(triggered) = &plan.query.triggered else { return Ok(()) };
+        let host = Host { cell: &connection.cell, db: connection.handle() };
+        let interrupt = Some(connection.interrupt_handle());
+        cancel.work(Begins::Apart, interrupt, || trigger::end_copy(host, triggered))
+    }
+
+    /// Errors: 23503 if a row refers to a row of its table that has not come.
+    fn check_self_references(&self, connection: &Connection) -> Result<()> {
+        let Some(name) = self.self_references.first() else { return Ok(()) };
+        if !connection.has_deferred_violations() {
+            return connection.exec("PRAGMA defer_foreign_keys = OFF");
+        }
+        Err(PgError::new(
+            SqlState::FOREIGN_KEY_VIOLATION,
+            format!("insert or update on table \"{}\" violates foreign key constraint \"{name}\"", self.table),
+        )
+        .table(self.table.clone())
+        .constraint(name.clone()))
+    }
+
+    /// Gives back what it has of a connection. `failed`: a savepoint may bring the transaction back, in which SQLite checks each statement's keys again.
+    fn release(self, connection: &mut Connection, failed: bool) {
+        for (sql, statement) in self.statements {
+            connection.release(&sql, statement);
+        }
+        if failed && !self.self_references.is_empty() {
+            if let Err(e) = connection.exec("PRAGMA defer_foreign_keys = OFF") {
+                tracing::debug!("the keys of a failed COPY stay deferred: {e}");
+            }
+        }
+    }
+
+    /// Ends it with what has become of it.
+    fn end(self, session: &mut Session, result: Result<()>) -> Result<()> {
+        if let Some(connection) = &mut session.connection {
+            self.release(connection, result.is_err());
+        }
+        let result = session.statement_result(result);
+        session.end_running();
+        result
+    }
+
+    /// Ends it with an error: the one that the client is told.
+    pub fn fail(self, session: &mut Session, error: PgError) -> PgError {
+        self.end(session, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY"))
+    }
+
+    /// Releases what it holds: nobody is left to hear of an error.
+    pub fn abandon(self, session: &mut Session) {
+        let _ = self.end(session, Ok(()));
+    }
+}
+
+impl Session {
+    /// A piece of CopyData, cut anywhere.
+    pub async fn copy_in_data(&mut self, data: &[u8]) -> Result<()> {
+        let mut copy = self.take_copy()?;
+        let result = match copy.push(data, self.gucs.client_encoding) {
+            Err(e) => Err(e),
+            Ok(waiting) => match self.cancel.check() {
+                Ok(()) if waiting >= BATCH => copy.store(self, false),
+                checked => checked,
+            },
+        };
+        match result {
+            Ok(()) => {
+                self.copying = Some(Copying::In(copy));
+                Ok(())
+            }
+            Err(e) => Err(copy.fail(self, e)),
+        }
+    }
+
+    /// CopyDone: the command tag.
+    pub async fn copy_in_done(&mut self) -> Result<String> {
+        let mut copy = self.take_copy()?;
+        let result = self.finish_copy(&mut copy);
+        let rows = copy.rows;
+        copy.end(self, result)?;
+        Ok(format!("COPY {rows}"))
+    }
+
+    fn finish_copy(&mut self, copy: &mut CopyIn) -> Result<()> {
+        copy.store(self, true)?;
+        copy.check_self_references(self.connection()?).map_err(|e| self.explain_commit(e))?;
+        copy.fire_after(self.connection()?, &self.cancel)?;
+        self.check_constraints()
+    }
+
+    /// CopyFail: 57014 with the client's message.
+    pub async fn copy_in_fail(&mut self, message: &str) -> PgError {
+        let error = PgError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"));
+        let mut copy = match self.take_copy() {
+            Ok(copy) => copy,
+            Err(e) => return e,
+        };
+        // what came before it is read: its errors come first
+        let error = match copy.store(self, false) {
+            Ok(()) => copy.at_next(error),
+            Err(e) => e,
+        };
+        copy.fail(self, error)
+    }
+
+    /// Resolves when the COPY is to end although the client sends nothing: cancelled, timed out, terminated.
+    pub async fn copy_in_stopped(&mut self) -> PgError {
+        let error = loop {
+            let silence = self.observation.activity.fall_silent();
+            tokio::select! {
+                biased;
+                error = self.cancel.requested() => break error,
+                () = self.cancel.woken() => {}
+            }
+            if let Err(error) = self.check_silence(&silence) {
+                break error;
+            }
+        };
+        match self.take_copy() {
+            Ok(copy) => copy.fail(self, error),
+            Err(e) => e,
+        }
+    }
+
+    /// The COPY FROM that is under way.
+    pub(in crate::session) fn take_copy(&mut self) -> Result<Box<CopyIn>> {
+        match self.copying.take() {
+            Some(Copying::In(copy)) => Ok(copy),
+            other => {
+                self.copying = other;
+                Err(PgError::internal("no COPY FROM is under way"))
+            }
         }
     }
 }

@@ -24,58 +24,64 @@ pub(in crate::session) enum Copying {
     Out(CopyOut),
 }
 
-impl Session {
-    pub(in crate::session) async fn copy_statement(
-        &mut self,
-        c: &ast::CopyStmt,
-        raw: &RawStatement,
-        sink: &mut dyn RowSink,
-    ) -> Result<Execution> {
-        if !matches!(self.copying, Some(Copying::Out(_))) {
-            self.begin_whole().await?;
-            self.note_anything(false)?;
-            self.refresh_catalog()?;
-            if c.is_program {
-                let direction = if c.is_from { "from" } else { "to" };
-                return Err(PgError::not_supported(format!("COPY {direction} a program"))
-                    .hint("Use STDIN or STDOUT (psql's \\copy reads and writes files of the client)."));
-            }
-            let encoding = self.gucs.client_encoding;
-            // (its pieces may end within a character)
-            if encoding.is_multi_byte() && c.is_from && self.copies_text(c) {
-                let what = format!("COPY FROM with client_encoding \"{}\"", encoding.name());
-                return Err(PgError::not_supported(what));
-            }
-            if encoding.is_converted() {
-                // whose bytes these are is not the connection's affair alone
-                let told = |option: &str| {
-                    c.options.iter().any(|o| matches!(&o.node, Some(NodeEnum::DefElem(d)) if d.defname == option))
-                };
-                if !c.filename.is_empty() || told("encoding") {
-                    let what = format!("COPY of a file or with ENCODING, with client_encoding \"{}\"", encoding.name());
-                    return Err(PgError::not_supported(what));
-                }
-            }
-            if !c.filename.is_empty() {
-                return self.copy_file(c, raw).await;
-            }
-            if c.is_from {
-                return self.begin_copy_from(c, raw).await;
-            }
-            self.begin_copy_to(c, raw)?;
+/// COPY, or what follows after a pause of one that gives rows.
+pub(in crate::session) async fn copy(
+    session: &mut Session,
+    c: &ast::CopyStmt,
+    raw: &RawStatement,
+    sink: &mut dyn RowSink,
+) -> Result<Execution> {
+    match session.copying.take() {
+        Some(Copying::Out(out)) => return out.give(session, sink).await,
+        other => session.copying = other,
+    }
+    session.begin_whole().await?;
+    session.note_anything(false)?;
+    session.refresh_catalog()?;
+    if c.is_program {
+        let direction = if c.is_from { "from" } else { "to" };
+        return Err(PgError::not_supported(format!("COPY {direction} a program"))
+            .hint("Use STDIN or STDOUT (psql's \\copy reads and writes files of the client)."));
+    }
+    let encoding = session.gucs.client_encoding;
+    // (its pieces may end within a character)
+    if encoding.is_multi_byte() && c.is_from && copies_text(c) {
+        let what = format!("COPY FROM with client_encoding \"{}\"", encoding.name());
+        return Err(PgError::not_supported(what));
+    }
+    if encoding.is_converted() {
+        // whose bytes these are is not the connection's affair alone
+        let told = |option: &str| {
+            c.options.iter().any(|o| matches!(&o.node, Some(NodeEnum::DefElem(d)) if d.defname == option))
+        };
+        if !c.filename.is_empty() || told("encoding") {
+            let what = format!("COPY of a file or with ENCODING, with client_encoding \"{}\"", encoding.name());
+            return Err(PgError::not_supported(what));
         }
-        self.give_copy(sink).await
     }
-
-    /// FORMAT text or csv.
-    fn copies_text(&self, c: &ast::CopyStmt) -> bool {
-        let mut formats = c.options.iter().filter_map(|o| match &o.node {
-            Some(NodeEnum::DefElem(d)) if d.defname == "format" => d.arg.as_ref().and_then(|a| a.node.as_ref()),
-            _ => None,
-        });
-        formats.all(|f| matches!(f, NodeEnum::String(s) if s.sval != "binary"))
+    if !c.filename.is_empty() {
+        return file::copy(session, c, raw).await;
     }
+    if c.is_from {
+        let copy = CopyIn::begin(session, c, raw).await?;
+        let formats = copy.formats();
+        session.copying = Some(Copying::In(Box::new(copy)));
+        return Ok(Execution::CopyIn { formats });
+    }
+    CopyOut::begin(session, c, raw)?.give(session, sink).await
+}
 
+/// FORMAT text or csv.
+fn copies_text(c: &ast::CopyStmt) -> bool {
+    let mut formats = c.options.iter().filter_map(|o| match &o.node {
+        Some(NodeEnum::DefElem(d)) if d.defname == "format" => d.arg.as_ref().and_then(|a| a.node.as_ref()),
+        _ => None,
+    });
+    formats.all(|f| matches!(f, NodeEnum::String(s) if s.sval != "binary"))
+}
+
+impl Session {
+    /// The relation that COPY names. Errors: 3F000, 42501, 42P01, and 0A000 for another database.
     pub(in crate::session) fn copy_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
         let catalog = self.catalog();
         if !r.catalogname.is_empty() && !catalog.is_database(&r.catalogname) {

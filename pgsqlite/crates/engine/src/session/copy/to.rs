@@ -27,20 +27,19 @@ pub(in crate::session) struct CopyOut {
 /// The portal of the query behind COPY TO.
 const PORTAL: &str = "\0copy";
 
-impl Session {
-    /// Gives the rows, or goes on giving them after a pause.
-    pub(in crate::session) async fn give_copy(&mut self, sink: &mut dyn RowSink) -> Result<Execution> {
-        let Some(Copying::Out(mut out)) = self.copying.take() else { return Err(PgError::internal("COPY TO")) };
-        let mut portal = self.portals.remove(PORTAL).ok_or_else(|| PgError::internal("COPY without its query"))?;
-        let encoding = self.gucs.client_encoding;
+impl CopyOut {
+    /// Gives the rows, or goes on giving them after a pause: then the session keeps it.
+    pub async fn give(mut self, session: &mut Session, sink: &mut dyn RowSink) -> Result<Execution> {
+        let mut portal = session.portals.remove(PORTAL).ok_or_else(|| PgError::internal("COPY without its query"))?;
+        let encoding = session.gucs.client_encoding;
         let mut lines =
-            CopyOutSink { sink, out: &mut out, value: Vec::new(), ends: Vec::new(), line: Vec::new(), encoding };
-        match Box::pin(self.run_portal(&mut portal, 0, &mut lines)).await {
+            CopyOutSink { sink, out: &mut self, value: Vec::new(), ends: Vec::new(), line: Vec::new(), encoding };
+        match Box::pin(session.run_portal(&mut portal, 0, &mut lines)).await {
             Ok(Execution::Complete(tag)) => {
-                self.close(portal);
-                if out.options.binary {
+                session.close(portal);
+                if self.options.binary {
                     let mut end = Vec::new();
-                    if !out.begun {
+                    if !self.begun {
                         put_header(&mut end);
                     }
                     put_trailer(&mut end);
@@ -51,31 +50,32 @@ impl Session {
                 Ok(Execution::Complete(format!("COPY {count}")))
             }
             Ok(Execution::Paused) => {
-                self.portals.insert(PORTAL.into(), portal);
-                self.copying = Some(Copying::Out(out));
+                session.portals.insert(PORTAL.into(), portal);
+                session.copying = Some(Copying::Out(self));
                 Ok(Execution::Paused)
             }
             Ok(other) => {
-                self.close(portal);
+                session.close(portal);
                 Err(PgError::internal(format!("COPY's query ended as {other:?}")))
             }
             Err(e) => {
-                self.close(portal);
+                session.close(portal);
                 Err(e)
             }
         }
     }
 
     /// Closes the query of a COPY TO that is not to be carried out.
-    pub(in crate::session) fn close_copied(&mut self) {
-        if let Some(portal) = self.portals.remove(PORTAL) {
-            self.close(portal);
+    pub fn abandon(session: &mut Session) {
+        if let Some(portal) = session.portals.remove(PORTAL) {
+            session.close(portal);
         }
     }
 
-    pub(in crate::session) fn begin_copy_to(&mut self, c: &ast::CopyStmt, raw: &RawStatement) -> Result<()> {
+    /// Begins a COPY TO: its query is planned, and its portal is the session's.
+    pub fn begin(session: &mut Session, c: &ast::CopyStmt, raw: &RawStatement) -> Result<CopyOut> {
         let (node, options) = if let Some(r) = &c.relation {
-            let relation = self.copy_relation(r)?;
+            let relation = session.copy_relation(r)?;
             let wrong = |kind: &str| {
                 PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot copy from {kind} \"{}\"", relation.name))
             };
@@ -113,7 +113,7 @@ impl Session {
         // the text keys the plan cache: the whole COPY, which no query of its own can be
         let text = format!("{} /* copied */", raw.text).into();
         let inner = Arc::new(RawStatement { node, text, offset: raw.offset });
-        let (prepared, _) = self.plan(&inner, &[])?;
+        let (prepared, _) = session.plan(&inner, &[])?;
         if !prepared.parameters.is_empty() {
             return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
@@ -124,7 +124,7 @@ impl Session {
             Columns::All => vec![true; columns.len()],
             Columns::Listed(names) => {
                 let relation = match &c.relation {
-                    Some(r) => Some(self.copy_relation(r)?),
+                    Some(r) => Some(session.copy_relation(r)?),
                     None => None,
                 };
                 for name in names {
@@ -143,9 +143,8 @@ impl Session {
             }
         };
         let formats = vec![Format::Text; columns.len()];
-        self.portals.insert(PORTAL.into(), Portal::new(Some(prepared), vec![], formats));
-        self.copying = Some(Copying::Out(CopyOut { options, quoted, columns: None, begun: false }));
-        Ok(())
+        session.portals.insert(PORTAL.into(), Portal::new(Some(prepared), vec![], formats));
+        Ok(CopyOut { options, quoted, columns: None, begun: false })
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::plans::{Body, Prepared};
 use crate::routine::HasRoutines;
 use crate::session::execution::portal::{OwnRow, Portal};
+use crate::session::explain::Explain;
 use crate::session::protocol::rebinding::Given;
 use crate::session::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
 use pgsqlite_natives::settings::rights::Permit;
@@ -91,7 +92,7 @@ impl Session {
             return self.execute_prepared(e, sink).await;
         }
         if let NodeEnum::CopyStmt(c) = &raw.node {
-            return self.copy_statement(c, raw, sink).await;
+            return crate::session::copy::copy(self, c, raw, sink).await;
         }
         if let NodeEnum::TransactionStmt(t) = &raw.node {
             self.begin_statement().await?;
@@ -143,7 +144,7 @@ impl Session {
             }
             NodeEnum::DiscardStmt(d) => self.discard(d).await?,
             NodeEnum::ExplainStmt(e) => {
-                self.explain(e, prepared, &portal.parameters, sink).await?;
+                Explain::read(e, prepared, &portal.parameters)?.run(self, sink).await?;
                 "EXPLAIN".into()
             }
             NodeEnum::ConstraintsSetStmt(s) => self.set_constraints(s)?,

@@ -171,49 +171,72 @@ fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1000.0
 }
 
-impl Session {
-    pub(in crate::session) async fn explain(
-        &mut self,
-        e: &ast::ExplainStmt,
-        prepared: &Prepared,
-        parameters: &[Datum],
-        sink: &mut dyn RowSink,
-    ) -> Result<()> {
-        let options = options(&e.options)?;
-        let began = Instant::now();
-        let target = e.query.as_ref().and_then(|q| q.node.as_ref());
+/// An EXPLAIN.
+pub(in crate::session) struct Explain<'e> {
+    statement: &'e ast::ExplainStmt,
+    options: Options,
+    /// of the EXPLAIN itself
+    prepared: &'e Prepared,
+    /// those of the statement that is explained
+    parameters: &'e [Datum],
+}
+
+impl<'e> Explain<'e> {
+    /// Reads the options. Errors: as of [`options`].
+    pub fn read(
+        statement: &'e ast::ExplainStmt,
+        prepared: &'e Prepared,
+        parameters: &'e [Datum],
+    ) -> Result<Explain<'e>> {
+        Ok(Explain { statement, options: options(&statement.options)?, prepared, parameters })
+    }
+
+    /// The plan that is explained, and the values of its parameters.
+    fn explained(&self, session: &mut Session) -> Result<(Arc<Prepared>, Vec<Datum>)> {
+        let node = |query: &'e Option<Box<ast::Node>>| query.as_ref().and_then(|q| q.node.as_ref());
+        let target = node(&self.statement.query);
         let execute = match target {
-            Some(NodeEnum::ExecuteStmt(execute)) => Some(execute),
-            Some(NodeEnum::CreateTableAsStmt(c)) => match c.query.as_ref().and_then(|q| q.node.as_ref()) {
-                Some(NodeEnum::ExecuteStmt(execute)) => Some(execute),
-                _ => None,
-            },
-            _ => None,
-        };
-        if options.analyze && matches!(target, Some(NodeEnum::CreateTableAsStmt(_))) {
-            return Err(PgError::not_supported("EXPLAIN ANALYZE of CREATE TABLE AS"));
-        }
-        let (plan, values) = match execute {
-            Some(execute) => self.explained_execute(execute)?,
-            None => {
-                let inner = explained(e, &prepared.statement)
-                    .ok_or_else(|| PgError::not_supported("EXPLAIN of this statement"))?;
-                let (plan, _) = self.plan(&inner, &prepared.parameters)?;
-                (plan, parameters.to_vec())
+            Some(NodeEnum::CreateTableAsStmt(_)) if self.options.analyze => {
+                return Err(PgError::not_supported("EXPLAIN ANALYZE of CREATE TABLE AS"))
             }
+            Some(NodeEnum::CreateTableAsStmt(c)) => node(&c.query),
+            other => other,
         };
+        if let Some(NodeEnum::ExecuteStmt(execute)) = execute {
+            let plan = session.named_plan(&execute.name)?;
+            let plan = plan.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
+            let values = session.execute_arguments(execute, &plan)?;
+            return Ok((plan, values));
+        }
+        let inner = explained(self.statement, &self.prepared.statement)
+            .ok_or_else(|| PgError::not_supported("EXPLAIN of this statement"))?;
+        let (plan, _) = session.plan(&inner, &self.prepared.parameters)?;
+        Ok((plan, self.parameters.to_vec()))
+    }
+
+    /// Plans the statement, executes it if ANALYZE says so, and gives the lines.
+    pub async fn run(self, session: &mut Session, sink: &mut dyn RowSink) -> Result<()> {
+        let options = &self.options;
+        let began = Instant::now();
+        let (plan, values) = self.explained(session)?;
         let Body::Plan(body) = &plan.body else { return Err(PgError::not_supported("EXPLAIN of this statement")) };
         let planning = began.elapsed();
-        let mut root = explain_plan::tree(self.connection()?, &self.catalog(), &body.query, options.verbose, None)?;
+        let mut root =
+            explain_plan::tree(session.connection()?, &session.catalog(), &body.query, options.verbose, None)?;
         let summary = options.summary.unwrap_or(options.analyze);
         let mut times = Vec::new();
         if summary {
             times.push(("Planning Time", milliseconds(planning)));
         }
         if options.analyze {
-            let ran = self.run_explained(plan.clone(), values).await?;
-            root =
-                explain_plan::tree(self.connection()?, &self.catalog(), &body.query, options.verbose, Some(&ran.ran))?;
+            let ran = timed(session, plan.clone(), values).await?;
+            root = explain_plan::tree(
+                session.connection()?,
+                &session.catalog(),
+                &body.query,
+                options.verbose,
+                Some(&ran.ran),
+            )?;
             if options.timing.unwrap_or(true) {
                 root.times = Some((milliseconds(ran.first), milliseconds(ran.took)));
             }
@@ -222,43 +245,37 @@ impl Session {
             }
         }
         if options.costs.unwrap_or(true) {
-            explain_costs::estimate(&mut root, &self.catalog(), plan.columns.as_deref());
+            explain_costs::estimate(&mut root, &session.catalog(), plan.columns.as_deref());
         }
         let explained = Explained { plan: root, settings: options.settings, analyzed: options.analyze, times };
         let lines = explain_format::print(&explained, options.format);
-        sink.columns(prepared.columns.as_ref().ok_or_else(|| PgError::internal("EXPLAIN without columns"))?)?;
+        sink.columns(self.prepared.columns.as_ref().ok_or_else(|| PgError::internal("EXPLAIN without columns"))?)?;
         for line in lines {
-            self.give(sink, vec![line.into()])?;
+            session.give(sink, vec![line.into()])?;
         }
         Ok(())
     }
+}
 
-    fn explained_execute(&mut self, execute: &ast::ExecuteStmt) -> Result<(Arc<Prepared>, Vec<Datum>)> {
-        let plan = self.named_plan(&execute.name)?.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
-        let values = self.execute_arguments(execute, &plan)?;
-        Ok((plan, values))
+/// Runs a statement, its rows thrown away.
+async fn timed(session: &mut Session, plan: Arc<Prepared>, values: Vec<Datum>) -> Result<Timed> {
+    let mut portal = Portal::new(Some(plan), values, vec![]);
+    let mut counter = Counter { rows: 0, first: None };
+    session.connection()?;
+    if let Some(connection) = &mut session.connection {
+        connection.record();
     }
-
-    /// Runs the statement, its rows thrown away.
-    async fn run_explained(&mut self, plan: Arc<Prepared>, values: Vec<Datum>) -> Result<Timed> {
-        let mut portal = Portal::new(Some(plan), values, vec![]);
-        let mut counter = Counter { rows: 0, first: None };
-        self.connection()?;
-        if let Some(connection) = &mut self.connection {
-            connection.record();
+    let began = Instant::now();
+    let result = Box::pin(session.run_portal(&mut portal, 0, &mut counter)).await;
+    let took = began.elapsed();
+    session.close(portal);
+    let recorded = session.connection.as_mut().map(|c| c.end_record()).unwrap_or_default();
+    match result? {
+        Execution::Complete(tag) => {
+            let changed = tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+            let first = counter.first.map_or(took, |at| at.duration_since(began));
+            Ok(Timed { ran: explain_plan::Ran { rows: counter.rows, changed, recorded }, first, took })
         }
-        let began = Instant::now();
-        let result = Box::pin(self.run_portal(&mut portal, 0, &mut counter)).await;
-        let took = began.elapsed();
-        self.close(portal);
-        let recorded = self.connection.as_mut().map(|c| c.end_record()).unwrap_or_default();
-        match result? {
-            Execution::Complete(tag) => {
-                let changed = tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
-                let first = counter.first.map_or(took, |at| at.duration_since(began));
-                Ok(Timed { ran: explain_plan::Ran { rows: counter.rows, changed, recorded }, first, took })
-            }
-            other => Err(PgError::internal(format!("an explained statement ended as {other:?}"))),
-        }
+        other => Err(PgError::internal(format!("an explained statement ended as {other:?}"))),
     }
 }
