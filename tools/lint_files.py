@@ -107,7 +107,6 @@ SEARCHES = {
     "crates/objects/src/ddl/alter_table.rs": (2, "whether a look at the trees is worth while: a word in a string costs time, and no more"),
     "crates/objects/src/ddl/partition.rs": (1, "a text of pg_get_expr that this file has printed"),
     "crates/objects/src/pg_catalog/information_schema.rs": (1, "a text of pg_get_constraintdef, of which it takes a part"),
-    "crates/engine/src/session/transaction/resting.rs": (1, "which of two errors a conflict is; a string with these words would get the other one"),
     "crates/engine/src/session/execution/steps.rs": (1, "the first words of a step, which the lowering has made"),
     "crates/engine/src/session/explain/counts.rs": (1, "EXPLAIN QUERY PLAN: SQLite gives its plan as text"),
     "crates/engine/src/session/explain/plan.rs": (8, "as above"),

@@ -35,6 +35,38 @@ pub fn may_wait(function: Oid) -> bool {
         .is_none_or(|p| p.volatility == b'v' && !QUICK.contains(&p.name.as_str()))
 }
 
+/// Whether a call of the procedure may end the transaction.
+pub fn may_end_transaction(catalog: &Catalog, procedure: Oid) -> bool {
+    let Some(procedure) = catalog.function(procedure) else { return false };
+    match procedure.language {
+        Language::PlPgSql => parsed(procedure).is_none_or(|body| block_may_end_transaction(catalog, &body.block)),
+        // (what it calls may say so)
+        Language::Sql => any_ends_transaction(catalog),
+        Language::Internal => false,
+    }
+}
+
+/// Whether a block of PL/pgSQL may end the transaction: by COMMIT or ROLLBACK, or by a procedure that it calls itself or in a text that only
+/// execution makes.
+pub fn block_may_end_transaction(catalog: &Catalog, block: &plpgsql::Block) -> bool {
+    let mut calls = false;
+    plpgsql::walk_block(block, &mut |s| calls |= matches!(s.kind, K::Call(_) | K::DynamicExecute { .. }));
+    ends_transaction(block) || calls && any_ends_transaction(catalog)
+}
+
+/// Whether COMMIT or ROLLBACK is a statement of the block.
+fn ends_transaction(block: &plpgsql::Block) -> bool {
+    let mut ends = false;
+    plpgsql::walk_block(block, &mut |s| ends |= matches!(s.kind, K::Commit { .. } | K::Rollback { .. }));
+    ends
+}
+
+/// Whether some procedure has COMMIT or ROLLBACK.
+fn any_ends_transaction(catalog: &Catalog) -> bool {
+    let mut procedures = catalog.routines.values().map(|r| &r.function).filter(|f| f.procedure);
+    procedures.any(|f| f.language == Language::PlPgSql && parsed(f).is_none_or(|body| ends_transaction(&body.block)))
+}
+
 /// Whether the body of a function reads tables, or may do so, by itself or through functions that it names.
 pub fn may_read_tables(catalog: &Catalog, function: Oid) -> bool {
     reads(catalog, function, &mut HashSet::new())

@@ -94,6 +94,8 @@ pub struct QueryPlan {
     pub locks_rows: bool,
     /// what ON CONFLICT may leave as it is without changing anything
     pub passes_over: PassesOver,
+    /// an INSERT of it has ON CONFLICT
+    pub upserts: bool,
     /// it fires triggers: the engine carries it out row by row, and the steps only refuse to be run
     pub triggered: Option<Box<Triggered>>,
     /// it calls functions of the user that may change data: it needs the writer slot, unless the transaction is read-only

@@ -307,6 +307,8 @@ struct Lowerer<'a> {
     /// it calls a function that may wait for something, or take its time
     may_wait: bool,
     passes_over: crate::plan::PassesOver,
+    /// ON CONFLICT was lowered
+    upserts: bool,
     /// it calls a built-in function that changes data
     builtin_writes: bool,
     /// it calls a built-in function that waits
@@ -341,6 +343,7 @@ impl<'a> Lowerer<'a> {
             routines: vec![],
             may_wait: false,
             passes_over: Default::default(),
+            upserts: false,
             builtin_writes: false,
             waits: false,
             leaves_traces: false,
@@ -379,6 +382,7 @@ impl<'a> Lowerer<'a> {
                 writes: !modifies.is_empty(),
                 locks_rows: locks.any,
                 passes_over: self.passes_over,
+                upserts: self.upserts,
                 read_back: None,
                 current_of: None,
                 assigns: None,

@@ -100,6 +100,7 @@ impl Lowerer<'_> {
                 modifies,
                 locks_rows: false,
                 passes_over: self.passes_over,
+                upserts: self.upserts,
                 calls_writers: self.calls_writers() || by_rows,
                 triggered: None,
                 current_of: self.current_of(&modify),

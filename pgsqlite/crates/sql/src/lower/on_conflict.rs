@@ -72,6 +72,7 @@ impl Lowerer<'_> {
             (Some(_), None) => PassesOver::None,
         };
         self.passes_over = self.passes_over.max(passes_over);
+        self.upserts = true;
         let Some(set) = &conflict.set else {
             text += " DO NOTHING";
             return Ok(match of_nulls {

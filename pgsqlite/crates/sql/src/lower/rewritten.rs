@@ -53,6 +53,7 @@ pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, p
         modifies,
         locks_rows: false,
         passes_over: crate::plan::PassesOver::Values,
+        upserts: false,
         calls_writers: false,
         triggered: None,
         read_back: None,

@@ -260,6 +260,7 @@ impl Lowerer<'_> {
             constant: false,
             locks_rows: false,
             passes_over: self.passes_over,
+            upserts: self.upserts,
             calls_writers: true,
             current_of: self.current_of(modify),
             assigns: None,

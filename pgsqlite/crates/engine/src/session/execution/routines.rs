@@ -75,18 +75,6 @@ impl Session {
         !self.transaction.block().is_block()
     }
 
-    /// Whether a text, or a procedure that it may call, has COMMIT or ROLLBACK in it.
-    fn may_end_transactions(&self, text: &str) -> bool {
-        let has = |text: &str, words: &[&str]| {
-            let text = text.to_ascii_lowercase();
-            words.iter().any(|w| text.contains(w))
-        };
-        let ends = ["commit", "rollback"];
-        let catalog = self.catalog();
-        let mut procedures = catalog.routines.values().filter(|r| r.function.procedure);
-        has(text, &ends) || has(text, &["call"]) && procedures.any(|p| has(&p.function.source, &ends))
-    }
-
     /// Runs a body that may end the transaction and begin another one. It has a thread of its own, so that the session can do that
     /// meanwhile: the body waits. `writes`: as the statement began its transaction.
     fn on_routines_with_transactions<R>(&mut self, writes: bool, run: impl FnOnce(Host) -> Result<R>) -> Result<R> {
@@ -258,7 +246,7 @@ impl Session {
             self.begin_statement().await?;
         }
         let (writes, program) = program;
-        let ends = self.is_outside_block() && self.may_end_transactions(&code);
+        let ends = self.is_outside_block() && program.get().may_end_transaction(&self.catalog());
         self.transaction.set_queried();
         match ends {
             true => self.on_routines_with_transactions(writes, |host| program.get().run_inline(host))?,
@@ -319,7 +307,7 @@ impl Session {
             self.begin_statement().await?;
         }
         self.transaction.set_queried();
-        let ends = self.is_outside_block() && self.may_end_transactions("call");
+        let ends = self.is_outside_block() && effects::may_end_transaction(&self.catalog(), procedure);
         let run = |host: Host| {
             let catalog = host.catalog();
             let f: Function =

@@ -495,10 +495,9 @@ impl Session {
         let since = connection.recorder().log.mark();
         let catalog = self.catalog();
         let names = query.modifies.iter().map(|&t| catalog.relation(t).map(|r| Arc::from(&*r.sqlite_name)));
-        let upserts = query.steps.iter().any(|s| s.sql.contains(" ON CONFLICT"));
         let tables = (!query.calls_writers && query.triggered.is_none()).then(|| names.flatten().collect());
         let told = self.server.pending.lock().mark();
-        self.heeding = Some(Heeding { since, of_transaction, tables, upserts, savepoint, told });
+        self.heeding = Some(Heeding { since, of_transaction, tables, upserts: query.upserts, savepoint, told });
         Ok(())
     }
 

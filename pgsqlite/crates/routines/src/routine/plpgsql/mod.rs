@@ -14,6 +14,7 @@ pub(super) use expressions::Using;
 pub use values::{Shape, Value};
 
 use super::{actual_type, record_of, void, Fields, Host, Outcome};
+use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::effects;
 use pgsqlite_sql::plpgsql::{self as tree, Body, Given, TypeRef};
 use pgsqlite_sql::routine::Function;
@@ -154,6 +155,11 @@ impl Program {
     /// Whether the body may change data.
     pub fn may_write(&self, host: Host) -> bool {
         effects::body_may_write(&host.catalog(), &self.body, &self.source)
+    }
+
+    /// Whether the body may end the transaction.
+    pub fn may_end_transaction(&self, catalog: &Catalog) -> bool {
+        effects::block_may_end_transaction(catalog, &self.body.block)
     }
 
     /// Runs a body without arguments and result.
