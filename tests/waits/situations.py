@@ -716,6 +716,41 @@ def a_block_that_changes_temporary_tables_is_in_nobodys_way(room: Room) -> None:
     expect(lines(b, "SELECT count(*) FROM t")[0], "59", "what it has written")
 
 
+@situation()
+def ddl_waits_for_the_relations_that_it_names_alone(room: Room) -> None:
+    a, b = numbered(room, 2)
+    lines(a, "CREATE TABLE parent (id int PRIMARY KEY); CREATE TABLE other (v int); CREATE TRIGGER checked BEFORE UPDATE ON other FOR EACH ROW "
+             "EXECUTE FUNCTION suppress_redundant_updates_trigger()")
+    lines(b, "SET lock_timeout = '400ms'")
+    lines(a, "BEGIN; LOCK TABLE other IN ACCESS EXCLUSIVE MODE")
+    for beside in (
+        "CREATE TABLE child (id int REFERENCES parent ON DELETE CASCADE)", "COMMENT ON TABLE parent IS 'beside other'", "ALTER TABLE parent ADD other int",
+        "CREATE INDEX other_of_parent ON parent (other)", "CREATE VIEW others AS SELECT 'other' AS v, other FROM parent",
+    ):
+        expect(lines(b, beside)[0][:6], beside[:6], beside)
+    for named in (
+        "DROP TABLE other", "COMMENT ON COLUMN other.v IS 'a value'", "DROP TRIGGER checked ON other", "CREATE VIEW all_others AS SELECT * FROM parent, other",
+        "CREATE TABLE like_it (LIKE other)", "CREATE TABLE heir () INHERITS (other)", "CREATE INDEX ON other (v)", "ALTER TABLE other RENAME v TO w",
+        "CREATE POLICY p ON other", "CREATE RULE r AS ON INSERT TO parent DO ALSO INSERT INTO other VALUES (1)", "TRUNCATE other", "REINDEX TABLE other",
+    ):
+        expect(lines(b, named)[0][:5], "55P03", named)
+    lines(a, "ROLLBACK")
+    expect(lines(b, "DROP TABLE other"), ["DROP TABLE"], "when the lock is free")
+
+
+@situation()
+def an_upsert_with_triggers_tells_of_a_row_that_its_snapshot_lacks(room: Room) -> None:
+    a, b = numbered(room, 2)
+    lines(a, "CREATE TABLE t (id int PRIMARY KEY, v int); CREATE FUNCTION same() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'; "
+             "CREATE TRIGGER same BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION same()")
+    for i, conflict in enumerate(("DO NOTHING", "DO UPDATE SET v = excluded.v")):
+        lines(b, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t")
+        lines(a, f"INSERT INTO t VALUES ({i}, 0)")
+        got = lines(b, f"INSERT INTO t VALUES ({i}, 1) ON CONFLICT (id) {conflict}")
+        expect(got, ["40001 could not serialize access due to concurrent update"], conflict)
+        lines(b, "ROLLBACK")
+
+
 def run() -> None:
     failed = 0
     for function, flags in SITUATIONS:

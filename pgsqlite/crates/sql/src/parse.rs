@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, CStr, CString};
 use std::sync::Arc;
 
 pub use pg_query::protobuf as ast;
-pub use pg_query::NodeEnum;
+pub use pg_query::{NodeEnum, NodeRef};
 
 /// The C interface of libpg_query (pg_query.h): the Rust wrapper drops the error position.
 mod c {

@@ -97,7 +97,7 @@ impl CopyIn {
             loop {
                 let mode = crate::locks::Mode::RowExclusive;
                 let table = session.copy_relation(r)?.oid;
-                session.begin_write_of("COPY FROM", &raw.text, mode, everything, Some((r, table))).await?;
+                session.begin_write_of("COPY FROM", mode, everything, Some((r, table))).await?;
                 // (its rows come once: nothing can be begun anew)
                 let tables = CopyIn::tables_met(session, r)?;
                 if !session.let_holder_end(tables.as_deref()).await? {

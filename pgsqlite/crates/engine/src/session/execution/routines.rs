@@ -162,7 +162,7 @@ impl Session {
     async fn begin_routine(&mut self, command: &str, writes: bool) -> Result<()> {
         if writes && !self.is_read_only() {
             loop {
-                self.begin_write_of(command, "", crate::locks::Mode::RowExclusive, true, None).await?;
+                self.begin_write_of(command, crate::locks::Mode::RowExclusive, true, None).await?;
                 // (what it changes is not known before, and it cannot be begun anew)
                 if !self.let_holder_end(None).await? {
                     return Ok(());

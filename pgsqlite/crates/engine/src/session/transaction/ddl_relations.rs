@@ -1,11 +1,11 @@
-//! The relations that DDL locks besides those that its text shows: children and partitions, the tables of foreign keys, the default
+//! The relations that DDL names, and those that it locks besides: children and partitions, the tables of foreign keys, the default
 //! partition, the tables with a column of a domain, what CASCADE takes along.
 
 use crate::session::Session;
 use ast::{AlterTableType as T, ObjectType};
 use pgsqlite_sql::analyze::resolve_type_name;
 use pgsqlite_sql::catalog::{Catalog, PartitionBound, Relation, RelationKind};
-use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_sql::parse::{ast, NodeEnum, NodeRef};
 use pgsqlite_types::Oid;
 use std::collections::BTreeSet;
 
@@ -161,17 +161,117 @@ impl Found<'_> {
 
 /// A name with its schema, as DROP has it.
 fn range_var(list: &ast::List) -> Option<ast::RangeVar> {
+    named_by(&list.items)
+}
+
+/// The relation of which a part is named: a column, a constraint, a trigger, a policy, a rule.
+fn relation_of_part(list: &ast::List) -> Option<ast::RangeVar> {
+    let (_, relation) = list.items.split_last()?;
+    named_by(relation)
+}
+
+fn named_by(parts: &[ast::Node]) -> Option<ast::RangeVar> {
     let part = |n: &ast::Node| match &n.node {
         Some(NodeEnum::String(s)) => Some(s.sval.clone()),
         _ => None,
     };
-    let parts: Vec<String> = list.items.iter().filter_map(part).collect();
+    let parts: Vec<String> = parts.iter().filter_map(part).collect();
     let (relname, rest) = parts.split_last()?;
     let schemaname = rest.last().cloned().unwrap_or_default();
     Some(ast::RangeVar { relname: relname.clone(), schemaname, ..Default::default() })
 }
 
+/// The relation that an object of DROP or COMMENT is, or is a part of.
+fn relation_of_object(kind: ObjectType, object: &ast::Node) -> Option<ast::RangeVar> {
+    use ObjectType as T;
+    let Some(NodeEnum::List(list)) = &object.node else { return None };
+    match kind {
+        T::ObjectTable
+        | T::ObjectView
+        | T::ObjectMatview
+        | T::ObjectIndex
+        | T::ObjectSequence
+        | T::ObjectForeignTable => range_var(list),
+        T::ObjectColumn | T::ObjectTabconstraint | T::ObjectTrigger | T::ObjectPolicy | T::ObjectRule => {
+            relation_of_part(list)
+        }
+        _ => None,
+    }
+}
+
+/// The names of relations in a statement of DDL.
+fn names_in(node: &NodeEnum) -> Vec<ast::RangeVar> {
+    let ranges = |node: &NodeEnum| -> Vec<ast::RangeVar> {
+        let found = node.nodes().into_iter().filter_map(|(node, ..)| match node {
+            NodeRef::RangeVar(name) => Some(name.clone()),
+            _ => None,
+        });
+        found.collect()
+    };
+    let in_expressions = |expressions: [&Option<Box<ast::Node>>; 2]| -> Vec<ast::RangeVar> {
+        expressions.into_iter().flatten().filter_map(|e| e.node.as_ref()).flat_map(ranges).collect()
+    };
+    let mut names = match node {
+        NodeEnum::RenameStmt(s) => s.relation.iter().cloned().collect(),
+        NodeEnum::AlterObjectSchemaStmt(s) => s.relation.iter().cloned().collect(),
+        NodeEnum::ReindexStmt(s) => s.relation.iter().cloned().collect(),
+        NodeEnum::DropStmt(s) => s.objects.iter().filter_map(|o| relation_of_object(s.remove_type(), o)).collect(),
+        NodeEnum::CommentStmt(s) => {
+            s.object.as_deref().and_then(|o| relation_of_object(s.objtype(), o)).into_iter().collect()
+        }
+        NodeEnum::CreatePolicyStmt(s) => in_expressions([&s.qual, &s.with_check]),
+        NodeEnum::AlterPolicyStmt(s) => in_expressions([&s.qual, &s.with_check]),
+        node => ranges(node),
+    };
+    match node {
+        NodeEnum::AlterTableStmt(s) => names.extend(s.relation.clone()),
+        NodeEnum::IndexStmt(s) => names.extend(s.relation.clone()),
+        NodeEnum::CreateTrigStmt(s) => names.extend(s.relation.iter().chain(&s.constrrel).cloned()),
+        NodeEnum::RefreshMatViewStmt(s) => names.extend(s.relation.clone()),
+        NodeEnum::RuleStmt(s) => {
+            names.extend(s.relation.clone());
+            names.extend(s.actions.iter().filter_map(|action| action.node.as_ref()).flat_map(ranges));
+        }
+        NodeEnum::CreatePolicyStmt(s) => names.extend(s.table.clone()),
+        NodeEnum::AlterPolicyStmt(s) => names.extend(s.table.clone()),
+        NodeEnum::CreateStmt(s) => {
+            names.extend(s.inh_relations.iter().chain(&s.table_elts).filter_map(|n| match &n.node {
+                Some(NodeEnum::RangeVar(parent)) => Some(parent.clone()),
+                Some(NodeEnum::TableLikeClause(like)) => like.relation.clone(),
+                _ => None,
+            }))
+        }
+        NodeEnum::VacuumStmt(s) => names.extend(s.rels.iter().filter_map(|n| match &n.node {
+            Some(NodeEnum::VacuumRelation(r)) => r.relation.clone(),
+            _ => None,
+        })),
+        _ => {}
+    }
+    names
+}
+
+/// Whether DDL has CASCADE: what depends on its objects is concerned, too.
+pub(in crate::session) fn cascades(node: &NodeEnum) -> bool {
+    let behavior = match node {
+        NodeEnum::DropStmt(s) => s.behavior(),
+        NodeEnum::DropOwnedStmt(s) => s.behavior(),
+        NodeEnum::TruncateStmt(s) => s.behavior(),
+        NodeEnum::RenameStmt(s) => s.behavior(),
+        NodeEnum::AlterDomainStmt(s) => s.behavior(),
+        NodeEnum::AlterTableStmt(s) => return s.cmds.iter().any(
+            |c| matches!(&c.node, Some(NodeEnum::AlterTableCmd(c)) if c.behavior() == ast::DropBehavior::DropCascade),
+        ),
+        _ => return false,
+    };
+    behavior == ast::DropBehavior::DropCascade
+}
+
 impl Session {
+    /// The relations that a statement of DDL names.
+    pub(in crate::session) fn named_by_ddl(&self, node: &NodeEnum) -> Vec<Oid> {
+        names_in(node).iter().filter_map(|name| self.named_relation(name).ok()).map(|r| r.oid).collect()
+    }
+
     /// The relations that a statement locks against writers or readers, as far as they follow from its nodes and the catalog.
     pub(in crate::session) fn locked_by_ddl(&self, node: &NodeEnum) -> Vec<Oid> {
         let catalog = self.catalog();

@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::locks::{Mode, Request, Target};
 use crate::plans::{Body, Prepared};
 use crate::session::execution::server_functions::{sessions_of, SessionServer};
+use crate::session::transaction::ddl_relations::cascades;
 use crate::session::transaction::key_relations::{reached, reached_by_rows, Reached};
 use crate::session::Session;
 use pgsqlite_natives::statistics::activity::Wait;
@@ -23,10 +24,17 @@ use std::time::Duration;
 /// So often LOCK TABLE looks whether a statement that has the slot is done.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What a statement without a plan touches beside the relations that its text names.
+/// The relations that a statement without a plan names.
+enum Named<'a> {
+    /// any
+    All,
+    /// those of DDL
+    ByDdl(&'a NodeEnum),
+    One(Oid),
+}
+
+/// What it touches beside these.
 struct Beyond<'a> {
-    /// any relation
-    all: bool,
     /// what functions change that its expressions may call: any relation that may be written
     calls: bool,
     /// what its query reads, and what functions change that the query calls
@@ -124,12 +132,11 @@ impl Session {
         Ok(true)
     }
 
-    /// What is written without a plan (COPY FROM, DO): waits for the locks of others on the relations that its text names (`all`: on any),
-    /// on those that functions may change which it calls, and on those that the rows of `filled` reference; takes the writer slot.
+    /// What is written without a plan (COPY FROM, DO): waits for the locks of others on `filled` (`all`: on any relation), on those that
+    /// functions may change which it calls, and on those that the rows of `filled` reference; takes the writer slot.
     pub(in crate::session) async fn begin_write_of(
         &mut self,
         command: &str,
-        text: &str,
         mode: Mode,
         all: bool,
         filled: Option<(&ast::RangeVar, Oid)>,
@@ -139,7 +146,11 @@ impl Session {
             None => false,
         };
         let filled = filled.map(|(_, table)| table);
-        self.begin_write_in(command, text, &[], mode, Beyond { all, calls, query: None, filled }).await
+        let named = match filled {
+            Some(table) if !all => Named::One(table),
+            _ => Named::All,
+        };
+        self.begin_write_in(command, named, &[], mode, Beyond { calls, query: None, filled }).await
     }
 
     /// Whether the defaults and checks of a new row of a table may call functions that change data.
@@ -150,11 +161,11 @@ impl Session {
         !matches!(plan.as_deref(), Some(Prepared { body: Body::Plan(plan), .. }) if !plan.query.calls_writers)
     }
 
-    /// As [`Session::begin_write_of`], for relations that the text need not name, too.
+    /// As [`Session::begin_write_of`], for relations that the statement need not name, too.
     async fn begin_write_in(
         &mut self,
         command: &str,
-        text: &str,
+        named: Named<'_>,
         touched: &[Oid],
         mode: Mode,
         beyond: Beyond<'_>,
@@ -162,7 +173,7 @@ impl Session {
         let locked_by_others = |session: &Session| -> Vec<Oid> {
             let against = session.engine.locks.relations_against(session.server.number(), mode);
             let mut locked: Vec<Oid> = against.into_iter().filter(|oid| touched.contains(oid)).collect();
-            let named = session.locked_for_text(text, mode, beyond.all);
+            let named = session.locked_of(&named, mode);
             locked.extend(named.into_iter().filter(|oid| !touched.contains(oid)));
             locked
         };
@@ -219,18 +230,22 @@ impl Session {
         }
     }
 
-    /// The relations that a text names and that others have locked against a mode (`all`: all that others have locked so).
-    pub(in crate::session) fn locked_for_text(&self, text: &str, mode: Mode, all: bool) -> Vec<Oid> {
+    /// The relations of these that others have locked against a mode.
+    fn locked_of(&self, named: &Named<'_>, mode: Mode) -> Vec<Oid> {
         if !self.engine.locks.has_relations() {
             return vec![];
         }
-        let against = self.engine.locks.relations_against(self.server.number(), mode);
-        let catalog = self.catalog();
-        let text = text.to_ascii_lowercase();
-        let all = all || text.contains("cascade");
-        let named =
-            |oid: &Oid| all || catalog.relation(*oid).is_some_and(|r| names_word(&text, &r.name.to_ascii_lowercase()));
-        against.into_iter().filter(named).collect()
+        let mut against = self.engine.locks.relations_against(self.server.number(), mode);
+        match named {
+            Named::All => {}
+            Named::One(table) => against.retain(|oid| oid == table),
+            Named::ByDdl(_) if against.is_empty() => {}
+            Named::ByDdl(node) => {
+                let named = self.named_by_ddl(node);
+                against.retain(|oid| named.contains(oid));
+            }
+        }
+        against
     }
 
     /// DDL: waits for the locks of others on the relations that it names, takes the slot, and notes what it locks.
@@ -264,19 +279,24 @@ impl Session {
             Body::Plan(plan) => Some(&plan.query),
             _ => None,
         });
-        self.begin_write_in(&command, &raw.text, &touched, mode, Beyond { all: false, calls, query, filled: None })
-            .await?;
+        let named = match cascades(&raw.node) {
+            true => Named::All,
+            false => Named::ByDdl(&raw.node),
+        };
+        self.begin_write_in(&command, named, &touched, mode, Beyond { calls, query, filled: None }).await?;
         self.transaction.set_keeps_rows(keeps_rows);
         if self.transaction.block().is_explicit() {
             let catalog = self.catalog();
-            let text = raw.text.to_ascii_lowercase();
-            let names = |r: &Arc<pgsqlite_sql::catalog::Relation>| {
-                r.kind == pgsqlite_sql::catalog::RelationKind::Table
-                    && !r.temporary
-                    && (touched.contains(&r.oid) || names_word(&text, &r.name.to_ascii_lowercase()))
+            let is_table = |oid: &Oid| {
+                catalog
+                    .relation(*oid)
+                    .is_some_and(|r| r.kind == pgsqlite_sql::catalog::RelationKind::Table && !r.temporary)
             };
-            let named: Vec<Oid> = catalog.relations.values().filter(|r| names(r)).map(|r| r.oid).collect();
-            self.server.lock_relations(named, mode as i32);
+            let mut locked: Vec<Oid> =
+                touched.into_iter().chain(self.named_by_ddl(&raw.node)).filter(is_table).collect();
+            locked.sort_unstable();
+            locked.dedup();
+            self.server.lock_relations(locked, mode as i32);
         }
         Ok(())
     }
@@ -412,16 +432,6 @@ impl Engine {
         holder.in_block
             && (activity.silence().is_some() || activity.wait() == Wait::Relation || activity.wait() == Wait::Advisory)
     }
-}
-
-/// Whether a text has a word.
-fn names_word(text: &str, word: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(word).any(|(at, _)| {
-        let before = text[..at].chars().next_back().is_some_and(is_part);
-        let after = text[at + word.len()..].chars().next().is_some_and(is_part);
-        !before && !after
-    })
 }
 
 /// How DDL locks the relations that it names; None: not at all.
