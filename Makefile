@@ -137,6 +137,7 @@ test-session: debug
 	python3 tests/session/whole.py --groups 250 --faults 8
 	python3 tests/session/histories.py
 	python3 tests/session/rows.py
+	python3 tests/session/pipelines.py
 	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --conversations 80 && tools/oracle.sh python3 tests/session/nesting.py --oracle --seed 500 --transactions 25 && tools/oracle.sh python3 tests/session/histories.py --oracle; \
 	  else echo "test-session: not beside PostgreSQL 15, for want of it (Debian, Ubuntu: apt-get install postgresql-15)"; fi
 
