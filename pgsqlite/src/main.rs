@@ -490,13 +490,15 @@ fn absolute(path: PathBuf) -> anyhow::Result<PathBuf> {
     std::path::absolute(&path).map_err(|e| anyhow::anyhow!("socket_dir \"{}\": {e}", path.display()))
 }
 
-/// Variables that look like ours and mean nothing: a misspelt one would be believed to work. PGSQLITE_BIN is where tests
-/// and benchmarks find the server.
+/// Variables for tests and benchmarks: where they find the server, and which joins are hashed (`lower/hash_join.rs`).
+const OF_TESTS: [&str; 2] = ["PGSQLITE_BIN", "PGSQLITE_HASH_JOINS"];
+
+/// Variables that look like ours and mean nothing: a misspelt one would be believed to work.
 fn warn_of_unknown_variables() {
     let command = Cli::command();
     let mut unknown: Vec<String> = std::env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())
-        .filter(|name| name.starts_with("PGSQLITE_") && name != "PGSQLITE_BIN")
+        .filter(|name| name.starts_with("PGSQLITE_") && !OF_TESTS.contains(&name.as_str()))
         .filter(|name| !command.get_arguments().any(|a| a.get_env().is_some_and(|e| e == name.as_str())))
         .collect();
     unknown.sort();

@@ -22,6 +22,10 @@ impl Routines for NoRoutines {
     fn queried(&self, _: &Call, _: &str) -> Result<(Vec<Oid>, Vec<Vec<Datum>>)> {
         unreachable!("a function gets a query as a text")
     }
+    fn is_in_subtransaction(&self) -> bool {
+        false
+    }
+    fn only_reads_from_now(&self) {}
     fn check_may_write(&self, _: &str) -> Result<()> {
         unreachable!("a function writes")
     }
