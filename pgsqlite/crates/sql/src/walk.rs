@@ -1,8 +1,8 @@
 //! Walks over typed expressions.
 
 use crate::typed::{
-    Aggregate, AssignPart, Expr, ExprKind, FromItem, InsertSource, MergeAction, Modify, ModifyAction, Query, QueryBody,
-    RteKind, SubLinkKind, TableFunction,
+    Aggregate, AssignPart, Expr, ExprKind, FrameBound, FromItem, InsertSource, MergeAction, Modify, ModifyAction,
+    Query, QueryBody, RangeTableEntry, RteKind, SubLinkKind, TableFunction,
 };
 
 /// Calls `f` on the direct children of an expression (not on sub-queries; `on_query` gets those).
@@ -156,6 +156,11 @@ pub(crate) fn query_exprs(query: &Query, depth: usize, f: &mut dyn FnMut(usize, 
             for window in &select.windows {
                 window.partition_by.iter().for_each(|e| deep(e, depth, f));
                 window.order_by.iter().for_each(|k| deep(&k.expr, depth, f));
+                for bound in window.frame.iter().flat_map(|frame| [&frame.start, &frame.end]) {
+                    if let FrameBound::Preceding(offset) | FrameBound::Following(offset) = bound {
+                        deep(offset, depth, f);
+                    }
+                }
             }
             if let crate::typed::Distinct::On(list) = &select.distinct {
                 list.iter().for_each(|e| deep(e, depth, f));
@@ -172,8 +177,12 @@ pub(crate) fn query_exprs(query: &Query, depth: usize, f: &mut dyn FnMut(usize, 
 }
 
 /// The expressions of a range table's entries, as of [`query_exprs`].
-pub(crate) fn entry_exprs(entries: &[crate::typed::RangeTableEntry], depth: usize, f: &mut dyn FnMut(usize, &Expr)) {
+pub(crate) fn entry_exprs(entries: &[RangeTableEntry], depth: usize, f: &mut dyn FnMut(usize, &Expr)) {
     for rte in entries {
+        if let Some(sample) = &rte.sample {
+            deep(&sample.percent, depth, f);
+            sample.seed.iter().for_each(|seed| deep(seed, depth, f));
+        }
         match &rte.kind {
             RteKind::Subquery { query, .. } => query_exprs(query, depth + 1, f),
             RteKind::Function { functions, .. } => {
@@ -184,6 +193,34 @@ pub(crate) fn entry_exprs(entries: &[crate::typed::RangeTableEntry], depth: usiz
             RteKind::Relation(_) | RteKind::Cte { .. } => {}
         }
     }
+}
+
+/// Calls `f` on the entries of a query's FROM, those of its sub-queries included.
+pub(crate) fn entries(query: &Query, f: &mut dyn FnMut(&RangeTableEntry)) {
+    /// Those of the queries that are not within an expression.
+    fn outside_expressions(query: &Query, f: &mut dyn FnMut(&RangeTableEntry)) {
+        for cte in &query.ctes {
+            if let crate::typed::CteBody::Query(q) = &cte.body {
+                outside_expressions(q, f);
+            }
+        }
+        for entry in &query.range_table {
+            f(entry);
+            if let RteKind::Subquery { query, .. } = &entry.kind {
+                outside_expressions(query, f);
+            }
+        }
+        if let QueryBody::SetOperation { left, right, .. } = &query.body {
+            outside_expressions(left, f);
+            outside_expressions(right, f);
+        }
+    }
+    outside_expressions(query, f);
+    query_exprs(query, 0, &mut |_, e| {
+        if let ExprKind::SubLink { query, .. } = &e.kind {
+            outside_expressions(query, f);
+        }
+    });
 }
 
 fn from_exprs(item: &FromItem, depth: usize, f: &mut dyn FnMut(usize, &Expr)) {
@@ -221,6 +258,11 @@ pub(crate) fn query_exprs_mut(query: &mut Query, depth: usize, f: &mut dyn FnMut
             for window in &mut select.windows {
                 window.partition_by.iter_mut().for_each(|e| deep_mut(e, depth, f));
                 window.order_by.iter_mut().for_each(|k| deep_mut(&mut k.expr, depth, f));
+                for bound in window.frame.iter_mut().flat_map(|frame| [&mut frame.start, &mut frame.end]) {
+                    if let FrameBound::Preceding(offset) | FrameBound::Following(offset) = bound {
+                        deep_mut(offset, depth, f);
+                    }
+                }
             }
             if let crate::typed::Distinct::On(list) = &mut select.distinct {
                 list.iter_mut().for_each(|e| deep_mut(e, depth, f));
@@ -237,12 +279,12 @@ pub(crate) fn query_exprs_mut(query: &mut Query, depth: usize, f: &mut dyn FnMut
 }
 
 /// As [`entry_exprs`], mutable.
-pub(crate) fn entry_exprs_mut(
-    entries: &mut [crate::typed::RangeTableEntry],
-    depth: usize,
-    f: &mut dyn FnMut(usize, &mut Expr),
-) {
+pub(crate) fn entry_exprs_mut(entries: &mut [RangeTableEntry], depth: usize, f: &mut dyn FnMut(usize, &mut Expr)) {
     for rte in entries {
+        if let Some(sample) = &mut rte.sample {
+            deep_mut(&mut sample.percent, depth, f);
+            sample.seed.iter_mut().for_each(|seed| deep_mut(seed, depth, f));
+        }
         match &mut rte.kind {
             RteKind::Subquery { query, .. } => query_exprs_mut(query, depth + 1, f),
             RteKind::Function { functions, .. } => {

@@ -520,7 +520,7 @@ impl Ddl<'_> {
                     }
                 }
                 KeyPart::Expression(text) => {
-                    let lowered = self.lower_index_part(text, Some(table), None)?;
+                    let lowered = self.lower_index_part(text, Some(table))?;
                     let ty = self
                         .analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?
                         .ty;
@@ -559,13 +559,13 @@ impl Ddl<'_> {
             sql.push_str(" WHERE 0");
         }
         if let (Some(predicate), None) = (&index.predicate, &exclusion) {
-            sql.push_str(&format!(" WHERE {}", self.lower_index_part(predicate, Some(table), Some((oid::BOOL, -1)))?));
+            sql.push_str(&format!(" WHERE {}", self.lower_index_predicate(predicate, Some(table))?));
         }
         if index.nulls_not_distinct && index.unique && !index.deferrable {
             // SQLite takes NULLs as different: rows that have one in the key have a unique index of their own
             let mut condition = format!("({})", absent.join(" OR "));
             if let Some(predicate) = &index.predicate {
-                let lowered = self.lower_index_part(predicate, Some(table), Some((oid::BOOL, -1)))?;
+                let lowered = self.lower_index_predicate(predicate, Some(table))?;
                 condition = format!("{condition} AND ({lowered})");
             }
             sql.push_str(&format!(
@@ -635,7 +635,7 @@ impl Ddl<'_> {
             types.push(ty);
         }
         if let Some(predicate) = &index.predicate {
-            conditions.push(format!("({})", self.lower_index_part(predicate, Some(table), Some((oid::BOOL, -1)))?));
+            conditions.push(format!("({})", self.lower_index_predicate(predicate, Some(table))?));
         }
         let sql = format!(
             "SELECT {} FROM {}{}{} GROUP BY {} HAVING count(*) > 1 LIMIT 1",
@@ -717,7 +717,7 @@ impl Ddl<'_> {
             KeyPart::Expression(text) => {
                 let ty =
                     self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?.ty;
-                (format!("({})", self.lower_index_part(text, Some(table), None)?), ty)
+                (format!("({})", self.lower_index_part(text, Some(table))?), ty)
             }
         };
         let collation = super::sqlite::storage_collation(&self.catalog, ty, key.collation);

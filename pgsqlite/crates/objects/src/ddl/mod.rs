@@ -691,10 +691,18 @@ impl Ddl<'_> {
     }
 
     /// As [`Ddl::lower_stored`], of an expression of an index.
-    fn lower_index_part(&self, text: &str, relation: Option<&Relation>, target: Option<(Oid, i32)>) -> Result<String> {
+    fn lower_index_part(&self, text: &str, relation: Option<&Relation>) -> Result<String> {
         self.analyze_stored(|e| {
-            let expr = analyze::analyze_index_expression(e, text, relation, target)?;
+            let expr = analyze::analyze_index_expression(e, text, relation, None)?;
             pgsqlite_sql::lower::lower_expression(e, &expr, relation)
+        })
+    }
+
+    /// As [`Ddl::lower_index_part`], of the condition of an index.
+    fn lower_index_predicate(&self, text: &str, relation: Option<&Relation>) -> Result<String> {
+        self.analyze_stored(|e| {
+            let expr = analyze::analyze_index_expression(e, text, relation, Some((oid::BOOL, -1)))?;
+            pgsqlite_sql::lower::lower_condition(e, &expr, relation)
         })
     }
 

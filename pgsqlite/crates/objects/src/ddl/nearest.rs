@@ -55,7 +55,7 @@ impl Ddl<'_> {
                     self.analyze_stored(|e| pgsqlite_sql::analyze::analyze_expression(e, text, Some(table), None))?;
                 let columns = pgsqlite_sql::deparse::relation_columns(&expr, table);
                 let names = columns.iter().filter_map(|a| table.column_by_attnum(*a)).map(|c| quoted(&c.name));
-                let value = format!("({})", self.lower_index_part(text, Some(table), None)?);
+                let value = format!("({})", self.lower_index_part(text, Some(table))?);
                 let (ty, typmod) = (expr.ty, expr.typmod);
                 Ok(KeyedBy { value, ty, typmod, columns: names.collect(), changed: String::new() })
             }

@@ -19,7 +19,7 @@ pub(super) fn procs(rows: &mut Rows, catalog: &Catalog) {
             ("procost", Datum::Real(details.map_or(1.0, |d| d.cost))),
             ("prorows", Datum::Real(details.map_or(rows_of_sets, |d| d.rows))),
             ("proparallel", text(details.map_or("s", |d| d.parallel))),
-            ("proleakproof", details.is_some_and(|d| d.leakproof).into()),
+            ("proleakproof", p.leakproof.into()),
             ("probin", details.and_then(|d| d.library).into()),
             ("prosupport", int(details.map_or(0, |d| d.support))),
             ("proacl", super::views::acl_array(catalog, &pgsqlite_sql::acl::builtin_function_acl(catalog, p.oid))),

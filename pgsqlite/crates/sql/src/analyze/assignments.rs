@@ -2,9 +2,12 @@
 
 use super::modify::shift;
 use super::{Analyzer, Clause};
-use crate::catalog::{Column, Identity, Relation};
+use crate::catalog::{Catalog, Column, Identity, Relation};
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{CastMethod, Expr, ExprKind, QueryBody, RteKind, Target};
+use crate::typed::{
+    CastMethod, Distinct, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, Select, SubLinkKind, Target,
+};
+use crate::{volatility, walk};
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -83,7 +86,8 @@ impl Analyzer<'_> {
         Ok(set)
     }
 
-    /// `(a, b) = (x, y)` or `= ROW(x, y)`; a sub-query on the right is one scalar sub-query per column.
+    /// `(a, b) = (x, y)` or `= ROW(x, y)`; a sub-query on the right is one scalar sub-query per column. Errors: 0A000 where these would not
+    /// have their values from the same rows.
     fn multi_assign(&mut self, m: &ast::MultiAssignRef) -> Result<Expr> {
         let source = m.source.as_deref().ok_or_else(|| PgError::internal("multiple assignment without a source"))?;
         match &source.node {
@@ -124,32 +128,9 @@ impl Analyzer<'_> {
                 self.resolve_unknown_columns(&mut query)?;
                 let index = m.colno as usize - 1;
                 let (ty, typmod) = (query.columns[index].ty, query.columns[index].typmod);
-                // the query with one of its columns: wrapped so that ORDER BY, DISTINCT and LIMIT keep their meaning
-                let columns = query.columns.clone();
-                let column = super::var(0, 0, index, &columns[index], -1);
-                let target = Target { expr: column, name: columns[index].name.clone(), origin: (0, 0) };
-                let wrapped = crate::typed::Query {
-                    range_table: vec![super::entry(
-                        RteKind::Subquery { query: Box::new(shift(query)), lateral: false },
-                        "source".into(),
-                        true,
-                        columns.clone(),
-                    )],
-                    ..crate::typed::Query::new(
-                        QueryBody::Select(crate::typed::Select {
-                            from: vec![crate::typed::FromItem::Entry(0)],
-                            targets: vec![target],
-                            ..Default::default()
-                        }),
-                        vec![columns[index].clone()],
-                    )
-                };
-                Ok(Expr::new(
-                    ExprKind::SubLink { kind: crate::typed::SubLinkKind::Scalar, query: Box::new(wrapped) },
-                    ty,
-                    s.location,
-                )
-                .with_typmod(typmod))
+                let query = one_column(self.env.catalog, query, index).map_err(|e| e.at(s.location))?;
+                Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Scalar, query: Box::new(query) }, ty, s.location)
+                    .with_typmod(typmod))
             }
             _ => Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
@@ -157,6 +138,55 @@ impl Analyzer<'_> {
             )),
         }
     }
+}
+
+/// A query of several columns with one of them alone, which is computed again for each.
+fn one_column(catalog: &Catalog, mut query: Query, index: usize) -> Result<Query> {
+    let column = query.columns[index].clone();
+    let is_volatile = |query: &Query| {
+        let kind = ExprKind::SubLink { kind: SubLinkKind::Exists, query: Box::new(query.clone()) };
+        volatility::volatility(catalog, &Expr::new(kind, oid::BOOL, -1)).0 == b'v'
+    };
+    let several = query.columns.len() > 1 && is_volatile(&query);
+    let as_they_are = query.order_by.is_empty() && !query.locks_rows;
+    match &mut query.body {
+        // what the other columns compute is left out
+        QueryBody::Select(select)
+            if as_they_are
+                && !select.grouped
+                && matches!(select.distinct, Distinct::No)
+                && !select.targets.iter().any(|t| walk::contains_set_function(&t.expr)) =>
+        {
+            let target = select.targets.swap_remove(index);
+            select.targets.clear();
+            query.columns = vec![column];
+            if several && is_volatile(&query) {
+                return Err(refused());
+            }
+            if let QueryBody::Select(select) = &mut query.body {
+                select.targets = vec![target];
+            }
+            Ok(query)
+        }
+        _ if several => Err(refused()),
+        // wrapped so that ORDER BY, DISTINCT and LIMIT keep their meaning
+        _ => {
+            let columns = query.columns.clone();
+            let target =
+                Target { expr: super::var(0, 0, index, &column, -1), name: column.name.clone(), origin: (0, 0) };
+            let select = Select { from: vec![FromItem::Entry(0)], targets: vec![target], ..Default::default() };
+            let kind = RteKind::Subquery { query: Box::new(shift(query)), lateral: false };
+            Ok(Query {
+                range_table: vec![super::entry(kind, "source".into(), true, columns)],
+                ..Query::new(QueryBody::Select(select), vec![column])
+            })
+        }
+    }
+}
+
+/// 0A000: a sub-query whose rows are not the same when it is computed again
+fn refused() -> PgError {
+    PgError::not_supported("several columns of a sub-query that calls a volatile function for its rows in UPDATE")
 }
 
 pub(super) fn multiple_assignments(column: &str) -> PgError {

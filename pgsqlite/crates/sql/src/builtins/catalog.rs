@@ -31,6 +31,8 @@ pub struct Proc {
     pub arg_names: Option<Vec<Word>>,
     /// C symbol of internal functions
     pub src: Option<&'static str>,
+    /// It fails for no argument, nor shows in another way what its arguments are.
+    pub leakproof: bool,
 }
 
 /// One row of `pg_operator`.
@@ -186,6 +188,8 @@ fn parse_proc(line: &'static str) -> Proc {
         arg_modes: list(f[12]).map(|m| m.iter().map(|s| s.as_bytes()[0]).collect()),
         arg_names: list(f[13]).map(|names| names.into_iter().map(Word::from).collect()),
         src: optional(f[15]),
+        // (an extension's function has the extension's name there)
+        leakproof: f[18] == "t",
     }
 }
 
@@ -237,7 +241,6 @@ pub struct ProcDetails {
     pub language: Oid,
     /// `s`, `r` or `u`
     pub parallel: &'static str,
-    pub leakproof: bool,
     pub cost: f64,
     pub rows: f64,
     /// as PostgreSQL prints it; None: everybody may call it
@@ -260,7 +263,6 @@ pub fn proc_details(proc: Oid) -> Option<&'static ProcDetails> {
                     let details = ProcDetails {
                         language: oid(f[16]),
                         parallel: f[17],
-                        leakproof: f[18] == "t",
                         cost: f[19].parse().expect("procost"),
                         rows: f[20].parse().expect("prorows"),
                         acl: optional(f[21]),

@@ -205,6 +205,7 @@ impl Routine {
             arg_modes: special.then(|| function.arguments.iter().map(|a| a.mode.letter()).collect()),
             arg_names: named.then(|| function.arguments.iter().map(|a| Word::made(&a.name)).collect()),
             src: None,
+            leakproof: function.leakproof,
         };
         Routine { function, proc }
     }
@@ -238,6 +239,7 @@ pub fn range_constructors(range: &UserType) -> Vec<Proc> {
         defaults: Vec::new(),
         arg_names: None,
         src: Some(symbol),
+        leakproof: false,
     });
     made.collect()
 }

@@ -10,7 +10,10 @@ use pgsqlite_types::{oid, Oid, PgError, Result};
 
 impl Lowerer<'_> {
     pub(super) fn aggregate(&mut self, call: &Aggregate, whole: &Expr) -> Result<String> {
-        let filter = self.filter_of(call)?;
+        let filter = match &call.filter {
+            Some(filter) => format!(" FILTER (WHERE {})", self.condition(filter)?),
+            None => String::new(),
+        };
         if self.env.catalog.function(call.proc).is_some() && self.stands_for(call.proc, whole)? == call.proc {
             return self.user_aggregate(call, whole, b'f', &filter);
         }
@@ -48,14 +51,6 @@ impl Lowerer<'_> {
         let (table, Some(attnum)) = (*table, columns.get(v.column).copied()) else { return false };
         let begins = |part: &KeyPart| matches!(part, KeyPart::Column(a) if *a == attnum);
         self.env.catalog.indexes_of(table).any(|(_, i)| i.columns.first().is_some_and(|c| begins(&c.key)))
-    }
-
-    /// ` FILTER (WHERE …)` or nothing
-    pub(super) fn filter_of(&mut self, call: &Aggregate) -> Result<String> {
-        Ok(match &call.filter {
-            Some(filter) => format!(" FILTER (WHERE {})", self.expr(filter)?),
-            None => String::new(),
-        })
     }
 
     /// The function that carries out an aggregate or window function of the user: one of PostgreSQL's, or itself.

@@ -19,7 +19,7 @@ use crate::typed::{CastMethod, Expr, ExprKind, Query, RteKind, Var};
 use crate::volatility;
 use crate::walk;
 use pgsqlite_types::datetime::{Date, Interval, Timestamp};
-use pgsqlite_types::{oid, Datum, Result};
+use pgsqlite_types::{oid, Datum, Oid, Result};
 
 /// A table of so many rows is large: what is done with all of them takes longer than finding out how.
 pub(super) const LARGE: i64 = 10_000;
@@ -32,6 +32,30 @@ pub(super) fn conjuncts(e: &Expr) -> &[Expr] {
     }
 }
 
+/// The conditions that AND joins in WHERE: those that cannot fail, then the others, each as they were written. PostgreSQL's planner asks what takes
+/// less time first, which mostly comes to the same. A function that could show what it is asked of never comes before a condition that was written
+/// before it, such as that of a policy.
+fn in_order(filter: &Expr) -> Vec<Expr> {
+    fn flatten(e: &Expr, out: &mut Vec<Expr>) {
+        match &e.kind {
+            ExprKind::And(list) if !list.is_empty() => list.iter().for_each(|e| flatten(e, out)),
+            ExprKind::Not(arg) => match &arg.kind {
+                ExprKind::Or(list) if !list.is_empty() => {
+                    let negated = |e: &Expr| Expr { kind: ExprKind::Not(Box::new(e.clone())), ..(**arg).clone() };
+                    list.iter().for_each(|e| flatten(&negated(e), out));
+                }
+                _ => out.push(e.clone()),
+            },
+            _ => out.push(e.clone()),
+        }
+    }
+    let mut list = Vec::new();
+    flatten(filter, &mut list);
+    let (mut first, rest): (Vec<Expr>, Vec<Expr>) = list.into_iter().partition(cannot_fail);
+    first.extend(rest);
+    first
+}
+
 /// The conditions joined by AND or OR. `list` is not empty.
 pub(super) fn joined(mut list: Vec<Expr>, location: i32, kind: fn(Vec<Expr>) -> ExprKind) -> Expr {
     match list.len() {
@@ -40,16 +64,25 @@ pub(super) fn joined(mut list: Vec<Expr>, location: i32, kind: fn(Vec<Expr>) -> 
     }
 }
 
-/// Whether a condition can be asked of any row without an error: comparisons by SQLite's own operators. What guards another condition
-/// (`k <> 0 AND 10 / k > 4`) stays before it.
-fn cannot_fail(condition: &Expr) -> bool {
+/// Whether a condition can be asked of any row without an error: comparisons by SQLite's own operators, and functions that PostgreSQL declares
+/// LEAKPROOF, which raise none whatever they are asked of. What guards another condition (`k <> 0 AND 10 / k > 4`) stays before it.
+pub(super) fn cannot_fail(condition: &Expr) -> bool {
+    let leakproof = |proc: Oid| builtin::proc_by_oid(proc).is_some_and(|p| p.leakproof);
+    let compares = |proc: Oid| matches!(imp(proc), Some(Imp::Inline(_))) || leakproof(proc);
     !walk::any(condition, &|e| match &e.kind {
-        ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::Var(_) => false,
+        ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::Var(_) | ExprKind::DomainValue => false,
         ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_) | ExprKind::IsNull { .. } | ExprKind::BoolTest { .. } => {
             false
         }
+        ExprKind::Case { .. } | ExprKind::Coalesce(_) | ExprKind::Array(_) => false,
         ExprKind::Cast { method: CastMethod::Relabel, .. } => false,
-        ExprKind::Op { op, .. } | ExprKind::InList { op, .. } => !matches!(imp(op.proc), Some(Imp::Inline(_))),
+        ExprKind::Cast { method: CastMethod::Function(proc), .. } | ExprKind::Func { proc, .. } => !leakproof(*proc),
+        ExprKind::Op { op, .. }
+        | ExprKind::InList { op, .. }
+        | ExprKind::ArrayCompare { op, .. }
+        | ExprKind::NullIf { op, .. }
+        | ExprKind::Distinct { op, .. } => !compares(op.proc),
+        ExprKind::RowCompare { operators, .. } => !operators.iter().all(|op| compares(op.proc)),
         _ => true,
     })
 }
@@ -210,8 +243,13 @@ pub(super) fn share(condition: &Expr, query: &Query) -> Option<f64> {
 }
 
 /// The text of a condition, with what is known of how many rows it lets through. (Of a single table, a comparison for equality needs no
-/// hint: an index has statistics of its own.)
+/// hint: an index has statistics of its own.) SQLite computes what the hint is about as a value, in which AND and OR compute all that is below
+/// them.
 fn hinted(condition: &Expr, text: String, query: &Query) -> String {
+    let stops = |e: &Expr| matches!(e.kind, ExprKind::And(_) | ExprKind::Or(_)) && !cannot_fail(e);
+    if walk::any(condition, &stops) {
+        return text;
+    }
     let tables = query.range_table.iter().filter(|entry| !matches!(entry.kind, RteKind::Join { .. })).count();
     let ordered = |e: &Expr| match &e.kind {
         ExprKind::Op { op, .. } => builtin::operator_by_oid(op.oid).is_some_and(|o| o.name.starts_with(['<', '>'])),
@@ -261,8 +299,7 @@ impl Lowerer<'_> {
     pub(super) fn filter(&mut self, filter: &Expr, query: &Query, first: Option<usize>) -> Result<String> {
         let mut texts = Vec::new();
         let scanned = first.map_or(vec![], |entry| self.scanned(filter, query, entry));
-        // (BETWEEN is an AND of its own)
-        for part in conjuncts(filter).iter().flat_map(conjuncts) {
+        for part in &in_order(filter) {
             let mut text = self.asked(part)?;
             let bounded = ranged(part, query).filter(|_| only_entry(part) == first);
             if bounded.is_some_and(|(column, _)| scanned.contains(&column.attnum)) {
@@ -271,6 +308,16 @@ impl Lowerer<'_> {
             }
             texts.push(hinted(part, text, query));
         }
+        Ok(match &texts[..] {
+            [one] => one.clone(),
+            _ => super::expr::chain(&texts, " AND "),
+        })
+    }
+
+    /// The condition of WHERE or HAVING, part by part, without what is known of its rows.
+    pub(super) fn ordered_condition(&mut self, filter: &Expr) -> Result<String> {
+        let parts = in_order(filter);
+        let texts: Vec<String> = parts.iter().map(|part| self.condition(part)).collect::<Result<_>>()?;
         Ok(match &texts[..] {
             [one] => one.clone(),
             _ => super::expr::chain(&texts, " AND "),
@@ -343,7 +390,7 @@ impl Lowerer<'_> {
     /// A condition that each row of a query is asked.
     pub(super) fn asked(&mut self, condition: &Expr) -> Result<String> {
         let around = std::mem::replace(&mut self.asks_rows, true);
-        let text = self.expr(condition);
+        let text = self.condition(condition);
         self.asks_rows = around;
         text
     }

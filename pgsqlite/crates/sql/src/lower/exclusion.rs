@@ -70,8 +70,8 @@ impl Lowerer<'_> {
         }
         if let Some(text) = &index.predicate {
             let predicate = analyze::analyze_expression(self.env, text, Some(table), Some((oid::BOOL, -1)))?;
-            conditions.push(self.expr(&predicate)?);
-            conditions.push(self.expr(&of_other(&predicate))?);
+            conditions.push(self.condition(&predicate)?);
+            conditions.push(self.condition(&of_other(&predicate))?);
         }
         self.scopes.pop();
         let table_name = table_name(table);

@@ -1,5 +1,6 @@
 //! Expressions.
 
+use super::connectives::{AND, OR};
 use super::{quote_text, support, Lowerer};
 use crate::analyze::collations::{needs, Needs};
 use crate::builtins::catalog as builtin;
@@ -130,6 +131,7 @@ impl Lowerer<'_> {
     }
 
     fn text_of(&mut self, expr: &Expr) -> Result<String> {
+        let decides = std::mem::take(&mut self.decides);
         Ok(match &expr.kind {
             ExprKind::Const(datum) => literal(datum),
             ExprKind::Param(n) => format!("?{n}"),
@@ -158,9 +160,12 @@ impl Lowerer<'_> {
             ExprKind::Cast { arg, method, form } => self.cast(arg, method, *form, expr)?,
             ExprKind::And(list) if list.is_empty() => "1".into(),
             ExprKind::Or(list) if list.is_empty() => "0".into(),
-            ExprKind::And(list) => chain(&self.exprs(list)?, " AND "),
-            ExprKind::Or(list) => chain(&self.exprs(list)?, " OR "),
-            ExprKind::Not(arg) => format!("(NOT {})", self.expr(arg)?),
+            ExprKind::And(list) => self.connected(list, &AND, decides)?,
+            ExprKind::Or(list) => self.connected(list, &OR, decides)?,
+            ExprKind::Not(arg) => {
+                self.decides = decides;
+                format!("(NOT {})", self.expr(arg)?)
+            }
             ExprKind::IsNull { arg, negated } if self.is_record(arg.ty) => {
                 // a row is NULL if all its fields are, NOT NULL if none is
                 let record = self.expr(arg)?;
@@ -224,7 +229,7 @@ impl Lowerer<'_> {
                 self.in_one_place(&computed, &conditions, &results, |lowerer, conditions| {
                     let mut text = String::from("(CASE");
                     for (when, (_, then)) in conditions.iter().zip(whens) {
-                        text += &format!(" WHEN {} THEN {}", lowerer.expr(when)?, lowerer.expr(then)?);
+                        text += &format!(" WHEN {} THEN {}", lowerer.condition(when)?, lowerer.expr(then)?);
                     }
                     if let Some(e) = otherwise {
                         text += &format!(" ELSE {}", lowerer.expr(e)?);

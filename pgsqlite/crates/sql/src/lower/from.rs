@@ -124,11 +124,11 @@ impl Lowerer<'_> {
                 let Some(sample) = &rte.sample else {
                     return Ok((format!("{} AS {alias}", table_name(relation)), columns));
                 };
-                // each row is chosen by itself, by chance or (REPEATABLE) by a hash of its number
+                // each row is chosen by a hash of its number, with a seed that is the statement's own where there is no REPEATABLE
                 let percent = self.expr(&sample.percent)?;
                 let seed = match &sample.seed {
                     Some(seed) => self.expr(seed)?,
-                    None => "random()".into(),
+                    None => "(SELECT random())".into(),
                 };
                 let row = if relation.without_rowid { "random()" } else { "rowid" };
                 let table = table_name(relation);

@@ -183,7 +183,7 @@ impl Lowerer<'_> {
         self.replace_below(stage, &format!("{}(({rows})) AS {alias}", support::GROUPS), &parts, rte);
         if let Some(mut having) = having {
             super::stages::replace(&mut having, &parts, rte);
-            stage.filter = format!(" WHERE {}", self.expr(&having)?);
+            stage.filter = format!(" WHERE {}", self.condition(&having)?);
         }
         Ok(true)
     }
@@ -215,7 +215,7 @@ impl Lowerer<'_> {
         if !plain || call.variadic || self.env.catalog.function(call.proc).is_some() {
             return Ok(None);
         }
-        let filter = call.filter.as_ref().map(|filter| self.expr(filter)).transpose()?;
+        let filter = call.filter.as_ref().map(|filter| self.condition(filter)).transpose()?;
         let kept = |text: String| match &filter {
             Some(filter) => format!("CASE WHEN {filter} THEN {text} END"),
             None => text,

@@ -49,7 +49,7 @@ impl Lowerer<'_> {
                 columns.extend(old.iter().cloned());
                 columns.extend(self.changed_row(&live, &old, set)?);
                 columns.extend(other_texts(self)?);
-                let condition = self.condition(filter.as_ref())?;
+                let condition = self.where_clause(filter.as_ref())?;
                 let attnums = set.iter().map(|s| s.0).collect();
                 (format!("SELECT {} FROM {from}{condition}", columns.join(", ")), Event::Update, attnums)
             }
@@ -58,7 +58,7 @@ impl Lowerer<'_> {
                 let mut columns = vec!["NULL".to_string()];
                 columns.extend(old);
                 columns.extend(other_texts(self)?);
-                let condition = self.condition(filter.as_ref())?;
+                let condition = self.where_clause(filter.as_ref())?;
                 (format!("SELECT {} FROM {from}{condition}", columns.join(", ")), Event::Delete, vec![])
             }
             ModifyAction::Merge { .. } => return Err(PgError::internal("MERGE row by row")),
@@ -105,9 +105,9 @@ impl Lowerer<'_> {
         Ok((triggered, row_tag(event)))
     }
 
-    fn condition(&mut self, filter: Option<&Expr>) -> Result<String> {
+    fn where_clause(&mut self, filter: Option<&Expr>) -> Result<String> {
         match filter {
-            Some(filter) => Ok(format!(" WHERE {}", self.expr(filter)?)),
+            Some(filter) => Ok(format!(" WHERE {}", self.condition(filter)?)),
             None => Ok(String::new()),
         }
     }

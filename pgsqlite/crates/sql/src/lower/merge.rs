@@ -108,14 +108,14 @@ impl Lowerer<'_> {
         // rows without a match matter only if something is done with them
         let join = if whens.iter().any(|w| !w.matched) { JoinKind::Left } else { JoinKind::Inner };
         let word = if join == JoinKind::Left { "LEFT JOIN" } else { "JOIN" };
-        let on = self.expr(on)?;
+        let on = self.condition(on)?;
 
         let mut chosen = [String::new(), String::new()];
         let existing: Vec<String> =
             self.scope().entries[0].iter().take(target.live_columns().count()).cloned().collect();
         for (i, when) in whens.iter().enumerate() {
             let condition = match &when.condition {
-                Some(condition) => self.expr(condition)?,
+                Some(condition) => self.condition(condition)?,
                 None => "1".into(),
             };
             let number = self.existing_checks(&when.secured, (i + 1).to_string(), &existing)?;

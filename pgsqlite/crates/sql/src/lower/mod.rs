@@ -25,6 +25,7 @@
 mod aggregates;
 mod casts;
 mod conditions;
+mod connectives;
 mod decimals;
 pub mod exclusion;
 mod expr;
@@ -260,10 +261,20 @@ pub fn lower(environment: &Environment, statement: &Statement, parameters: Vec<O
 /// Lowers an expression over the columns of one relation (see [`crate::analyze::analyze_expression`]) to SQLite expression
 /// text; columns are written as quoted bare names. For CHECK, generated columns, indexes and DEFAULT in SQLite's schema.
 pub fn lower_expression(environment: &Environment, expr: &Expr, relation: Option<&Relation>) -> Result<String> {
+    of_relation(environment, relation).expr(expr)
+}
+
+/// As [`lower_expression`], of the condition of an index. SQLite uses the index where a query's condition has the same text.
+pub fn lower_condition(environment: &Environment, expr: &Expr, relation: Option<&Relation>) -> Result<String> {
+    let mut lowerer = of_relation(environment, relation);
+    lowerer.condition(expr)
+}
+
+fn of_relation<'a>(environment: &'a Environment<'a>, relation: Option<&Relation>) -> Lowerer<'a> {
     let mut lowerer = Lowerer::new(environment);
     let columns = relation.map_or(vec![], |r| r.live_columns().map(|c| quote(&c.name)).collect());
     lowerer.scopes.push(Scope { entries: vec![columns], ..Default::default() });
-    lowerer.expr(expr)
+    lowerer
 }
 
 /// The SQL texts of the columns of a query level's range table, and the names of its WITH queries.
@@ -323,6 +334,8 @@ struct Lowerer<'a> {
     unread_parts: Vec<Step>,
     /// what is lowered is asked of each row of a query: what no row decides is computed once
     asks_rows: bool,
+    /// what is lowered next decides where SQLite goes on, and is no value: see [`Lowerer::condition`]
+    decides: bool,
     /// of the modification that was lowered last
     read_back: Option<crate::plan::ReadBack>,
 }
@@ -351,6 +364,7 @@ impl<'a> Lowerer<'a> {
             after_statements: vec![],
             unread_parts: vec![],
             asks_rows: false,
+            decides: false,
             read_back: None,
         }
     }

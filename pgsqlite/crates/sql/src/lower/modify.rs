@@ -615,7 +615,7 @@ impl Lowerer<'_> {
     ) -> Result<String> {
         let mut conditions = Vec::new();
         if let Some(filter) = filter {
-            conditions.push(self.expr(filter)?);
+            conditions.push(self.ordered_condition(filter)?);
         }
         if self.changed_by_several.contains(&target.oid) {
             conditions.push(format!("{}({})", support::IS_UNTOUCHED, identity(target, prefix)?));

@@ -62,7 +62,7 @@ impl Lowerer<'_> {
             }
             text += &format!(" ({})", keys.join(", "));
             if let Some(filter) = &arbiter.filter {
-                text += &format!(" WHERE {}", self.expr(filter)?);
+                text += &format!(" WHERE {}", self.condition(filter)?);
             }
             self.scope().entries[0] = saved;
         }

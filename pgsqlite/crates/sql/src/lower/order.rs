@@ -37,7 +37,7 @@ fn may_fail(expr: &Expr) -> bool {
 
 /// Whether PostgreSQL's planner computes the expression: constants under immutable functions. (A domain's checks are
 /// evaluated with the row. Parameters count as constants, as in the plan of a first execution.)
-fn is_folded(expr: &Expr) -> bool {
+pub(super) fn is_folded(expr: &Expr) -> bool {
     let mut folded = true;
     walk::deep(expr, 0, &mut |_, e| {
         folded &= match &e.kind {

@@ -2,6 +2,7 @@
 //! that LIMIT lets through only. SQLite computes all outputs before it sorts, so the sorted rows become a sub-query, over which
 //! these outputs are computed.
 
+use super::conditions::cannot_fail;
 use super::stages::Stage;
 use super::Lowerer;
 use crate::builtins::catalog::proc_by_oid;
@@ -76,7 +77,8 @@ impl Lowerer<'_> {
                             ExprKind::Aggregate(_) | ExprKind::Window { .. } | ExprKind::SubLink { .. }
                         ) || matches!(e.kind, ExprKind::Grouping(_))
                     };
-                    if !is_repeatable(e) || !walk::any(e, &own) {
+                    // (what fails may be computed where a condition or an earlier operand allows it only)
+                    if !is_repeatable(e) || !walk::any(e, &own) || !own(e) && !cannot_fail(e) {
                         return None;
                     }
                     let place = parts.iter().position(|p| p == e).unwrap_or_else(|| {

@@ -223,7 +223,7 @@ impl Lowerer<'_> {
                     text += &format!(", {others}");
                 }
                 if let Some(filter) = filter {
-                    text += &format!(" WHERE {}", self.expr(filter)?);
+                    text += &format!(" WHERE {}", self.ordered_condition(filter)?);
                 }
                 (Some(new), Some(old), Some(format!("{alias}.{}", rowid_name(&relation)?)), text)
             }
@@ -246,7 +246,7 @@ impl Lowerer<'_> {
                     text += &format!(", {others}");
                 }
                 if let Some(filter) = filter {
-                    text += &format!(" WHERE {}", self.expr(filter)?);
+                    text += &format!(" WHERE {}", self.ordered_condition(filter)?);
                 }
                 (None, Some(old), Some(format!("{alias}.{}", rowid_name(&relation)?)), text)
             }
@@ -341,7 +341,7 @@ impl Lowerer<'_> {
             conditions.push(self.over_row(filter, excluded)?);
         }
         if let Some(filter) = &conflict.filter {
-            conditions.push(self.expr(filter)?);
+            conditions.push(self.condition(filter)?);
         }
         let mut new = old.clone();
         for (attnum, expr) in set {
@@ -383,7 +383,7 @@ impl Lowerer<'_> {
         if matches!(source, FromItem::Join { .. }) {
             source_text = format!("({source_text})");
         }
-        let on = self.expr(on)?;
+        let on = self.condition(on)?;
         let mut conditions = Vec::new();
         for other in earlier.iter().filter(|w| w.matched == when.matched) {
             conditions.push(match &other.condition {
@@ -392,7 +392,7 @@ impl Lowerer<'_> {
             });
         }
         if let Some(condition) = &when.condition {
-            conditions.push(self.expr(condition)?);
+            conditions.push(self.condition(condition)?);
         }
         let old = self.target_columns(&relation, &prefix);
         let new = match &when.action {

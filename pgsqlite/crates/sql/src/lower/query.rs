@@ -154,10 +154,11 @@ impl Lowerer<'_> {
         self.with_queries(&query.ctes)
     }
 
-    /// A volatile function is called in the query or in one of its sub-queries.
+    /// A volatile function is called in the query or in one of its sub-queries, or a sample is taken by chance.
     fn changes_each_time(&self, query: &Query) -> bool {
         let mut found = false;
         walk::query_exprs(query, 0, &mut |_, e| found |= volatility::is_volatile(self.env.catalog, e));
+        walk::entries(query, &mut |entry| found |= entry.sample.as_ref().is_some_and(|sample| sample.seed.is_none()));
         found
     }
 
@@ -171,16 +172,10 @@ impl Lowerer<'_> {
         volatile && constant && self.scopes.last().is_some_and(|s| s.takes_ahead)
     }
 
-    /// The text of a sub-query in FROM: SQLite would write its columns into what is around it, and compute volatile ones there as
-    /// often as they are named.
+    /// The text of a sub-query in FROM, whose rows are the same for all rows beside it. SQLite would write its columns into what is around it,
+    /// and compute it again for each of those rows.
     pub(super) fn computed_once(&mut self, query: &Query, text: String) -> String {
-        let mut volatile = false;
-        if let QueryBody::Select(select) = &query.body {
-            for target in &select.targets {
-                walk::deep(&target.expr, 0, &mut |_, e| volatile |= volatility::is_volatile(self.env.catalog, e));
-            }
-        }
-        if !volatile {
+        if !self.changes_each_time(query) {
             return text;
         }
         let name = self.unique("w");
@@ -427,7 +422,7 @@ impl Lowerer<'_> {
             text += &format!(" GROUP BY {}", keys.join(", "));
         }
         if let Some(having) = &select.having {
-            text += &format!(" HAVING {}", self.expr(having)?);
+            text += &format!(" HAVING {}", self.ordered_condition(having)?);
         }
         Ok(text)
     }

@@ -67,7 +67,7 @@ impl Lowerer<'_> {
         in_from: bool,
     ) -> Result<(String, Vec<String>, String)> {
         if let [TableFunction { call, width: 1, .. }] = functions {
-            if let Some((text, alias)) = self.series(call)? {
+            if let Some((text, alias)) = self.series(call, in_from)? {
                 return Ok((text, vec![format!("{alias}.value")], alias));
             }
         }
@@ -108,11 +108,18 @@ impl Lowerer<'_> {
         Ok((format!("json_each({array}) AS {alias}"), columns, alias))
     }
 
-    /// A call of generate_series as a streaming table: its text and alias.
-    fn series(&mut self, call: &Expr) -> Result<Option<(String, String)>> {
+    /// A call of generate_series as a streaming table: its text and alias. `in_from`: see [`Lowerer::functions_in_step`].
+    fn series(&mut self, call: &Expr, in_from: bool) -> Result<Option<(String, String)>> {
         let ExprKind::SetFunc { proc, args, .. } = &call.kind else { return Ok(None) };
         let Some((_, kind)) = SERIES.iter().find(|(oid, _)| oid == proc) else { return Ok(None) };
         let mut texts = self.exprs(args)?;
+        if in_from && self.called_once(call) {
+            let (name, list) = (self.unique("w"), texts.iter().enumerate());
+            let (values, columns): (Vec<String>, Vec<String>) =
+                list.map(|(i, text)| (format!("{text} AS a{i}"), format!("(SELECT a{i} FROM {name})"))).unzip();
+            self.scope().ahead.push(format!("{name} AS MATERIALIZED (SELECT {})", values.join(", ")));
+            texts = columns;
+        }
         if texts.len() == 2 {
             texts.push(if *kind == "numeric" { "'1'" } else { "1" }.into());
         }

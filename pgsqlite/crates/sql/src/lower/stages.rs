@@ -207,7 +207,7 @@ impl Lowerer<'_> {
         if let Some(mut filter) = filter {
             let rte = self.last_entry();
             replace(&mut filter, &parts, rte);
-            stage.filter = format!(" WHERE {}", self.expr(&filter)?);
+            stage.filter = format!(" WHERE {}", self.condition(&filter)?);
         }
         Ok(())
     }

@@ -489,7 +489,7 @@ impl Lowerer<'_> {
         self.scope().entries[0] = old.clone();
         self.scope().entries[excluded_at] = excluded;
         for filter in arbiter.filter.iter().chain(&conflict.filter) {
-            conditions.push(format!("({})", self.expr(filter)?));
+            conditions.push(format!("({})", self.condition(filter)?));
         }
         if !conflict.secured.existing.is_empty() {
             let checked = self.existing_checks(&conflict.secured, "1".into(), &old)?;

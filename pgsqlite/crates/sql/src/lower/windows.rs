@@ -16,7 +16,11 @@ impl Lowerer<'_> {
             // (SQLite takes a number only; the rows come in the window's order all the same)
             return Ok(format!("(row_number(){} + NULL)", self.over(window)?));
         }
-        let filter = self.filter_of(call)?;
+        // (SQLite computes the filter as a value, with the rows that the window is over)
+        let filter = match &call.filter {
+            Some(filter) => format!(" FILTER (WHERE {})", self.expr(filter)?),
+            None => String::new(),
+        };
         let over = self.over(window)?;
         if self.env.catalog.function(call.proc).is_some_and(|f| f.aggregate.is_some())
             && self.stands_for(call.proc, whole)? == call.proc
