@@ -9,7 +9,7 @@ use pgsqlite_sql::lower::lower;
 use pgsqlite_types::{Oid, Settings};
 use std::sync::Arc;
 
-const PATH: &[Oid] = &[PG_CATALOG, PUBLIC];
+const PATH: &[Oid] = &[PUBLIC, PG_CATALOG];
 
 /// A database in memory, whose objects statements define.
 struct Db {
