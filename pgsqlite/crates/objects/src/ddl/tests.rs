@@ -2,6 +2,7 @@
 
 use super::*;
 use pgsqlite_metadata::store;
+use pgsqlite_sql::deparse::Style;
 use pgsqlite_types::Settings;
 
 /// A database with the session that runs statements on it.
@@ -11,7 +12,7 @@ pub(crate) struct Db {
     pub notices: Vec<String>,
 }
 
-const PATH: &[Oid] = &[PG_CATALOG, PUBLIC];
+const PATH: &[Oid] = &[PUBLIC, PG_CATALOG];
 
 impl Db {
     pub fn new() -> Db {
