@@ -78,6 +78,13 @@ pub(crate) fn is_volatile(catalog: &Catalog, expr: &Expr) -> bool {
     found
 }
 
+/// Whether a node calls a function of PostgreSQL's own whose value may differ each time.
+pub(crate) fn calls_volatile_builtin(expr: &Expr) -> bool {
+    let mut found = false;
+    called(expr, &mut |proc| found |= proc_by_oid(proc).is_some_and(|p| p.volatility == b'v'));
+    found
+}
+
 /// Whether it can be told how often a node is computed: it calls a volatile function, or one of the user, which may tell of
 /// itself (RAISE) whatever it is declared to be.
 pub(crate) fn shows_calls(expr: &Expr) -> bool {

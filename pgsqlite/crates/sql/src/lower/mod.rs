@@ -287,6 +287,8 @@ struct Scope {
     /// WITH queries of our own, which come before the query; and whether it takes them
     ahead: Vec<String>,
     takes_ahead: bool,
+    /// its FROM has one item
+    alone: bool,
     /// its groups are found by hashing
     hashed: bool,
     /// aggregates without GROUP BY over one table: it, and the attnums of the entry's columns

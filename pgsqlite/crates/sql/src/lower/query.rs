@@ -12,6 +12,14 @@ use crate::volatility;
 use crate::walk;
 use pgsqlite_types::{Datum, PgError, Result};
 
+/// Whether a SELECT is FROM and WHERE alone, so that it can be taken into the query around it.
+fn is_plain(select: &Select, query: &Query) -> bool {
+    let counts =
+        query.limit.is_some() || query.offset.is_some() || !query.order_by.is_empty() || !query.ctes.is_empty();
+    let computes = select.grouped || !select.windows.is_empty() || select.distinct != Distinct::No;
+    !counts && !computes && !select.targets.iter().any(|t| walk::contains_set_function(&t.expr))
+}
+
 /// What a row count is for: 0 and 1 as support::LIMIT's argument; of WITH TIES it may not be NULL.
 #[derive(Clone, Copy)]
 pub(super) enum LimitKind {
@@ -50,6 +58,7 @@ impl Lowerer<'_> {
         let mut from_texts = Vec::new();
         let marked = rows_that_may_miss(query);
         let mut present = Vec::new();
+        self.scope().alone = query.range_table.len() == 1;
         for (i, rte) in query.range_table.iter().enumerate() {
             let (mut text, columns) = self.entry(rte)?;
             present.push(match marked.contains(&i) {
@@ -173,9 +182,30 @@ impl Lowerer<'_> {
     }
 
     /// The text of a sub-query in FROM, whose rows are the same for all rows beside it. SQLite would write its columns into what is around it,
-    /// and compute it again for each of those rows.
+    /// and compute it again for each of those rows. (PostgreSQL takes a function of the user in the WHERE of a plain SELECT into the query
+    /// around it; so does this, or a view would be computed whole for one of its rows.)
     pub(super) fn computed_once(&mut self, query: &Query, text: String) -> String {
-        if !self.changes_each_time(query) {
+        let in_targets = match &query.body {
+            QueryBody::Select(select) => {
+                let mut found = false;
+                for target in &select.targets {
+                    walk::deep(&target.expr, 0, &mut |_, e| found |= volatility::is_volatile(self.env.catalog, e));
+                }
+                found
+            }
+            _ => false,
+        };
+        let once = in_targets
+            || !self.scope().alone
+                && match &query.body {
+                    QueryBody::Select(select) if is_plain(select, query) => {
+                        let mut found = false;
+                        walk::query_exprs(query, 0, &mut |_, e| found |= volatility::calls_volatile_builtin(e));
+                        found
+                    }
+                    _ => self.changes_each_time(query),
+                };
+        if !once {
             return text;
         }
         let name = self.unique("w");
