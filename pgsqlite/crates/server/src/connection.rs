@@ -123,6 +123,8 @@ impl Conversation {
         if let Err(e) = self.session.sync().await {
             self.error(e).await?;
         }
+        // (deferred triggers may have told something at the commit)
+        self.notices();
         self.ready();
         Ok(())
     }

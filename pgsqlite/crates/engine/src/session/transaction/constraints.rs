@@ -189,10 +189,12 @@ impl Session {
         }
         let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
         let interrupt = Some(connection.interrupt_handle());
-        self.cancel.work(crate::session::execution::work::Begins::Apart, interrupt, || {
+        let ran = self.cancel.work(crate::session::execution::work::Begins::Apart, interrupt, || {
             crate::routine::after::run_pending(host, due)
-        })?;
-        self.take_routine_changes()
+        });
+        // (also of what failed: its notices)
+        let changes = self.take_native_changes();
+        ran.and(changes)
     }
 
     /// The deferrable constraints of a name: those of the first schema of the path that has any.
