@@ -903,7 +903,8 @@ def roles_at_the_door():
         expect(guest, "SELECT count(*) FROM t", [("0",)])
         refused(guest, "INSERT INTO t VALUES (1)", "42501", "permission denied for table t")
         refused(guest, "COPY t FROM STDIN", "42501", "permission denied for table t")
-        refused(guest, "CREATE TABLE mine (a int)", "42501", "permission denied for schema public")
+        refused(guest, "CREATE TABLE mine (a int)", "42501", "permission denied for schema pg_catalog")
+        refused(guest, "CREATE TABLE public.mine (a int)", "42501", "permission denied for schema public")
         refused(guest, "SET ROLE alice", "42501", 'permission denied to set role "alice"')
         # a revoked privilege counts at once, also for a prepared statement
         assert outcome(guest, "PREPARE p AS SELECT count(*) FROM t")["error"] is None

@@ -683,6 +683,7 @@ impl Ddl<'_> {
 
     /// System schemas take no objects of users.
     fn check_creation(&self, schema: Oid, name: &str) -> Result<()> {
+        self.check_create(schema)?;
         if matches!(schema, PG_CATALOG | INFORMATION_SCHEMA | PG_TOAST) {
             return Err(PgError::new(
                 SqlState::INSUFFICIENT_PRIVILEGE,
@@ -690,7 +691,7 @@ impl Ddl<'_> {
             )
             .detail("System catalog modifications are currently disallowed."));
         }
-        self.check_create(schema)
+        Ok(())
     }
 
     /// The relation a RangeVar names. Errors: 3D000-like cross-database reference (0A000), 42P01.
