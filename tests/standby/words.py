@@ -45,7 +45,6 @@ DIFFERENT = {
     "SELECT pg_sequence_last_value('q'::regclass);": "the same",
     "ALTER SYSTEM SET work_mem = '5MB';": "not implemented",
     "LOAD 'nothing_of_this_name';": "not implemented",
-    "SELECT set_config('transaction_read_only', 'off', false);": "the row has been sent when the setting is refused",
     "SELECT lo_create(0);": "XX000 is for defects",
     "SELECT lo_from_bytea(0, 'x');": "XX000 is for defects",
     "SELECT lo_unlink(1);": "the object is looked for first",
