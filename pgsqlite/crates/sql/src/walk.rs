@@ -1,8 +1,8 @@
 //! Walks over typed expressions.
 
 use crate::typed::{
-    Aggregate, AssignPart, Expr, ExprKind, FrameBound, FromItem, InsertSource, MergeAction, Modify, ModifyAction,
-    Query, QueryBody, RangeTableEntry, RteKind, SubLinkKind, TableFunction,
+    Aggregate, AssignPart, Distinct, Expr, ExprKind, FrameBound, FromItem, InsertSource, MergeAction, Modify,
+    ModifyAction, Query, QueryBody, RangeTableEntry, RteKind, SubLinkKind, TableFunction,
 };
 
 /// Calls `f` on the direct children of an expression (not on sub-queries; `on_query` gets those).
@@ -138,6 +138,15 @@ pub(crate) fn contains_aggregate(expr: &Expr) -> bool {
     any(expr, &|e| matches!(e.kind, ExprKind::Aggregate(_)))
 }
 
+/// Whether a query is a SELECT of FROM and WHERE alone: each row of FROM that WHERE lets through is one of its rows, whatever it shows of it.
+pub(crate) fn is_plain(query: &Query) -> bool {
+    let QueryBody::Select(select) = &query.body else { return false };
+    let counts =
+        query.limit.is_some() || query.offset.is_some() || !query.order_by.is_empty() || !query.ctes.is_empty();
+    let computes = select.grouped || !select.windows.is_empty() || select.distinct != Distinct::No;
+    !counts && !computes && !select.targets.iter().any(|t| contains_set_function(&t.expr))
+}
+
 /// Calls `f(levels_up relative to the start, expr)` on every expression of a query, sub-queries included.
 /// `depth` is 0 for expressions of this query's own level.
 pub(crate) fn query_exprs(query: &Query, depth: usize, f: &mut dyn FnMut(usize, &Expr)) {
@@ -162,7 +171,7 @@ pub(crate) fn query_exprs(query: &Query, depth: usize, f: &mut dyn FnMut(usize, 
                     }
                 }
             }
-            if let crate::typed::Distinct::On(list) = &select.distinct {
+            if let Distinct::On(list) = &select.distinct {
                 list.iter().for_each(|e| deep(e, depth, f));
             }
         }
@@ -264,7 +273,7 @@ pub(crate) fn query_exprs_mut(query: &mut Query, depth: usize, f: &mut dyn FnMut
                     }
                 }
             }
-            if let crate::typed::Distinct::On(list) = &mut select.distinct {
+            if let Distinct::On(list) = &mut select.distinct {
                 list.iter_mut().for_each(|e| deep_mut(e, depth, f));
             }
         }

@@ -4,9 +4,7 @@ use super::modify::shift;
 use super::{Analyzer, Clause};
 use crate::catalog::{Catalog, Column, Identity, Relation};
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{
-    CastMethod, Distinct, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, Select, SubLinkKind, Target,
-};
+use crate::typed::{CastMethod, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, Select, SubLinkKind, Target};
 use crate::{volatility, walk};
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -148,15 +146,10 @@ fn one_column(catalog: &Catalog, mut query: Query, index: usize) -> Result<Query
         volatility::volatility(catalog, &Expr::new(kind, oid::BOOL, -1)).0 == b'v'
     };
     let several = query.columns.len() > 1 && is_volatile(&query);
-    let as_they_are = query.order_by.is_empty() && !query.locks_rows;
+    let plain = walk::is_plain(&query) && !query.locks_rows;
     match &mut query.body {
-        // what the other columns compute is left out
-        QueryBody::Select(select)
-            if as_they_are
-                && !select.grouped
-                && matches!(select.distinct, Distinct::No)
-                && !select.targets.iter().any(|t| walk::contains_set_function(&t.expr)) =>
-        {
+        // What the other columns compute is left out. (Of several rows, LIMIT would let through those that an index of this column has first.)
+        QueryBody::Select(select) if plain => {
             let target = select.targets.swap_remove(index);
             select.targets.clear();
             query.columns = vec![column];

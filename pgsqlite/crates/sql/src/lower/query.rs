@@ -12,14 +12,6 @@ use crate::volatility;
 use crate::walk;
 use pgsqlite_types::{Datum, PgError, Result};
 
-/// Whether a SELECT is FROM and WHERE alone, so that it can be taken into the query around it.
-fn is_plain(select: &Select, query: &Query) -> bool {
-    let counts =
-        query.limit.is_some() || query.offset.is_some() || !query.order_by.is_empty() || !query.ctes.is_empty();
-    let computes = select.grouped || !select.windows.is_empty() || select.distinct != Distinct::No;
-    !counts && !computes && !select.targets.iter().any(|t| walk::contains_set_function(&t.expr))
-}
-
 /// What a row count is for: 0 and 1 as support::LIMIT's argument; of WITH TIES it may not be NULL.
 #[derive(Clone, Copy)]
 pub(super) enum LimitKind {
@@ -198,7 +190,7 @@ impl Lowerer<'_> {
         let once = in_targets
             || !self.scope().alone
                 && match &query.body {
-                    QueryBody::Select(select) if is_plain(select, query) => {
+                    QueryBody::Select(_) if walk::is_plain(query) => {
                         let mut found = false;
                         walk::query_exprs(query, 0, &mut |_, e| found |= volatility::calls_volatile_builtin(e));
                         found
