@@ -384,8 +384,11 @@ bench-check: bench-setup bench-micro
 bench-save: bench-setup bench-micro
 	@$(BENCH_ORACLE) $(BENCH) all --save $(ARGS)
 
-# What is generated from a running PostgreSQL 15.
-gen:
+# What is generated from a running PostgreSQL 15, and from the source of the parser.
+gen: setup
+	gen/parse_nodes.py
+	cd pgsqlite && cargo fmt --package pgsqlite-sql
+	cd $(CURDIR)
 	gen/catalogs.sh
 	gen/extensions.sh
 	gen/rust_tables.py

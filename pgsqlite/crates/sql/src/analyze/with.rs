@@ -256,15 +256,9 @@ impl Analyzer<'_> {
     }
 }
 
-/// Whether a SELECT names a table anywhere (for WITH RECURSIVE): read off the tree's debug form would be slow, so walk it.
+/// Whether a SELECT names a table anywhere (for WITH RECURSIVE).
 fn mentions(select: &ast::SelectStmt, name: &str) -> bool {
-    use prost::Message;
-    // A name can only be there if its bytes are: then look closely.
-    if !select.encode_to_vec().windows(name.len()).any(|w| w == name.as_bytes()) {
-        return false;
-    }
-    let node = ast::Node { node: Some(NodeEnum::SelectStmt(Box::new(select.clone()))) };
-    node_mentions(&node, name)
+    names_table(NodeEnum::SelectStmt(Box::new(select.clone())).nodes(), name)
 }
 
 fn cte_mentions(cte: &ast::CommonTableExpr, name: &str) -> bool {
@@ -279,8 +273,11 @@ fn recursive_aggregate(query: &Query) -> Option<i32> {
 }
 
 fn node_mentions(node: &ast::Node, name: &str) -> bool {
-    let Some(node) = &node.node else { return false };
-    node.nodes()
+    node.node.as_ref().is_some_and(|node| names_table(node.nodes(), name))
+}
+
+fn names_table(nodes: Vec<(pg_query::NodeRef, i32, pg_query::Context, bool)>, name: &str) -> bool {
+    nodes
         .into_iter()
-        .any(|(n, _, _, _)| matches!(n, pg_query::NodeRef::RangeVar(r) if r.relname == name && r.schemaname.is_empty()))
+        .any(|(n, ..)| matches!(n, pg_query::NodeRef::RangeVar(r) if r.relname == name && r.schemaname.is_empty()))
 }

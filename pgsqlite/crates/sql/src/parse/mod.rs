@@ -1,43 +1,17 @@
 //! Statement text → libpg_query's tree, with PostgreSQL's errors and positions.
 
+mod c_tree;
+mod layout;
+mod nodes;
+mod statements;
+
 use pg_query::protobuf;
 use pgsqlite_types::{PgError, Result, SqlState};
-use std::ffi::{c_char, c_int, CStr, CString};
+use std::ffi::CString;
 use std::sync::Arc;
 
 pub use pg_query::protobuf as ast;
 pub use pg_query::{NodeEnum, NodeRef};
-
-/// The C interface of libpg_query (pg_query.h): the Rust wrapper drops the error position.
-mod c {
-    use super::{c_char, c_int};
-
-    #[repr(C)]
-    pub struct Error {
-        pub message: *mut c_char,
-        pub funcname: *mut c_char,
-        pub filename: *mut c_char,
-        pub lineno: c_int,
-        pub cursorpos: c_int,
-        pub context: *mut c_char,
-    }
-    #[repr(C)]
-    pub struct Protobuf {
-        pub len: usize,
-        pub data: *mut c_char,
-    }
-    #[repr(C)]
-    pub struct ParseResult {
-        pub parse_tree: Protobuf,
-        pub stderr_buffer: *mut c_char,
-        pub error: *mut Error,
-    }
-    extern "C" {
-        pub fn pg_query_parse_protobuf(input: *const c_char) -> ParseResult;
-        pub fn pg_query_parse_protobuf_opts(input: *const c_char, options: c_int) -> ParseResult;
-        pub fn pg_query_free_protobuf_parse_result(result: ParseResult);
-    }
-}
 
 /// A parsed statement of a query string.
 #[derive(Debug, Clone)]
@@ -96,9 +70,8 @@ fn parse_as(text: &str, blank: &str, strings: Option<Strings>) -> Result<Vec<Raw
     check_nesting(blank)?;
     let input = CString::new(text)
         .map_err(|_| PgError::new(SqlState::SYNTAX_ERROR, "invalid byte sequence for encoding \"UTF8\": 0x00"))?;
-    let result = match strings {
-        // SAFETY: the C function copies what it needs; the result is freed below.
-        None => unsafe { c::pg_query_parse_protobuf(input.as_ptr()) },
+    let options = match strings {
+        None => 0,
         Some(strings) => {
             let mut options = pg_query::ParserOptions::DISABLE_ESCAPE_STRING_WARNING;
             if !strings.standard {
@@ -107,32 +80,13 @@ fn parse_as(text: &str, blank: &str, strings: Option<Strings>) -> Result<Vec<Raw
             if !strings.backslash_quote {
                 options |= pg_query::ParserOptions::DISABLE_BACKSLASH_QUOTE;
             }
-            // SAFETY: as above. The options stay with the thread, and count for the scanner, until the next call without any.
-            unsafe {
-                let result = c::pg_query_parse_protobuf_opts(input.as_ptr(), options.bits());
-                c::pg_query_free_protobuf_parse_result(c::pg_query_parse_protobuf(c"".as_ptr()));
-                result
-            }
+            options.bits()
         }
     };
-    let parsed = if result.error.is_null() {
-        // SAFETY: on success parse_tree is a buffer of len bytes.
-        let bytes = unsafe { std::slice::from_raw_parts(result.parse_tree.data as *const u8, result.parse_tree.len) };
-        <protobuf::ParseResult as prost::Message>::decode(bytes)
-            .map_err(|e| PgError::internal(format!("parse tree: {e}")))
-    } else {
-        // SAFETY: error points at a struct with a C string.
-        let (message, cursor) = unsafe {
-            (CStr::from_ptr((*result.error).message).to_string_lossy().into_owned(), (*result.error).cursorpos)
-        };
-        Err(parse_error(text, message, cursor))
-    };
-    // SAFETY: made by the call above, freed once.
-    unsafe { c::pg_query_free_protobuf_parse_result(result) };
-    let parsed = parsed?;
+    let statements = c_tree::raw_parse(&input, options)?.map_err(|e| parse_error(text, e.message, e.cursor))?;
     check_numbers(blank)?;
     let mut out = Vec::new();
-    for raw in parsed.stmts {
+    for raw in statements {
         let start = raw.stmt_location.max(0) as usize;
         let end = if raw.stmt_len > 0 { start + raw.stmt_len as usize } else { text.len() };
         let Some(node) = raw.stmt.and_then(|n| n.node) else { continue };
