@@ -17,6 +17,10 @@ impl StatementSource {
     }
 }
 
+/// A future whose code is compiled in this crate, once. The code of an `async fn` is compiled by each crate that awaits it, with all that it
+/// awaits in turn: what crates above call, and what carries out statements, is boxed.
+pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
+
 /// Looks after a session's client while the session waits.
 pub trait ClientWatch: Send + Sync {
     /// Resolves when the client has gone away.

@@ -6,7 +6,7 @@ use crate::session::execution::portal::Portal;
 use crate::session::protocol::rebinding::Given;
 use crate::session::transaction;
 use crate::session::{
-    Execution, Format, OutputColumn, RowSink, Session, Statement, StatementDescription, StatementSource,
+    BoxFuture, Execution, Format, OutputColumn, RowSink, Session, Statement, StatementDescription, StatementSource,
 };
 use pgsqlite_sql::parse::ast::TransactionStmtKind;
 use pgsqlite_types::codec::{Context, NamesFor, TypeCodec};
@@ -43,7 +43,7 @@ impl Session {
         let (prepared, view, denied) = match &raw {
             Some(raw) => {
                 self.check_not_failed(&raw.node)?;
-                self.begin_statement().await?;
+                self.begin_to_parse().await?;
                 let (prepared, view, denied) = self.plan_or_describe(raw, parameter_types)?;
                 (Some(prepared), view, denied)
             }
@@ -100,6 +100,14 @@ impl Session {
             (statement.prepared, statement.view, statement.denied) = (Some(new.clone()), view, false);
         }
         Ok(Some(new))
+    }
+
+    fn begin_to_parse(&mut self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(self.begin_statement())
+    }
+
+    fn begin_to_bind<'a>(&'a mut self, portal: &'a mut Portal) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.start_if_constant(portal))
     }
 
     pub async fn describe_statement(&mut self, name: &str) -> Result<StatementDescription> {
@@ -177,7 +185,7 @@ impl Session {
             bound.given = Given::Bound { portal: portal.to_string(), formats: given_formats.into(), values };
         }
         bound.depth = self.transaction.savepoints().len();
-        self.start_if_constant(&mut bound).await?;
+        self.begin_to_bind(&mut bound).await?;
         self.portals.insert(portal.to_string(), bound);
         Ok(())
     }
@@ -254,7 +262,21 @@ impl Session {
     }
 
     /// Execute, also to go on after `Suspended` or `Paused`. `max_rows` 0: all.
-    pub async fn execute(&mut self, portal: &str, max_rows: u64, sink: &mut dyn RowSink) -> Result<Execution> {
+    pub fn execute<'a>(
+        &'a mut self,
+        portal: &'a str,
+        max_rows: u64,
+        sink: &'a mut dyn RowSink,
+    ) -> BoxFuture<'a, Result<Execution>> {
+        Box::pin(self.execute_portal(portal, max_rows, sink))
+    }
+
+    pub(in crate::session) async fn execute_portal(
+        &mut self,
+        portal: &str,
+        max_rows: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Execution> {
         let Some(mut taken) = self.portals.remove(portal) else { return Err(self.no_portal(portal)) };
         if sink.holds_answers() && taken.is_new() && !taken.reads_few_rows() {
             self.portals.insert(portal.to_string(), taken);

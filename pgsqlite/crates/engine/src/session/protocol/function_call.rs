@@ -6,7 +6,7 @@
 use crate::session::execution::portal::Portal;
 use crate::session::protocol::extended::incorrect_format_in;
 use crate::session::transaction;
-use crate::session::{Execution, Format, RowSink, Session};
+use crate::session::{BoxFuture, Execution, Format, RowSink, Session};
 use pgsqlite_sql::analyze::is_polymorphic;
 use pgsqlite_sql::builtins::catalog::Proc;
 use pgsqlite_sql::deparse::quote_identifier;
@@ -20,7 +20,18 @@ fn protocol(message: String) -> PgError {
 impl Session {
     /// Calls the function and gives its result as one row of one column. `formats`: none (all text), one for all, or one for each argument.
     /// Errors: 42883 for an OID that is no function's, 0A000 for what is no plain function, 08P01 for other numbers of arguments.
-    pub async fn call_function(
+    pub fn call_function<'a>(
+        &'a mut self,
+        function: Oid,
+        formats: &'a [Format],
+        values: &'a [Option<&'a [u8]>],
+        result_format: Format,
+        sink: &'a mut dyn RowSink,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.call(function, formats, values, result_format, sink))
+    }
+
+    async fn call(
         &mut self,
         function: Oid,
         formats: &[Format],

@@ -7,7 +7,7 @@
 use crate::plans::{Parsed, Prepared, Template, LONGEST, LONGEST_PLANNED};
 use crate::session::execution::planning::is_result_type_changed;
 use crate::session::execution::portal::Portal;
-use crate::session::{Execution, Format, RowSink, Session};
+use crate::session::{BoxFuture, Execution, Format, RowSink, Session};
 use pgsqlite_sql::analyze::check_without_parameters;
 use pgsqlite_sql::parameterize::{self, Literal, LiteralKind};
 use pgsqlite_sql::parse::{is_query, NodeEnum, RawStatement};
@@ -195,7 +195,15 @@ impl Session {
     }
 
     /// Runs the script's current statement, or goes on with it after `Paused`. None: the script is done (call `sync` then).
-    pub async fn execute_script(&mut self, script: &mut Script, sink: &mut dyn RowSink) -> Result<Option<Execution>> {
+    pub fn execute_script<'a>(
+        &'a mut self,
+        script: &'a mut Script,
+        sink: &'a mut dyn RowSink,
+    ) -> BoxFuture<'a, Result<Option<Execution>>> {
+        Box::pin(self.execute_next(script, sink))
+    }
+
+    async fn execute_next(&mut self, script: &mut Script, sink: &mut dyn RowSink) -> Result<Option<Execution>> {
         if !script.running {
             if script.statements.is_empty() && script.next == 0 {
                 script.next = 1;
@@ -216,7 +224,7 @@ impl Session {
             }
         }
         let begins = !std::mem::replace(&mut script.running, true);
-        let mut result = self.execute(SCRIPT_PORTAL, 0, sink).await;
+        let mut result = self.execute_portal(SCRIPT_PORTAL, 0, sink).await;
         // the schema has changed since the statement was planned: nobody knows its columns yet
         if begins && result.as_ref().is_err_and(is_result_type_changed) {
             let at = script.next - 1;
@@ -225,7 +233,7 @@ impl Session {
             }
             let raw = script.statements.get(at).cloned().ok_or_else(|| PgError::internal("a statement is gone"))?;
             result = match self.begin_script_statement(script, raw).await {
-                Ok(()) => self.execute(SCRIPT_PORTAL, 0, sink).await,
+                Ok(()) => self.execute_portal(SCRIPT_PORTAL, 0, sink).await,
                 Err(e) => Err(e),
             };
         }

@@ -35,7 +35,7 @@ use crate::routine::HasRoutines;
 use crate::session::execution::work::Begins;
 use crate::session::transaction::block::{AtSync, Block};
 use crate::session::transaction::state::{Open, Transaction};
-use crate::session::{Session, TransactionStatus};
+use crate::session::{BoxFuture, Session, TransactionStatus};
 use crate::writer::{Applicant, Slot};
 use pgsqlite_natives::settings::rights::role_oid;
 use pgsqlite_natives::statistics::activity::Wait;
@@ -369,11 +369,15 @@ impl Session {
         result
     }
 
+    fn commit_at_sync(&mut self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(self.commit())
+    }
+
     async fn end_implicit(&mut self) -> Result<()> {
         self.forget_others();
         self.sync_follows = false;
         let ended = match self.transaction.block_mut().sync() {
-            AtSync::Commit => self.commit().await,
+            AtSync::Commit => self.commit_at_sync().await,
             AtSync::Rollback => {
                 self.rollback();
                 Ok(())
