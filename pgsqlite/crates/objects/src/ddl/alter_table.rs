@@ -137,7 +137,8 @@ impl Ddl<'_> {
         Ok(ordered)
     }
 
-    /// Whether a stored text has a join, where another column of its tables could be taken for one that it names.
+    /// Whether a stored text may have a join, where another column of its tables could be taken for one that it names. (The catalog has texts
+    /// alone. All of them are read to be printed anew where this is so; a string with the word in it makes that in vain, and no more.)
     pub(super) fn has_joins_in_texts(&self) -> bool {
         self.catalog.relations.values().any(|r| {
             let view = match &r.kind {

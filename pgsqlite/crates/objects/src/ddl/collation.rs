@@ -3,6 +3,7 @@
 use super::def_elem::{boolean, def_elems, names, text_of};
 use super::{strings, Ddl};
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::CLASS_COLLATION;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -228,27 +229,6 @@ impl Ddl<'_> {
         self.put_collation(changed)
     }
 
-    fn is_named_in_texts(&self, name: &str) -> Result<bool> {
-        let failed = |e: serde_json::Error| PgError::internal(format!("catalog object as JSON: {e}"));
-        let mut texts = Vec::new();
-        for relation in self.catalog.relations.values() {
-            work::visit();
-            texts.push(serde_json::to_string(&**relation).map_err(failed)?);
-        }
-        for user_type in self.catalog.types.values() {
-            work::visit();
-            texts.push(serde_json::to_string(&**user_type).map_err(failed)?);
-        }
-        let standard = self.catalog.routines.values().filter(|r| r.function.standard);
-        texts.extend(standard.map(|r| r.function.source.clone()));
-        Ok(texts.iter().any(|text| {
-            text.match_indices("COLLATE ").any(|(at, _)| {
-                let rest = text[at + "COLLATE ".len()..].replace("\\\"", "\"");
-                rest.split([' ', ')', ',']).next().is_some_and(|word| word.contains(name))
-            })
-        }))
-    }
-
     /// DROP COLLATION; None: the statement drops something else.
     pub(super) fn drop_collations(&mut self, statement: &ast::DropStmt) -> Result<Option<String>> {
         if statement.remove_type() != ast::ObjectType::ObjectCollation {
@@ -282,7 +262,16 @@ impl Ddl<'_> {
 
     /// Drops a collation. Errors: 2BP01 where something uses it, 0A000 for that with CASCADE.
     pub(super) fn remove_collation(&mut self, collation: &UserCollation, cascade: bool) -> Result<()> {
-        let dependents = self.dependents_of_collation(collation.oid);
+        let mut dependents = self.dependents_of_collation(collation.oid);
+        let users = self.users_in_expressions(CLASS_COLLATION, collation.oid, "COLLATE")?;
+        let known = dependents.len();
+        for user in users {
+            work::visit();
+            let user = self.describe(user);
+            if !dependents[..known].contains(&user) {
+                dependents.push(user);
+            }
+        }
         if !dependents.is_empty() {
             if cascade {
                 return Err(PgError::not_supported("DROP COLLATION … CASCADE of a collation that something uses"));
@@ -295,9 +284,6 @@ impl Ddl<'_> {
             )
             .detail(lines.join("\n"))
             .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        if self.is_named_in_texts(&collation.name)? {
-            return Err(PgError::not_supported("DROP COLLATION of a collation that expressions name"));
         }
         self.catalog.collations.remove(&collation.oid);
         pgsqlite_metadata::store::write::delete_object(self.conn, collation.oid)?;

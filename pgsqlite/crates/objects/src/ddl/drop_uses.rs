@@ -109,6 +109,17 @@ impl Ddl<'_> {
         self.uses_in_tables(super::schema::CLASS_FUNCTION, &[function], &name, out)
     }
 
+    /// What has an expression that names an object, wherever it is stored. `written`: what a stored text that does so has in it.
+    pub(super) fn users_in_expressions(&self, class: Oid, object: Oid, written: &str) -> Result<Vec<Object>> {
+        let mut in_tables = Vec::new();
+        self.uses_in_tables(class, &[object], written, &mut in_tables)?;
+        let mut users: Vec<Object> = in_tables.into_iter().map(|(user, _)| user).collect();
+        let is_it = |r: &Reference| r.class == class && r.object == object;
+        let further = self.stored_references()?.into_iter().chain(self.further_references());
+        users.extend(further.filter(|(_, references)| references.iter().any(is_it)).map(|(user, _)| user));
+        Ok(users)
+    }
+
     /// Defaults, generated columns, indexes and checks whose expression names one of the objects. `written`: what a stored text that
     /// does so has in it.
     pub(super) fn uses_in_tables(

@@ -6,6 +6,7 @@ use pgsqlite_natives::text_search::language::Language;
 use pgsqlite_natives::text_search::parser::KINDS;
 use pgsqlite_sql::builtins::text_search::{mappings, template_named, SIMPLE_TEMPLATE, SNOWBALL_TEMPLATE};
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::deparse::CLASS_TS_CONFIGURATION;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
@@ -44,6 +45,9 @@ fn token_type(name: &str) -> Result<i32> {
         .map(|(kind, ..)| *kind as i32)
         .ok_or_else(|| PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("token type \"{name}\" does not exist")))
 }
+
+/// What a stored text has that names a configuration: a constant of this type is written with it.
+const REGCONFIG: &str = "regconfig";
 
 impl Ddl<'_> {
     fn ts_object(&self, kind: Oid, parts: &[&str]) -> Result<Oid> {
@@ -323,7 +327,21 @@ impl Ddl<'_> {
                 Err(e) => return Err(e),
             };
             if kind == oid::REGCONFIG {
-                self.own_configuration(&parts)?;
+                let own = self.own_configuration(&parts)?;
+                let cascade = statement.behavior() == ast::DropBehavior::DropCascade;
+                let users =
+                    if cascade { vec![] } else { self.users_in_expressions(CLASS_TS_CONFIGURATION, oid, REGCONFIG)? };
+                if !users.is_empty() {
+                    let name = pgsqlite_sql::deparse::quote_identifier(&own.name);
+                    let depends = |user| format!("{} depends on {CONFIGURATION} {name}", self.describe(user));
+                    let users: Vec<String> = users.into_iter().map(depends).collect();
+                    return Err(PgError::new(
+                        SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                        format!("cannot drop {CONFIGURATION} {name} because other objects depend on it"),
+                    )
+                    .detail(users.join("\n"))
+                    .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                }
                 self.remove_ts_configuration(oid)?;
             } else {
                 let Some(own) = self.catalog.ts_dictionaries.get(&oid).cloned() else {
@@ -336,10 +354,9 @@ impl Ddl<'_> {
         Ok(Some(format!("DROP {}", word.to_uppercase())))
     }
 
-    /// Drops a configuration. Errors: 0A000 where something may use it.
+    /// Drops a configuration. Errors: 0A000 where something uses it.
     pub(super) fn remove_ts_configuration(&mut self, configuration: Oid) -> Result<()> {
-        let name = self.catalog.ts_configurations.get(&configuration).map_or(String::new(), |c| c.name.clone());
-        if self.names_in_texts(&name)? {
+        if !self.users_in_expressions(CLASS_TS_CONFIGURATION, configuration, REGCONFIG)?.is_empty() {
             return Err(PgError::not_supported(format!("DROP of a {CONFIGURATION} that expressions name")));
         }
         self.catalog.ts_configurations.remove(&configuration);
@@ -395,18 +412,5 @@ impl Ddl<'_> {
             self.changed = true;
         }
         Ok(())
-    }
-
-    /// Whether any stored definition has the name in it: it may mean the configuration.
-    fn names_in_texts(&self, name: &str) -> Result<bool> {
-        let failed = |e: serde_json::Error| PgError::internal(format!("catalog object as JSON: {e}"));
-        for relation in self.catalog.relations.values() {
-            work::visit();
-            let text = serde_json::to_string(&**relation).map_err(failed)?;
-            if text.contains(&format!("'{name}'")) || text.contains(&format!(".{name}'")) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }

@@ -190,8 +190,9 @@ impl Ddl<'_> {
         self.rename_label_within(user_type, old, new)
     }
 
-    /// 0A000 where the definition of a relation (its index conditions, triggers, policies, rules, bounds among them) or of a domain names a
-    /// label: it is stored as a text.
+    /// 0A000 where the definition of a relation (its index conditions, triggers, policies, rules, bounds among them) or of a domain may name a
+    /// label. (The definition is searched as the text that the file keeps: a label may also be a part of a constant of another type, whose
+    /// value is a text in the tree, too. What is found in vain is refused; nothing is renamed by it.)
     fn check_label_unused_in_texts(&self, user_type: &UserType, label: &str, literal: &str) -> Result<()> {
         let escaped = |text: &str| Ok::<_, PgError>(written(text)?.trim_matches('"').to_string());
         let (escaped_label, literal) = (escaped(label)?, escaped(literal)?);

@@ -140,6 +140,10 @@ const CLASS_TYPE: Oid = 1247;
 const CLASS_CONSTRAINT: Oid = 2606;
 const CLASS_FUNCTION: Oid = 1255;
 const CLASS_OPERATOR: Oid = 2617;
+/// What [`Reference::class`] is for a collation that COLLATE names.
+pub const CLASS_COLLATION: Oid = 3456;
+/// What [`Reference::class`] is for a configuration of text search.
+pub const CLASS_TS_CONFIGURATION: Oid = 3602;
 
 fn expr_references(expr: &Expr, out: &mut std::collections::BTreeSet<Reference>) {
     if expr.ty >= pgsqlite_types::oid::FIRST_USER_OID {
@@ -165,9 +169,18 @@ fn expr_references(expr: &Expr, out: &mut std::collections::BTreeSet<Reference>)
     if let (ExprKind::Const(Datum::Int(value)), pgsqlite_types::oid::REGCLASS) = (&expr.kind, expr.ty) {
         out.insert(Reference { class: CLASS_RELATION, object: *value as Oid, sub: 0 });
     }
+    let is_collated = matches!(&expr.kind, ExprKind::Cast { form: crate::typed::CastForm::Collate, .. });
+    if is_collated && expr.collation >= pgsqlite_types::oid::FIRST_USER_OID {
+        out.insert(Reference { class: CLASS_COLLATION, object: expr.collation, sub: 0 });
+    }
+    if let (ExprKind::Const(Datum::Int(value)), pgsqlite_types::oid::REGCONFIG) = (&expr.kind, expr.ty) {
+        if *value >= i64::from(pgsqlite_types::oid::FIRST_USER_OID) {
+            out.insert(Reference { class: CLASS_TS_CONFIGURATION, object: *value as Oid, sub: 0 });
+        }
+    }
 }
 
-/// The user's objects that an expression names: types, and relations in regclass constants.
+/// The user's objects that an expression names: types, functions and operators, and what constants of the types regclass and regconfig name.
 pub fn expression_references(expr: &Expr) -> Vec<Reference> {
     let mut out = std::collections::BTreeSet::new();
     walk::deep(expr, 0, &mut |_, e| expr_references(e, &mut out));
