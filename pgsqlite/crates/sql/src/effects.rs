@@ -77,24 +77,36 @@ fn reads(catalog: &Catalog, oid: Oid, seen: &mut HashSet<Oid>) -> bool {
     if !seen.insert(oid) {
         return false;
     }
-    let table = |node: &NodeEnum| node.nodes().into_iter().any(|(n, ..)| matches!(n, pg_query::NodeRef::RangeVar(_)));
     let own = match function.language {
         Language::Internal => return false,
-        Language::Sql => sql_body(function).map_or(true, |body| body.iter().any(table)),
-        // a body's expressions are texts: a table is named behind one of these words
-        Language::PlPgSql => {
-            let lower = function.source.to_lowercase();
-            let words: Vec<&str> = lower.split(|c: char| !(c.is_alphanumeric() || "_$.\"".contains(c))).collect();
-            let words: Vec<&str> = words.into_iter().filter(|w| !w.is_empty() && *w != "only").collect();
-            let named = |name: &str| {
-                let name = name.rsplit('.').next().unwrap_or(name).trim_matches('"');
-                catalog.relations.values().any(|r| r.name.eq_ignore_ascii_case(name))
-            };
-            words.contains(&"execute")
-                || words.windows(2).any(|w| matches!(w[0], "from" | "join" | "table" | "into") && named(w[1]))
-        }
+        Language::Sql => sql_body(function).map_or(true, |body| body.iter().any(|node| names_table(node, &|_| true))),
+        Language::PlPgSql => parsed(function).is_none_or(|body| body_reads(catalog, &body)),
     };
     own || named_functions(catalog, &function.source).into_iter().any(|oid| reads(catalog, oid, seen))
+}
+
+fn names_table(node: &NodeEnum, is_table: &dyn Fn(&str) -> bool) -> bool {
+    node.nodes().into_iter().any(|(n, ..)| matches!(n, pg_query::NodeRef::RangeVar(r) if is_table(&r.relname)))
+}
+
+/// Whether a body names a table of the user, or runs a text that only execution makes.
+fn body_reads(catalog: &Catalog, body: &plpgsql::Body) -> bool {
+    let is_table = |name: &str| catalog.relations.values().any(|r| r.name == name);
+    let mut runs_texts = false;
+    plpgsql::walk_block(&body.block, &mut |s| {
+        let query = match &s.kind {
+            K::DynamicExecute { .. } => return runs_texts = true,
+            K::ForQuery { query, .. } | K::ReturnQuery(query) | K::Open { query: Some(query), .. } => query,
+            _ => return,
+        };
+        runs_texts |= matches!(query, Query::Dynamic { .. });
+    });
+    let names = |sql: &plpgsql::Sql| {
+        // (an expression is no statement)
+        let read = crate::parse::parse(&sql.text).or_else(|_| crate::parse::parse(&format!("SELECT {}", sql.text)));
+        read.map_or(true, |statements| statements.iter().any(|s| names_table(&s.node, &is_table)))
+    };
+    runs_texts || plpgsql::texts(body).into_iter().any(names)
 }
 
 /// PostgreSQL's own functions that wait for a time or a lock.
@@ -129,6 +141,12 @@ const BUILTIN_WRITERS: [&str; 8] =
 /// Whether a call of a built-in function changes data.
 pub fn builtin_writes(function: Oid) -> bool {
     crate::builtins::catalog::proc_by_oid(function).is_some_and(|p| BUILTIN_WRITERS.contains(&p.name.as_str()))
+}
+
+/// Whether a built-in function runs a query that it is given as a text: the statement that calls it reads what it does not name.
+pub fn runs_texts(function: Oid) -> bool {
+    const SOURCES: [&str; 3] = ["ts_stat1", "ts_stat2", "tsquery_rewrite_query"];
+    crate::builtins::catalog::proc_by_oid(function).and_then(|p| p.src).is_some_and(|src| SOURCES.contains(&src))
 }
 
 /// Whether a body of PL/pgSQL (of DO) may change data.
@@ -226,7 +244,9 @@ pub const TRIGGER_VARIABLES: &[(&str, Oid)] = {
     ]
 };
 
-/// Whether a text has the name of a function in it that may change data.
+/// Whether the text of a body has the name of a function in it that may change data. (The text, not its trees: a call may be hidden in a string
+/// that the body runs, an operator or a cast; and a body is asked for each time that a statement which calls it is planned, where parsing all
+/// of it would cost more than who waits for nothing.)
 fn names_writer(catalog: &Catalog, text: &str, seen: &mut HashSet<Oid>) -> bool {
     let lower = text.to_lowercase();
     let words: HashSet<&str> = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).collect();
@@ -285,4 +305,36 @@ pub fn node_writes(node: &NodeEnum) -> bool {
         pg_query::NodeRef::SelectStmt(s) => !s.locking_clause.is_empty() || s.into_clause.is_some(),
         _ => false,
     }) || matches!(node, NodeEnum::SelectStmt(s) if !s.locking_clause.is_empty() || s.into_clause.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{Relation, RelationKind};
+    use std::sync::Arc;
+
+    #[test]
+    fn tables_are_found_wherever_a_body_names_them() {
+        let mut catalog = Catalog::default();
+        let other = Relation { name: "other".into(), ..Relation::new(RelationKind::Table) };
+        catalog.relations.insert(1, Arc::new(other));
+        let reads = |body: &str| {
+            let given = Given {
+                name: "f".into(),
+                variables: vec![],
+                returns_set: false,
+                returns_nothing: false,
+                has_outputs: false,
+                procedure: false,
+            };
+            body_reads(&catalog, &plpgsql::parse(body, &given).unwrap())
+        };
+        assert!(reads("BEGIN RETURN (SELECT count(*) FROM generate_series(1, 2) g, other); END"));
+        assert!(reads("DECLARE n int := (SELECT v FROM ONLY (other)); BEGIN RETURN n; END"));
+        assert!(reads("DECLARE n int; BEGIN IF EXISTS (TABLE other) THEN n := 1; END IF; RETURN n; END"));
+        assert!(reads("DECLARE c CURSOR FOR SELECT * FROM \"other\"; BEGIN RETURN 1; END"));
+        assert!(reads("BEGIN EXECUTE 'SELECT 1'; RETURN 1; END"));
+        assert!(!reads("BEGIN RETURN length('from other'); END"));
+        assert!(!reads("BEGIN RETURN (WITH w AS (SELECT 1 AS from_other) SELECT from_other FROM w); END"));
+    }
 }

@@ -383,6 +383,107 @@ pub fn walk(statements: &[Statement], visit: &mut dyn FnMut(&Statement)) {
     }
 }
 
+/// All SQL of a body: statements, queries and expressions.
+pub fn texts(body: &Body) -> Vec<&Sql> {
+    let cursors = body.variables.iter().filter_map(|v| v.cursor.as_ref());
+    let mut out: Vec<&Sql> = cursors.map(|c| &c.query).collect();
+    texts_of_block(&body.block, &mut out);
+    out
+}
+
+fn texts_of_block<'b>(block: &'b Block, out: &mut Vec<&'b Sql>) {
+    out.extend(block.declared.iter().filter_map(|(_, default)| default.as_ref()));
+    texts_of(&block.body, out);
+    block.handlers.iter().for_each(|h| texts_of(&h.body, out));
+}
+
+fn texts_of_query<'b>(query: &'b Query, out: &mut Vec<&'b Sql>) {
+    match query {
+        Query::Static(sql) => out.push(sql),
+        Query::Dynamic { text, using } => {
+            out.push(text);
+            out.extend(using);
+        }
+    }
+}
+
+fn texts_of<'b>(statements: &'b [Statement], out: &mut Vec<&'b Sql>) {
+    use StatementKind as K;
+    for s in statements {
+        match &s.kind {
+            K::Block(block) => texts_of_block(block, out),
+            K::If { branches, otherwise } => {
+                for (condition, body) in branches {
+                    out.push(condition);
+                    texts_of(body, out);
+                }
+                texts_of(otherwise, out);
+            }
+            K::Case { subject, whens, otherwise, .. } => {
+                out.extend(subject);
+                for (condition, body) in whens {
+                    out.push(condition);
+                    texts_of(body, out);
+                }
+                otherwise.iter().for_each(|body| texts_of(body, out));
+            }
+            K::Loop { body, .. } => texts_of(body, out),
+            K::While { condition, body, .. } => {
+                out.push(condition);
+                texts_of(body, out);
+            }
+            K::ForInteger { lower, upper, step, body, .. } => {
+                out.extend([lower, upper]);
+                out.extend(step);
+                texts_of(body, out);
+            }
+            K::ForQuery { query, body, .. } => {
+                texts_of_query(query, out);
+                texts_of(body, out);
+            }
+            K::ForCursor { arguments, body, .. } => {
+                out.extend(arguments.iter().map(|(_, value)| value));
+                texts_of(body, out);
+            }
+            K::Foreach { array, body, .. } => {
+                out.push(array);
+                texts_of(body, out);
+            }
+            K::Exit { condition, .. } => out.extend(condition),
+            K::Assign { value: sql, .. } | K::Execute { sql, .. } | K::Perform(sql) | K::Call(sql) => out.push(sql),
+            K::Return(value) | K::ReturnNext(value) => out.extend(value),
+            K::ReturnQuery(query) => texts_of_query(query, out),
+            K::Raise { arguments, options, .. } => {
+                out.extend(arguments);
+                out.extend(options.iter().map(|(_, value)| value));
+            }
+            K::Assert { condition, message } => {
+                out.push(condition);
+                out.extend(message);
+            }
+            K::DynamicExecute { text, using, .. } => {
+                out.push(text);
+                out.extend(using);
+            }
+            K::Open { query, arguments, .. } => {
+                query.iter().for_each(|query| texts_of_query(query, out));
+                out.extend(arguments.iter().map(|(_, value)| value));
+            }
+            K::Fetch { direction, .. } => match direction {
+                Direction::Absolute(n) | Direction::Relative(n) => out.push(n),
+                Direction::Forward(n) | Direction::Backward(n) => out.extend(n),
+                Direction::Next
+                | Direction::Prior
+                | Direction::First
+                | Direction::Last
+                | Direction::ForwardAll
+                | Direction::BackwardAll => {}
+            },
+            K::GetDiagnostics { .. } | K::Close(_) | K::Null | K::Commit { .. } | K::Rollback { .. } => {}
+        }
+    }
+}
+
 /// Visits the statements of a block and of its handlers.
 pub fn walk_block(block: &Block, visit: &mut dyn FnMut(&Statement)) {
     walk(&block.body, visit);
