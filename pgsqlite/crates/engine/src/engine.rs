@@ -5,7 +5,7 @@ use crate::connection::{Connection, Idle};
 use crate::image::{Image, Read};
 use crate::writer::Writer;
 use parking_lot::{Mutex, RwLock};
-use pgsqlite_metadata::numbers::next_number;
+use pgsqlite_metadata::counter::next_number;
 use pgsqlite_metadata::store;
 use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_sql::catalog::{Catalog, Role};
@@ -165,7 +165,7 @@ impl Engine {
         if let (None, Some(founder)) = (known, config.founder.as_deref().and_then(store::base::founder_role)) {
             catalog.roles.insert(founder.oid, Arc::new(founder));
         }
-        pgsqlite_metadata::numbers::pass(highest);
+        pgsqlite_metadata::counter::pass(highest);
         catalog.epoch = next_number();
         catalog.database.clone_from(&config.database);
         catalog.database_alias = config.databases.is_none().then(|| "main".into());

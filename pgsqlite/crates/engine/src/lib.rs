@@ -35,7 +35,7 @@ pub mod writer;
 
 // Paths of modules that have become crates below this one.
 #[allow(unused_imports)]
-pub(crate) use pgsqlite_metadata::{clock, databases, error, naming, numbers, store};
+pub(crate) use pgsqlite_metadata::{clock, counter, databases, error, naming, store};
 #[allow(unused_imports)]
 pub(crate) use pgsqlite_natives::{host, large_object, regex, settings, statistics, text_search, udf};
 #[allow(unused_imports)]

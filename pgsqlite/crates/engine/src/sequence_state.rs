@@ -33,7 +33,7 @@ pub struct State {
 impl State {
     /// Put there by something else than its next value.
     pub fn at(last: i64, called: bool) -> State {
-        let version = pgsqlite_metadata::numbers::next_number();
+        let version = pgsqlite_metadata::counter::next_number();
         State { last, called, set: false, stored: None, durable: None, version, ahead: AHEAD }
     }
 

@@ -45,7 +45,7 @@ impl Engine {
         self.sequences.lock().clear();
         let keeper = self.keeper();
         let Some(keeper) = keeper.as_ref() else { return Err(PgError::shut_down()) };
-        pgsqlite_metadata::numbers::pass(pgsqlite_metadata::store::transactions::highest(keeper.rusqlite())?);
+        pgsqlite_metadata::counter::pass(pgsqlite_metadata::store::transactions::highest(keeper.rusqlite())?);
         self.restore_prepared(keeper)
     }
 }

@@ -6,7 +6,7 @@
 //! disk or its rollback is done. Whatever is in none of the three has not committed, unless it is too long ago.
 
 use parking_lot::Mutex;
-use pgsqlite_metadata::numbers::next_number;
+use pgsqlite_metadata::counter::next_number;
 use pgsqlite_metadata::store::transactions::{Recorded, KEPT};
 use std::collections::{BTreeSet, VecDeque};
 

@@ -279,7 +279,7 @@ impl Session {
                     catalog.add_function(routine.function.clone());
                 }
                 // plans that were made with other temporary objects are none for these
-                catalog.epoch = pgsqlite_metadata::numbers::next_number();
+                catalog.epoch = pgsqlite_metadata::counter::next_number();
                 let catalog = Arc::new(catalog);
                 *merged = Some((shared.epoch, catalog.clone()));
                 catalog

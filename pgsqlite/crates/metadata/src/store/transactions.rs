@@ -2,7 +2,7 @@
 //! Row 0 has the highest number that was forgotten. A transaction of whose number nobody knows is not recorded.
 
 use super::{init, sqlite_error, version};
-use crate::numbers::next_number;
+use crate::counter::next_number;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::Result;
 use rusqlite::{Connection, OptionalExtension};

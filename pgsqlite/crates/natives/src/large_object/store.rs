@@ -203,7 +203,7 @@ fn put_chunk(conn: &Connection, object: Oid, chunk: u64, data: &[u8]) -> Result<
 /// The content has changed: the object has another version.
 fn touch(conn: &Connection, object: Oid) -> Result<()> {
     let sql = "UPDATE main.__pgsqlite_large_object SET version = ?2 WHERE oid = ?1";
-    conn.execute(sql, params![object, pgsqlite_metadata::numbers::next_number() as i64]).map_err(sqlite_error)?;
+    conn.execute(sql, params![object, pgsqlite_metadata::counter::next_number() as i64]).map_err(sqlite_error)?;
     Ok(())
 }
 

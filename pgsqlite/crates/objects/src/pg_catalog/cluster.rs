@@ -123,7 +123,7 @@ pub(super) fn databases(rows: &mut Rows, state: &SessionState) {
 
 /// The number of the transaction that is to come.
 pub(super) fn recent_transaction() -> Datum {
-    Datum::Int(i64::from(pgsqlite_metadata::numbers::coming_number() as u32))
+    Datum::Int(i64::from(pgsqlite_metadata::counter::coming_number() as u32))
 }
 
 /// A database as this session sees it.

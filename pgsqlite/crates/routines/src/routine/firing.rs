@@ -298,7 +298,7 @@ impl<'h> Firing<'h> {
             made.push(relation.oid);
             with.add_relation(relation);
         }
-        with.epoch = pgsqlite_metadata::numbers::passing_epoch();
+        with.epoch = pgsqlite_metadata::counter::passing_epoch();
         let epoch = with.epoch;
         super::utility::show_catalog(host, Arc::new(with));
         let result = run();
@@ -309,7 +309,7 @@ impl<'h> Firing<'h> {
             // DDL in the function: its catalog stays, without the tables
             let mut left = (*after).clone();
             made.iter().for_each(|oid| left.remove_relation(*oid));
-            left.epoch = pgsqlite_metadata::numbers::next_number();
+            left.epoch = pgsqlite_metadata::counter::next_number();
             let left = Arc::new(left);
             if let Some(changed) = host.routines().changed.borrow_mut().as_mut() {
                 changed.0 = left.clone();

@@ -124,7 +124,7 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
         host.routines().written.lock().note_all_deleted();
     }
     if let Some(mut new) = outcome.catalog {
-        Arc::make_mut(&mut new).epoch = pgsqlite_metadata::numbers::next_number();
+        Arc::make_mut(&mut new).epoch = pgsqlite_metadata::counter::next_number();
         show_catalog(host, new.clone());
         let mut changed = host.routines().changed.borrow_mut();
         let mut sequences = changed.take().map_or(vec![], |c| c.1);

@@ -6,8 +6,8 @@
 //! PL/pgSQL) it computes both sides; there an operand that has to wait for the earlier ones is put into a CASE.
 
 use super::conditions::cannot_fail;
+use super::evaluation_order::{after, is_folded};
 use super::expr::chain;
-use super::order::{after, is_folded};
 use super::Lowerer;
 use crate::typed::{Expr, ExprKind};
 use crate::volatility;

@@ -13,7 +13,7 @@
 //! * [`modify`]: INSERT, UPDATE, DELETE, with CHECKs and generated columns
 //! * [`postponed`]: outputs that are computed after sorting
 //! * [`moments`]: comparisons of dates with timestamps
-//! * [`order`]: which of a new row's values is computed first
+//! * [`evaluation_order`]: which of a new row's values is computed first
 //! * functions that give rows are in [`sets`], SELECTs of several stages in [`stages`], modifications in WITH in [`with`]
 //! * [`rewritten`]: what rules have made of a data modification
 //! * [`proposed`]: after a constraint failed, the rows that the statement proposed
@@ -27,6 +27,7 @@ mod casts;
 mod conditions;
 mod connectives;
 mod decimals;
+mod evaluation_order;
 pub mod exclusion;
 mod expr;
 mod frames;
@@ -44,7 +45,6 @@ mod modify;
 mod moments;
 pub mod nearest;
 mod on_conflict;
-mod order;
 mod postponed;
 pub mod proposed;
 mod quantified;

@@ -4,7 +4,7 @@
 //! (generated columns) is part of the statement: a CHECK wraps the first column's new value, so that it is evaluated once
 //! for each row that is written.
 
-use super::order;
+use super::evaluation_order;
 use super::proposed::{keep, named};
 use super::{quote, quote_text, rowid_name, support, table_name, Lowerer, Scope};
 use crate::builtins::imp::{imp, Imp};
@@ -360,8 +360,7 @@ impl Lowerer<'_> {
         }
         let generated: Vec<Column> = target.live_columns().filter(|c| c.generated.is_some()).cloned().collect();
         let checks = self.has_checks(&target);
-        let in_order =
-            matches!(source, InsertSource::Values(rows) if rows.len() == 1 && order::must_keep_order(&rows[0]));
+        let in_order = matches!(source, InsertSource::Values(rows) if rows.len() == 1 && evaluation_order::must_keep_order(&rows[0]));
         let must_name_rows = checks || !generated.is_empty() || in_order;
         let volatile = volatile_columns(source, attnums);
         let kept = if keeps_are_exact(modify, source, &self.with_ancestors(target.oid)) { &volatile[..] } else { &[] };
@@ -515,7 +514,7 @@ impl Lowerer<'_> {
             }
             let mut value = self.expr(expr)?;
             if !is_repeatable(expr) {
-                value = order::after(folded.take().unwrap_or_default(), value);
+                value = evaluation_order::after(folded.take().unwrap_or_default(), value);
             }
             if kept.contains(&column.attnum) {
                 value = keep(column.attnum, &value);

@@ -1,8 +1,8 @@
 //! The Informix types of what a query gives: of the columns of derived tables and of WITH, and of the values of INSERT … SELECT.
 
 use super::ast::*;
+use super::column_order::columns_of;
 use super::moments::{cut_interval, truncated};
-use super::order::columns_of;
 use super::print::{Printer, Scope};
 use super::Parse;
 use crate::errors::Failure;

@@ -1,7 +1,7 @@
 //! INSERT, with Informix's rules for SERIAL columns: 0 asks for the next value, another value is taken and the sequence follows it.
 
 use super::ast::*;
-use super::order::columns_of;
+use super::column_order::columns_of;
 use super::print::{ident, idents, literal, Printer};
 use super::translation::{Keys, SerialInsert};
 use super::Parse;

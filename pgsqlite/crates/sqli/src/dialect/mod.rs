@@ -7,6 +7,7 @@
 pub mod ast;
 mod characters;
 mod collections;
+mod column_order;
 mod ddl;
 mod derived;
 mod expression;
@@ -15,7 +16,6 @@ mod insert;
 pub mod lexer;
 mod moments;
 mod more_functions;
-mod order;
 pub mod parser;
 mod pattern;
 pub mod print;

@@ -1,8 +1,8 @@
 //! Queries as PostgreSQL's: SKIP and FIRST, NULLs first, and Informix's outer joins, whose conditions stand in WHERE.
 
 use super::ast::*;
+use super::column_order::columns_of;
 use super::derived::renamed;
-use super::order::columns_of;
 use super::print::{ident, idents, Printer, Scope};
 use super::translation::Shown;
 use super::Parse;

@@ -1,7 +1,7 @@
 //! Statements, printed.
 
 use super::ast::*;
-use super::order::columns_of;
+use super::column_order::columns_of;
 use super::print::{ident, idents, Printer, Scope};
 use super::translation::{number_of, Kind, Source, Translation, EXECUTE_PROCEDURE};
 use super::Parse;

@@ -1,8 +1,8 @@
 //! Informix's system catalog: each table is a list of rows made from the catalog when a statement that names it is translated.
 //! (The session translates a statement again when the catalog has changed.)
 
+use super::column_order::columns_of;
 use super::derived::QueryColumn;
-use super::order::columns_of;
 use super::print::literal;
 use super::system_privileges::{syscolauth, systabauth};
 use super::translation::Environment;

@@ -1,6 +1,6 @@
 //! The system tables of privileges: `syscolauth`, `systabauth`.
 
-use super::order::columns_of;
+use super::column_order::columns_of;
 use super::print::literal;
 use super::system::{columns, relations, Table, OWNER};
 use pgsqlite_sql::catalog::Catalog;

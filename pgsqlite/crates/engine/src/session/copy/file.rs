@@ -1,8 +1,8 @@
 //! COPY from and to files of the server. The file takes the client's place: its bytes go to the COPY that begins as one FROM STDIN
 //! does, and a [`RowSink`] writes what would have gone to STDOUT.
 
-use crate::session::copy::from::CopyIn;
-use crate::session::copy::to::CopyOut;
+use crate::session::copy::copy_from::CopyIn;
+use crate::session::copy::copy_to::CopyOut;
 use crate::session::copy::Copying;
 use crate::session::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use pgsqlite_sql::parse::{ast, RawStatement};

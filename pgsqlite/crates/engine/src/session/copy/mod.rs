@@ -3,14 +3,14 @@
 //! [`to`] turns a query's rows into lines; [`from`] turns the client's bytes into rows.
 
 pub(in crate::session) mod binary;
+pub(in crate::session) mod copy_from;
 pub(in crate::session) mod copy_options;
+pub(in crate::session) mod copy_to;
 pub(in crate::session) mod file;
 pub(in crate::session) mod format;
-pub(in crate::session) mod from;
-pub(in crate::session) mod to;
 
-use crate::session::copy::from::CopyIn;
-use crate::session::copy::to::CopyOut;
+use crate::session::copy::copy_from::CopyIn;
+use crate::session::copy::copy_to::CopyOut;
 use crate::session::{Execution, RowSink, Session};
 use pgsqlite_sql::analyze::find_relation;
 use pgsqlite_sql::catalog::{Column, Relation};

@@ -3,7 +3,7 @@
 use crate::plans::{Body, Key, Prepared};
 use crate::session::execution::catalog_view::View;
 use crate::session::execution::cursor;
-use crate::session::execution::objects;
+use crate::session::execution::session_objects;
 use crate::session::explain;
 use crate::session::{OutputColumn, Session};
 use pgsqlite_sql::analyze::analyze;
@@ -163,7 +163,7 @@ impl Session {
             statement: raw.clone(),
             codecs: codecs(&plan.parameters),
             parameters: plan.parameters.clone(),
-            shows_session: plan.query.steps.iter().any(|s| objects::shown_by(&s.sql)),
+            shows_session: plan.query.steps.iter().any(|s| session_objects::shown_by(&s.sql)),
             body: Body::Plan(plan),
             entry: Default::default(),
             indexes: Default::default(),

@@ -234,7 +234,7 @@ fn settle(all: &mut HashMap<Oid, State>, db: &rusqlite::Connection, mut stored: 
         if state.stored != Some(state.last) || !state.called {
             store::write::move_sequence(db, sequence, state.last, state.called)?;
             // what other sessions have stored before, and not marked yet, is behind this in the file
-            (state.stored, state.durable, state.version) = (None, None, pgsqlite_metadata::numbers::next_number());
+            (state.stored, state.durable, state.version) = (None, None, pgsqlite_metadata::counter::next_number());
             if state.called {
                 stored(Storing { sequence, last: state.last, version: state.version });
             }

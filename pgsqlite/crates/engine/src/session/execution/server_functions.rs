@@ -577,7 +577,7 @@ impl ServerFunctions for SessionServer {
         })
     }
     fn latest_transaction_id(&self) -> Result<u64> {
-        Ok(self.transaction_number.lock().get(false).unwrap_or_else(pgsqlite_metadata::numbers::coming_number))
+        Ok(self.transaction_number.lock().get(false).unwrap_or_else(pgsqlite_metadata::counter::coming_number))
     }
     fn sleep(&self, duration: Duration) -> Result<()> {
         if duration.is_zero() {
@@ -642,6 +642,6 @@ impl ServerFunctions for SessionServer {
         self.engine.upgrade()?.recovery().cloned()
     }
     fn start_time(&self) -> i64 {
-        pgsqlite_metadata::numbers::start_time()
+        pgsqlite_metadata::counter::start_time()
     }
 }

@@ -332,7 +332,7 @@ impl Session {
         if let Some(new) = outcome.catalog.as_ref().filter(|_| private) {
             self.keep_temporary(new);
         } else if let Some(mut new) = outcome.catalog {
-            Arc::make_mut(&mut new).epoch = pgsqlite_metadata::numbers::next_number();
+            Arc::make_mut(&mut new).epoch = pgsqlite_metadata::counter::next_number();
             self.transaction.set_catalog(Some(new));
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();
@@ -546,7 +546,7 @@ impl Session {
             connection.exec(&format!("DROP TABLE temp.{}", pgsqlite_sql::names::quoted(&name)))?;
         }
         let mut without = self.catalog().shared();
-        without.epoch = pgsqlite_metadata::numbers::next_number();
+        without.epoch = pgsqlite_metadata::counter::next_number();
         self.transaction.set_catalog(Some(Arc::new(without)));
         if let Some(connection) = &mut self.connection {
             connection.clear_cache();

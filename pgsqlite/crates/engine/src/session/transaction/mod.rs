@@ -672,7 +672,7 @@ impl Session {
             self.with_environment(&view, |e| pgsqlite_objects::ddl::on_commit(connection, &catalog, e, private))
         })?;
         if let Some(mut new) = outcome.and_then(|o| o.catalog) {
-            Arc::make_mut(&mut new).epoch = pgsqlite_metadata::numbers::next_number();
+            Arc::make_mut(&mut new).epoch = pgsqlite_metadata::counter::next_number();
             self.transaction.set_catalog(Some(new));
             if let Some(connection) = &mut self.connection {
                 connection.clear_cache();

@@ -40,7 +40,7 @@ impl Engine {
     /// The file has been opened: its prepared transactions hold their locks again. `keeper`: a connection that sees the file.
     pub(crate) fn restore_prepared(&self, keeper: &Connection) -> Result<()> {
         for (record, is_whole) in prepared::all(keeper.rusqlite())? {
-            pgsqlite_metadata::numbers::pass(record.number);
+            pgsqlite_metadata::counter::pass(record.number);
             let holder = next_session();
             let tables = match is_whole {
                 true => self.restore_locks(keeper, &record, holder),

@@ -85,7 +85,7 @@ fn transaction_status(c: &Call) -> Result<Datum> {
         // those by which a cluster is made
         return Ok(Datum::Text("committed".into()));
     }
-    if number >= pgsqlite_metadata::numbers::coming_number() {
+    if number >= pgsqlite_metadata::counter::coming_number() {
         return Err(invalid_parameter(format!("transaction ID {number} is in the future")));
     }
     let word = server(c)?.transaction_fate(number)?.map(|fate| match fate {
