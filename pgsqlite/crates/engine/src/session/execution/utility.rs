@@ -413,7 +413,8 @@ impl Session {
         self.refresh_superuser();
         self.gucs.typed.transaction_timestamp = now;
         self.transaction
-            .local_mut()
+            .note_settings(&self.gucs)
+            .local
             .retain(|name, _| pgsqlite_natives::settings::OF_TRANSACTION.contains(&name.as_str()));
         if self.transaction_status() != crate::session::TransactionStatus::Idle {
             for (name, value) in kept {

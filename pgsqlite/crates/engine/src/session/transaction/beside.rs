@@ -212,7 +212,6 @@ impl Session {
         let obstacle = obstacle(&log, &tables);
         connection.leave_branch()?;
         self.transaction.closed();
-        self.transaction.forget_keys();
         if let Some(obstacle) = obstacle {
             return Err(changed(format!(
                 "The changes cannot be made again on what others have committed: {obstacle}."

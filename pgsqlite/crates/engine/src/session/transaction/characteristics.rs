@@ -143,12 +143,15 @@ impl Session {
         self.gucs.set(name, value, permit)?;
         if of_transaction {
             self.apply_characteristics();
-            self.transaction.local_mut().insert(key.clone(), None);
+        }
+        let changed = self.transaction.note_settings(&self.gucs);
+        if of_transaction {
+            changed.local.insert(key.clone(), None);
         } else if local {
-            self.transaction.local_mut().entry(key.clone()).or_insert(before);
+            changed.local.entry(key.clone()).or_insert(before);
         } else {
             // SET after SET LOCAL: this value stays
-            self.transaction.local_mut().remove(&key);
+            changed.local.remove(&key);
         }
         if identity {
             if key == "session_authorization" {

@@ -65,7 +65,7 @@ impl Session {
                     catalog: self.transaction.catalog().cloned(),
                     temporary: self.temporary.clone(),
                     gucs: self.gucs.clone(),
-                    local: self.transaction.local().clone(),
+                    local: self.transaction.local(),
                     pending: self.server.pending.lock().mark(),
                     constraints: self.transaction.constraints().clone(),
                     noted: self.connection.as_ref().map_or(0, |c| c.written().now()),
@@ -134,7 +134,8 @@ impl Session {
                 let constraints = savepoint.constraints.clone();
                 let (catalog, gucs) = (savepoint.catalog.clone(), self.gucs.back_to(&savepoint.gucs));
                 let temporary = self.transaction.has_changed_temporary_objects().then(|| savepoint.temporary.clone());
-                *self.transaction.local_mut() = savepoint.local.clone();
+                let local = savepoint.local.clone();
+                self.transaction.go_back_to_local(local);
                 self.transaction.set_catalog(catalog);
                 if let Some(temporary) = temporary {
                     self.set_temporary(temporary);

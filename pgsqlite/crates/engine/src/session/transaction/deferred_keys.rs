@@ -30,7 +30,7 @@ impl Watch {
 }
 
 /// What a transaction knows of its deferrable keys.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(in crate::session) struct Watch {
     /// the catalog's epoch that the connection was told of
     epoch: Option<u64>,
@@ -148,8 +148,8 @@ impl Session {
             }
             connection.watch(tables.map(|t| (t.temporary, t.sqlite_name.clone())));
         }
-        self.transaction.keys_mut().epoch = Some(catalog.epoch);
-        self.transaction.keys_mut().on = on;
+        let checked = self.transaction.keys().checked;
+        self.transaction.set_keys(Watch { epoch: Some(catalog.epoch), on, checked });
         Ok(())
     }
 
@@ -170,7 +170,7 @@ impl Session {
             connection.written().clear();
             0
         };
-        self.transaction.keys_mut().checked = checked;
+        self.transaction.set_keys(Watch { checked, ..self.transaction.keys() });
         Ok(())
     }
 

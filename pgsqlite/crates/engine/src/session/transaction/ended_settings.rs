@@ -1,5 +1,6 @@
 //! The settings of a session as its transaction ends, fails, or runs a statement again.
 
+use crate::session::transaction::state::ChangedSettings;
 use crate::session::Session;
 use pgsqlite_natives::settings::rights::{is_identity, Permit};
 
@@ -7,8 +8,8 @@ impl Session {
     /// The transaction ends: what it has set stays or is taken back, and what it has set for itself goes. Returns whether the session may be
     /// another role now.
     pub(in crate::session) fn end_settings(&mut self, rolled_back: bool) -> bool {
-        let (before, mut local) = self.transaction.take_settings();
-        if let Some(before) = before.filter(|_| rolled_back) {
+        let Some(ChangedSettings { before, mut local }) = self.transaction.take_settings() else { return false };
+        if rolled_back {
             self.gucs = self.gucs.back_to(&before);
             // what SET LOCAL has put aside may be of this transaction
             local.clear();
@@ -28,17 +29,18 @@ impl Session {
         if let Some(savepoint) = self.transaction.savepoints().last() {
             self.gucs = self.gucs.back_to(&savepoint.gucs);
             let local = savepoint.local.clone();
-            *self.transaction.local_mut() = local;
-        } else if let Some(gucs) = self.transaction.settings_before() {
-            let characteristics = self.characteristics();
-            self.gucs = self.gucs.back_to(gucs);
-            self.transaction.local_mut().clear();
-            for (name, value) in characteristics {
-                if self.gucs.get(name).as_ref() != Some(&value)
-                    && self.gucs.set(name, Some(&value), Permit::put_back()).is_ok()
-                {
-                    self.transaction.local_mut().insert(name.to_string(), None);
-                }
+            self.transaction.go_back_to_local(local);
+            return;
+        }
+        let characteristics = self.characteristics();
+        let Some(changed) = self.transaction.settings_mut() else { return };
+        self.gucs = self.gucs.back_to(&changed.before);
+        changed.local.clear();
+        for (name, value) in characteristics {
+            if self.gucs.get(name).as_ref() != Some(&value)
+                && self.gucs.set(name, Some(&value), Permit::put_back()).is_ok()
+            {
+                changed.local.insert(name.to_string(), None);
             }
         }
     }

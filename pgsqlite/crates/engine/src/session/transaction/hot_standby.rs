@@ -31,8 +31,8 @@ impl Session {
         }
         self.gucs.set_in_hot_standby(false);
         self.initial.set_in_hot_standby(false);
-        if let Some(before) = self.transaction.settings_before_mut() {
-            before.set_in_hot_standby(false);
+        if let Some(changed) = self.transaction.settings_mut() {
+            changed.before.set_in_hot_standby(false);
         }
         self.variables.refresh(&self.gucs);
     }

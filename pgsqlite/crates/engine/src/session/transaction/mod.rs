@@ -437,7 +437,6 @@ impl Session {
             self.put_aside();
             return Ok(());
         }
-        self.transaction.forget_checks();
         self.end_sqlite("ROLLBACK")?;
         if self.engine.rows.has(self.server.number()) {
             self.engine.rows.put_aside(self.server.number(), Default::default());

@@ -18,7 +18,6 @@ use crate::locks::rows::{Footprint, Row, RowMode};
 use crate::locks::{Mode, Request, Target};
 use crate::routine::HasRoutines;
 use crate::session::execution::server_functions::SessionServer;
-use crate::session::transaction::state::Open;
 use crate::session::Session;
 use crate::writer::{Resting, Slot};
 use parking_lot::Mutex;
@@ -290,9 +289,7 @@ impl Session {
         if self.transaction.ends_silence() {
             self.engine.writer.take_up();
         }
-        if !self.transaction.gets_up() {
-            return;
-        }
+        let Some(checks) = self.transaction.gets_up() else { return };
         self.pace.goes_on();
         let rest = self.place.0.lock().take();
         match rest {
@@ -301,12 +298,10 @@ impl Session {
                 let AtRest { connection, slot, .. } = *rest;
                 self.connection = Some(connection);
                 self.transaction.set_slot(slot);
-                self.transaction.opened(Open::Plain);
+                self.transaction.goes_on(checks);
             }
             Some(Rest::Aside(aside)) => {
                 self.transaction.puts_aside(aside);
-                // another connection knows nothing of the tables that are watched
-                self.transaction.forget_keys();
             }
             None => {}
         }
@@ -355,7 +350,6 @@ impl Session {
         self.server.lock_relations(tables.iter().map(|t| t.oid).filter(|o| *o != 0), Mode::RowExclusive as i32);
         self.transaction.puts_aside(Aside { log, tables });
         self.transaction.give_up_slot();
-        self.transaction.forget_keys();
         true
     }
 

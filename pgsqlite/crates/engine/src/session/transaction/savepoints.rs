@@ -2,12 +2,12 @@
 
 use crate::sequence_state;
 use crate::session::transaction::private::Temporary;
+use crate::session::transaction::state::Local;
 use pgsqlite_natives::settings::Gucs;
 use pgsqlite_natives::udf::session_cell::{LockMark, NotificationMark};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_storage::changes::log::Mark;
 use pgsqlite_types::Oid;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A savepoint: what holds again after ROLLBACK TO.
@@ -16,7 +16,7 @@ pub(in crate::session) struct Savepoint {
     pub catalog: Option<Arc<Catalog>>,
     pub temporary: Temporary,
     pub gucs: Gucs,
-    pub local: HashMap<String, Option<String>>,
+    pub local: Local,
     pub pending: NotificationMark,
     pub constraints: crate::constraint_modes::Modes,
     /// how many rows were noted as written

@@ -50,7 +50,7 @@ impl Session {
             return Ok(true);
         }
         let t = &self.transaction;
-        let has_nothing = !t.has_slot() && !t.has_begun() && !t.is_repeatable() && !t.has_changed_temporary();
+        let has_nothing = !t.has_slot() && !t.has_begun() && !t.is_repeatable();
         let only_locks = plan.locks_rows
             && !plan.writes
             && !plan.calls_writers

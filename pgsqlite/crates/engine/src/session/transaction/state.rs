@@ -28,17 +28,29 @@ enum State {
     #[default]
     Nothing,
     /// The client is silent: connection and slot are in the session's place, where others find them ([`crate::session::transaction::resting::Place`]).
-    Resting,
+    Resting(Checks),
     /// The changes are put aside: SQLite has no transaction.
     Aside(Aside),
     /// SQLite has a transaction open.
-    Open(Open),
+    Open(Open, Checks),
+}
+
+/// What a transaction of SQLite checks later than with the statement. It ends with that transaction: the next one knows nothing of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::session) struct Checks {
+    /// deferrable PRIMARY KEY and UNIQUE constraints
+    keys: Watch,
+    /// SQLite checks all foreign keys at COMMIT only
+    defers_all: bool,
 }
 
 /// How a transaction is open in SQLite.
 pub(in crate::session) enum Open {
     /// It reads a snapshot, or it writes, in the writer slot.
     Plain,
+    /// As `Plain`, and it has changed temporary tables before it had the writer slot: a rollback in SQLite would take that back, so it keeps
+    /// what SQLite has open when it gives the slot to others.
+    Mixed,
     /// It has joined a transaction that others left open ([`crate::session::transaction::joined`]): those wait for its end.
     Joined(Members),
     /// It has changed temporary tables alone ([`crate::session::transaction::private`]), and exchanges its snapshot of the database before each
@@ -68,6 +80,28 @@ pub(in crate::session) enum Isolation {
     Serializable,
 }
 
+/// What a transaction's DDL has changed.
+#[derive(Default)]
+struct Ddl {
+    /// the catalog after it
+    catalog: Option<Arc<Catalog>>,
+    /// it may have changed the file's schema without a change of the catalog, and commits by itself
+    changes_schema: bool,
+    /// the session's temporary objects, before the transaction changed which there are without the writer slot
+    temporary_before: Option<Temporary>,
+}
+
+/// By lower-case name of a setting, what holds again after the transaction.
+pub(in crate::session) type Local = HashMap<String, Option<String>>;
+
+/// The settings of a transaction that has changed some.
+pub(in crate::session) struct ChangedSettings {
+    /// those to go back to on rollback
+    pub before: Gucs,
+    /// SET LOCAL
+    pub local: Local,
+}
+
 /// A session's transaction.
 #[derive(Default)]
 pub(in crate::session) struct Transaction {
@@ -83,28 +117,15 @@ pub(in crate::session) struct Transaction {
     /// a query has run: its snapshot is set, as far as the rules of SET TRANSACTION go
     queried: bool,
     savepoints: Savepoints,
-    /// temporary tables were changed without the writer slot: that must not be rolled back when the slot is given back
-    temporary: bool,
-    /// the session's temporary objects, before the transaction changed which there are without the writer slot
-    temporary_before: Option<Temporary>,
-    /// the catalog after this transaction's DDL
-    catalog: Option<Arc<Catalog>>,
-    /// it may have changed the file's schema without a change of the catalog, and commits by itself
-    changes_schema: bool,
+    ddl: Ddl,
     /// SET CONSTRAINTS
     constraints: Modes,
-    /// SQLite checks all foreign keys at COMMIT only
-    defers_all: bool,
-    /// deferrable PRIMARY KEY and UNIQUE constraints
-    keys: Watch,
     /// cursors stand on rows: the connection notes which are deleted
     has_positioned_cursors: bool,
     /// cursors that its COMMIT holds: they go if it fails
     held: Vec<String>,
-    /// settings to go back to on rollback
-    gucs: Option<Gucs>,
-    /// SET LOCAL: by lower-case name, what holds again after the transaction
-    local: HashMap<String, Option<String>>,
+    /// None: it has changed no setting
+    settings: Option<ChangedSettings>,
     /// on a standby: what keeps the schema as it is
     inside: Option<Inside>,
     /// now(), microseconds since 2000-01-01 UTC
@@ -119,19 +140,23 @@ impl Transaction {
     /// Whether changes of rows are all that the transaction has done to the database: no DDL, no TRUNCATE, no sequence that DDL has set, no
     /// temporary table, nothing deferred, no cursor whose rows are followed. Then what is recorded of it is all of it.
     pub fn is_rows_alone(&self) -> bool {
-        !self.temporary
-            && self.temporary_before.is_none()
-            && self.catalog.is_none()
+        !self.has_changed_temporary()
+            && self.ddl.temporary_before.is_none()
+            && self.ddl.catalog.is_none()
             && !self.savepoints.has_emptied_any()
             && !self.savepoints.has_restarted_any()
             && self.constraints.is_default()
-            && !self.defers_all
+            && !self.defers_all()
             && !self.has_positioned_cursors
     }
 
     /// Whether something is open or set that COMMIT would keep and ROLLBACK take back.
     pub fn has_work(&self) -> bool {
-        self.has_begun() || self.has_slot() || self.catalog.is_some() || self.gucs.is_some() || self.started.is_some()
+        self.has_begun()
+            || self.has_slot()
+            || self.ddl.catalog.is_some()
+            || self.settings.is_some()
+            || self.started.is_some()
     }
 
     /// Where it stands, as the client's messages decide it.
@@ -241,75 +266,76 @@ impl Transaction {
 
     /// The catalog after its DDL.
     pub fn catalog(&self) -> Option<&Arc<Catalog>> {
-        self.catalog.as_ref()
+        self.ddl.catalog.as_ref()
     }
 
     pub fn set_catalog(&mut self, catalog: Option<Arc<Catalog>>) {
-        self.catalog = catalog;
+        self.ddl.catalog = catalog;
     }
 
     pub fn take_catalog(&mut self) -> Option<Arc<Catalog>> {
-        self.catalog.take()
+        self.ddl.catalog.take()
     }
 
     /// Whether it may have changed the file's schema without a change of the catalog.
     pub fn changes_schema(&self) -> bool {
-        self.changes_schema
+        self.ddl.changes_schema
     }
 
     pub fn set_changes_schema(&mut self) {
-        self.changes_schema = true;
+        self.ddl.changes_schema = true;
     }
 
     /// Whether it has changed temporary tables without the writer slot. (A rollback in SQLite takes that back.)
     pub fn has_changed_temporary(&self) -> bool {
-        self.temporary
+        matches!(self.state, State::Open(Open::Mixed | Open::Temporary(_), _))
     }
 
-    /// It changes temporary tables without the writer slot.
+    /// It changes temporary tables without the writer slot, in what SQLite has open.
     pub fn changes_temporary(&mut self) {
-        self.temporary = true;
+        debug_assert!(matches!(self.state, State::Open(Open::Plain | Open::Mixed | Open::Temporary(_), _)));
+        if let State::Open(open @ Open::Plain, _) = &mut self.state {
+            *open = Open::Mixed;
+        }
     }
 
     /// Whether it has changed which temporary objects there are without the writer slot.
     pub fn has_changed_temporary_objects(&self) -> bool {
-        self.temporary_before.is_some()
+        self.ddl.temporary_before.is_some()
     }
 
     /// It changes which temporary objects there are: these there were before.
     pub fn note_temporary_before(&mut self, before: Temporary) {
-        self.temporary_before.get_or_insert(before);
+        self.ddl.temporary_before.get_or_insert(before);
     }
 
     pub fn take_temporary_before(&mut self) -> Option<Temporary> {
-        self.temporary_before.take()
+        self.ddl.temporary_before.take()
     }
 
-    /// Settings are about to change: these ROLLBACK goes back to.
-    pub fn note_settings(&mut self, gucs: &Gucs) {
-        self.gucs.get_or_insert_with(|| gucs.clone());
+    /// Settings change: if they are the first, ROLLBACK goes back to `gucs`.
+    pub fn note_settings(&mut self, gucs: &Gucs) -> &mut ChangedSettings {
+        self.settings.get_or_insert_with(|| ChangedSettings { before: gucs.clone(), local: Local::new() })
     }
 
-    pub fn settings_before(&self) -> Option<&Gucs> {
-        self.gucs.as_ref()
+    pub fn settings_mut(&mut self) -> Option<&mut ChangedSettings> {
+        self.settings.as_mut()
     }
 
-    pub fn settings_before_mut(&mut self) -> Option<&mut Gucs> {
-        self.gucs.as_mut()
+    pub fn take_settings(&mut self) -> Option<ChangedSettings> {
+        self.settings.take()
     }
 
-    /// Of SET LOCAL: by lower-case name, what holds again after the transaction.
-    pub fn local(&self) -> &HashMap<String, Option<String>> {
-        &self.local
+    /// What SET LOCAL has put aside, as a savepoint keeps it.
+    pub fn local(&self) -> Local {
+        self.settings.as_ref().map_or_else(Local::new, |settings| settings.local.clone())
     }
 
-    pub fn local_mut(&mut self) -> &mut HashMap<String, Option<String>> {
-        &mut self.local
-    }
-
-    /// The settings to go back to on rollback, and what holds again after SET LOCAL.
-    pub fn take_settings(&mut self) -> (Option<Gucs>, HashMap<String, Option<String>>) {
-        (self.gucs.take(), std::mem::take(&mut self.local))
+    /// What SET LOCAL had put aside when the savepoint was made. (That is nothing, if no setting had been changed.)
+    pub fn go_back_to_local(&mut self, local: Local) {
+        if let Some(settings) = &mut self.settings {
+            settings.local = local;
+        }
     }
 
     /// Its COMMIT holds a cursor, which goes if it fails.
@@ -334,31 +360,27 @@ impl Transaction {
 
     /// Whether SQLite checks all foreign keys at COMMIT only.
     pub fn defers_all(&self) -> bool {
-        self.defers_all
+        matches!(&self.state, State::Open(_, checks) if checks.defers_all)
     }
 
     pub fn set_defers_all(&mut self) {
-        self.defers_all = true;
+        if let State::Open(_, checks) = &mut self.state {
+            checks.defers_all = true;
+        }
     }
 
     /// What is known of deferrable PRIMARY KEY and UNIQUE constraints.
-    pub fn keys(&self) -> &Watch {
-        &self.keys
+    pub fn keys(&self) -> Watch {
+        match &self.state {
+            State::Open(_, checks) => checks.keys,
+            _ => Watch::default(),
+        }
     }
 
-    pub fn keys_mut(&mut self) -> &mut Watch {
-        &mut self.keys
-    }
-
-    /// Another connection, or another transaction of SQLite, knows nothing of the tables that are watched.
-    pub fn forget_keys(&mut self) {
-        self.keys = Watch::default();
-    }
-
-    /// SQLite's ROLLBACK ends what waits to be checked.
-    pub fn forget_checks(&mut self) {
-        self.forget_keys();
-        self.defers_all = false;
+    pub fn set_keys(&mut self, keys: Watch) {
+        if let State::Open(_, checks) = &mut self.state {
+            checks.keys = keys;
+        }
     }
 
     /// Whether cursors stand on rows: the connection notes which are deleted.
@@ -379,7 +401,7 @@ impl Transaction {
 
     /// Whether SQLite has a transaction open.
     pub fn is_in_sqlite(&self) -> bool {
-        matches!(self.state, State::Open(_))
+        matches!(self.state, State::Open(..))
     }
 
     /// Whether it is open in SQLite and has the writer slot: its statements write to the database.
@@ -394,25 +416,25 @@ impl Transaction {
 
     /// Whether it has joined a transaction that others left open.
     pub fn is_joined(&self) -> bool {
-        matches!(self.state, State::Open(Open::Joined(_)))
+        matches!(self.state, State::Open(Open::Joined(_), _))
     }
 
     /// Whether SQLite has changed temporary tables alone for it, and its snapshot of the database is exchanged before each statement.
     pub fn is_temporary_alone(&self) -> bool {
-        matches!(self.state, State::Open(Open::Temporary(_)))
+        matches!(self.state, State::Open(Open::Temporary(_), _))
     }
 
     /// What is known of it if it writes beside the log.
     pub fn branch(&self) -> Option<&Beside> {
         match &self.state {
-            State::Open(Open::Branch(beside)) => Some(beside),
+            State::Open(Open::Branch(beside), _) => Some(beside),
             _ => None,
         }
     }
 
     pub fn branch_mut(&mut self) -> Option<&mut Beside> {
         match &mut self.state {
-            State::Open(Open::Branch(beside)) => Some(beside),
+            State::Open(Open::Branch(beside), _) => Some(beside),
             _ => None,
         }
     }
@@ -420,14 +442,14 @@ impl Transaction {
     /// The running statement, if it locks rows without the slot.
     pub fn beside_silence(&self) -> Option<&BesideSilence> {
         match &self.state {
-            State::Open(Open::BesideSilence(beside)) => Some(beside),
+            State::Open(Open::BesideSilence(beside), _) => Some(beside),
             _ => None,
         }
     }
 
     pub fn beside_silence_mut(&mut self) -> Option<&mut BesideSilence> {
         match &mut self.state {
-            State::Open(Open::BesideSilence(beside)) => Some(beside),
+            State::Open(Open::BesideSilence(beside), _) => Some(beside),
             _ => None,
         }
     }
@@ -435,13 +457,21 @@ impl Transaction {
     /// SQLite has it open from now on. (Changes that are put aside are taken up before: [`Transaction::take_aside`].)
     pub fn opened(&mut self, open: Open) {
         debug_assert!(!self.rests() && self.aside().is_none(), "what is put aside would be lost");
-        self.state = State::Open(open);
+        let checks = match &self.state {
+            State::Open(_, checks) => *checks,
+            _ => Checks::default(),
+        };
+        self.state = State::Open(open, checks);
     }
 
     /// What was open beside the log, or changed temporary tables alone, goes on as any other transaction.
     pub fn goes_on_plainly(&mut self) {
-        if matches!(self.state, State::Open(Open::Temporary(_) | Open::Branch(_))) {
-            self.state = State::Open(Open::Plain);
+        if let State::Open(open, _) = &mut self.state {
+            match open {
+                Open::Temporary(_) => *open = Open::Mixed,
+                Open::Branch(_) => *open = Open::Plain,
+                _ => {}
+            }
         }
     }
 
@@ -455,7 +485,7 @@ impl Transaction {
     /// Those with whom it shares a transaction of SQLite; it leaves that.
     pub fn take_members(&mut self) -> Option<Members> {
         match std::mem::take(&mut self.state) {
-            State::Open(Open::Joined(members)) => Some(members),
+            State::Open(Open::Joined(members), _) => Some(members),
             other => {
                 self.state = other;
                 None
@@ -467,21 +497,27 @@ impl Transaction {
 
     /// Whether connection and slot are in the session's place.
     pub fn rests(&self) -> bool {
-        matches!(self.state, State::Resting)
+        matches!(self.state, State::Resting(_))
     }
 
     /// Connection and slot are in the session's place from now on.
     pub fn lies_down(&mut self) {
-        self.state = State::Resting;
+        self.state = match &self.state {
+            State::Open(_, checks) => State::Resting(*checks),
+            _ => State::Resting(Checks::default()),
+        };
     }
 
-    /// The client goes on. Returns whether the session's place has what became of the transaction.
-    pub fn gets_up(&mut self) -> bool {
-        let rests = self.rests();
-        if rests {
-            self.state = State::Nothing;
-        }
-        rests
+    /// The client goes on. The session's place has what became of the transaction; these are the checks of what SQLite had open.
+    pub fn gets_up(&mut self) -> Option<Checks> {
+        let State::Resting(checks) = self.state else { return None };
+        self.state = State::Nothing;
+        Some(checks)
+    }
+
+    /// Nobody has wanted the slot: what SQLite had open goes on.
+    pub fn goes_on(&mut self, checks: Checks) {
+        self.state = State::Open(Open::Plain, checks);
     }
 
     /// What is put aside.

@@ -36,7 +36,7 @@ impl Session {
         self.close_cursors();
         let t = &self.transaction;
         let has_written = t.is_writer() || t.branch().is_some();
-        let has_changed = t.has_changed_temporary() || t.has_changed_temporary_objects() || t.is_temporary_alone();
+        let has_changed = t.has_changed_temporary() || t.has_changed_temporary_objects();
         if has_changed || self.server.has_used_temporary() {
             return Err(refused("has operated on temporary objects"));
         }
@@ -168,7 +168,6 @@ impl Session {
             self.connection()?.command("ROLLBACK")?;
             self.transaction.closed();
         }
-        self.transaction.forget_checks();
         self.transaction.set_constraints(Default::default());
         self.transaction.savepoints_mut().clear();
         self.begin_immediate().await?;
