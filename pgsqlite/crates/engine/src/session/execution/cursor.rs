@@ -272,7 +272,8 @@ impl Session {
 
     fn fetch_from(&mut self, portal: &mut Portal, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {
         let Some(columns) = portal.columns() else {
-            return Err(PgError::internal("a cursor over a statement without rows"));
+            // (this is PostgreSQL's code and text for it)
+            return Err(PgError::new(SqlState::INTERNAL_ERROR, "unsupported portal strategy"));
         };
         let (mut fetching, resumed) = match self.fetching.take() {
             Some(fetching) => (fetching, true),

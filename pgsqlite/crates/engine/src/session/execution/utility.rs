@@ -603,7 +603,8 @@ impl Session {
     async fn execute_prepared(&mut self, e: &ast::ExecuteStmt, sink: &mut dyn RowSink) -> Result<Execution> {
         const EXECUTE: &str = "\0execute";
         if !self.portals.contains_key(EXECUTE) {
-            let prepared = self.named_plan(&e.name)?.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
+            // (the protocol has prepared one without a statement in it)
+            let Some(prepared) = self.named_plan(&e.name)? else { return Ok(Execution::Complete("EXECUTE".into())) };
             self.begin_statement().await?;
             let values = self.execute_arguments(e, &prepared)?;
             if let Some(statement) = self.statements.get_mut(&e.name) {

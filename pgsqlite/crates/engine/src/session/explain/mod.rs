@@ -191,8 +191,8 @@ impl<'e> Explain<'e> {
         Ok(Explain { statement, options: options(&statement.options)?, prepared, parameters })
     }
 
-    /// The plan that is explained, and the values of its parameters.
-    fn explained(&self, session: &mut Session) -> Result<(Arc<Prepared>, Vec<Datum>)> {
+    /// The plan that is explained, and the values of its parameters. None: EXECUTE names a prepared statement without a statement in it.
+    fn explained(&self, session: &mut Session) -> Result<Option<(Arc<Prepared>, Vec<Datum>)>> {
         let node = |query: &'e Option<Box<ast::Node>>| query.as_ref().and_then(|q| q.node.as_ref());
         let target = node(&self.statement.query);
         let execute = match target {
@@ -203,22 +203,22 @@ impl<'e> Explain<'e> {
             other => other,
         };
         if let Some(NodeEnum::ExecuteStmt(execute)) = execute {
-            let plan = session.named_plan(&execute.name)?;
-            let plan = plan.ok_or_else(|| PgError::internal("an empty prepared statement"))?;
+            let Some(plan) = session.named_plan(&execute.name)? else { return Ok(None) };
             let values = session.execute_arguments(execute, &plan)?;
-            return Ok((plan, values));
+            return Ok(Some((plan, values)));
         }
         let inner = explained(self.statement, &self.prepared.statement)
             .ok_or_else(|| PgError::not_supported("EXPLAIN of this statement"))?;
         let (plan, _) = session.plan(&inner, &self.prepared.parameters)?;
-        Ok((plan, self.parameters.to_vec()))
+        Ok(Some((plan, self.parameters.to_vec())))
     }
 
     /// Plans the statement, executes it if ANALYZE says so, and gives the lines.
     pub async fn run(self, session: &mut Session, sink: &mut dyn RowSink) -> Result<()> {
         let options = &self.options;
         let began = Instant::now();
-        let (plan, values) = self.explained(session)?;
+        let columns = || self.prepared.columns.as_ref().ok_or_else(|| PgError::internal("EXPLAIN without columns"));
+        let Some((plan, values)) = self.explained(session)? else { return sink.columns(columns()?) };
         let Body::Plan(body) = &plan.body else { return Err(PgError::not_supported("EXPLAIN of this statement")) };
         let planning = began.elapsed();
         let mut root =
@@ -249,7 +249,7 @@ impl<'e> Explain<'e> {
         }
         let explained = Explained { plan: root, settings: options.settings, analyzed: options.analyze, times };
         let lines = explain_format::print(&explained, options.format);
-        sink.columns(self.prepared.columns.as_ref().ok_or_else(|| PgError::internal("EXPLAIN without columns"))?)?;
+        sink.columns(columns()?)?;
         for line in lines {
             session.give(sink, vec![line.into()])?;
         }
