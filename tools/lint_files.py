@@ -107,13 +107,11 @@ SEARCHES = {
     "crates/objects/src/ddl/alter_table.rs": (2, "whether a look at the trees is worth while: a word in a string costs time, and no more"),
     "crates/objects/src/ddl/partition.rs": (1, "a text of pg_get_expr that this file has printed"),
     "crates/objects/src/pg_catalog/information_schema.rs": (1, "a text of pg_get_constraintdef, of which it takes a part"),
-    "crates/engine/src/session/execution/steps.rs": (1, "the first words of a step, which the lowering has made"),
     "crates/engine/src/session/explain/counts.rs": (1, "EXPLAIN QUERY PLAN: SQLite gives its plan as text"),
     "crates/engine/src/session/explain/plan.rs": (8, "as above"),
     "crates/engine/src/session/copy/copy_from.rs": (1, "the end of an error's message"),
     "crates/objects/src/pg_catalog/functions/objects.rs": (1, "a bound that pg_get_expr's caller has read from pg_class, in the words of this server"),
     "crates/objects/src/pg_catalog/functions/privileges.rs": (1, "the words of a privilege, which clients give as text"),
-    "crates/routines/src/routine/statement.rs": (1, "the first words of a step, which the lowering has made"),
     "crates/sqli/src/conversation/transaction.rs": (1, "a verb that this file has chosen"),
 }
 

@@ -751,6 +751,64 @@ def an_upsert_with_triggers_tells_of_a_row_that_its_snapshot_lacks(room: Room) -
         lines(b, "ROLLBACK")
 
 
+@situation()
+def what_a_statement_reads_is_known_by_its_tables_and_not_by_words(room: Room) -> None:
+    """Who waits for whom is as in PostgreSQL 15."""
+    a, b = numbered(room, 2)
+    lines(
+        a,
+        """CREATE TABLE named (v int); CREATE TABLE u (id int, named int); INSERT INTO u VALUES (1, 2); CREATE TABLE source (v int); INSERT INTO source VALUES (1);
+        CREATE TABLE fired (v int); CREATE FUNCTION same() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END';
+        CREATE TRIGGER same BEFORE INSERT ON fired FOR EACH ROW EXECUTE FUNCTION same();
+        CREATE TABLE logged (v int); CREATE TABLE ruled (v int); CREATE RULE r AS ON INSERT TO ruled DO ALSO INSERT INTO logged SELECT v FROM source;
+        CREATE TABLE parts (v int) PARTITION BY LIST (v); CREATE TABLE part PARTITION OF parts DEFAULT; CREATE VIEW says AS SELECT 'temp."x"'::text AS s""",
+    )
+    lines(b, "SET lock_timeout = '400ms'")
+    # a column is no table
+    lines(a, "BEGIN; LOCK TABLE named IN ACCESS EXCLUSIVE MODE")
+    expect(lines(b, "SELECT named FROM u"), ["2", "SELECT 1"], "a column of the name")
+    expect(lines(b, "SELECT FROM named")[0][:5], "55P03", "the table")
+    lines(a, "ROLLBACK")
+    # what stands for its partitions is read with them
+    lines(a, "BEGIN; LOCK TABLE ONLY parts IN ACCESS EXCLUSIVE MODE")
+    expect(lines(b, "SELECT FROM parts")[0][:5], "55P03", "a partitioned table")
+    expect(lines(b, "SELECT FROM part"), ["SELECT 0"], "its partition")
+    lines(a, "ROLLBACK")
+    # what a block has read, whoever carries the statement out
+    for text in ("INSERT INTO fired SELECT v FROM source", "INSERT INTO ruled VALUES (3)", "SELECT FROM source"):
+        lines(a, f"BEGIN; {text}")
+        got = lines(b, "BEGIN; LOCK TABLE source IN ACCESS EXCLUSIVE MODE NOWAIT")
+        expect(got[-1][:5], "55P03", f"beside {text}")
+        lines(b, "ROLLBACK")
+        lines(a, "ROLLBACK")
+    # a string that looks like a temporary table is none
+    got = lines(a, "BEGIN; SELECT * FROM says; PREPARE TRANSACTION 'no temporary table'")
+    expect(got[-1], "PREPARE TRANSACTION", "a string")
+    lines(a, "ROLLBACK PREPARED 'no temporary table'")
+
+
+@situation()
+def a_block_put_aside_sees_its_own_rows_by_whatever_reads_them(room: Room) -> None:
+    a, b = numbered(room, 2)
+    lines(
+        a,
+        """CREATE TABLE docs (v tsvector); CREATE TABLE aliases (t tsquery, s tsquery); CREATE TABLE gone (v int); INSERT INTO gone VALUES (1), (2);
+        CREATE TABLE other (v int)""",
+    )
+    lines(a, "BEGIN; INSERT INTO docs VALUES ('cat dog'); INSERT INTO aliases VALUES ('cat', 'kitten'); WITH unread AS (SELECT 1) DELETE FROM gone")
+    for read, wanted in (
+        ("SELECT word FROM ts_stat('SELECT v FROM docs') ORDER BY 1", ["cat", "dog", "SELECT 2"]),
+        ("SELECT ts_rewrite('cat'::tsquery, 'SELECT t, s FROM aliases')", ["'kitten'", "SELECT 1"]),
+        ("SELECT count(*) FROM gone", ["0", "SELECT 1"]),
+    ):
+        # (b takes the slot, for which a's changes are put aside)
+        expect(lines(b, "INSERT INTO other VALUES (1)"), ["INSERT 0 1"], "beside the silent block")
+        expect(lines(a, read), wanted, read)
+    expect(lines(b, "INSERT INTO other VALUES (1)"), ["INSERT 0 1"], "beside the silent block")
+    expect(lines(a, "COMMIT"), ["COMMIT"], "the block")
+    expect(lines(b, "SELECT count(*) FROM gone"), ["0", "SELECT 1"], "after the block")
+
+
 def run() -> None:
     failed = 0
     for function, flags in SITUATIONS:

@@ -42,6 +42,8 @@ pub struct Step {
     pub output: StepOutput,
     /// this step's change count (or row count, for Rows/Materialize of a statement with RETURNING) is the tag's
     pub counts: bool,
+    /// it is a DELETE: of one that empties a table SQLite does not report the rows
+    pub deletes: bool,
     /// the engine carries it out row by row, and `sql` only refuses to be run
     pub by_rows: Option<Box<ByRows>>,
 }
@@ -58,7 +60,7 @@ pub enum ByRows {
 impl Step {
     /// A statement of SQLite's.
     pub fn new(sql: String, output: StepOutput, counts: bool) -> Step {
-        Step { sql, output, counts, by_rows: None }
+        Step { sql, output, counts, deletes: false, by_rows: None }
     }
 }
 
@@ -87,6 +89,8 @@ pub struct QueryPlan {
     pub shares: bool,
     /// the tables it modifies (OIDs), for triggers of the engine such as sequence resynchronisation
     pub modifies: Vec<Oid>,
+    /// what it reads
+    pub named: Named,
     /// a query over constants and parameters alone: its errors come before its columns are told, as those of
     /// PostgreSQL's constant folding do
     pub constant: bool,
@@ -110,6 +114,25 @@ pub struct QueryPlan {
     /// rules have made several statements of it, which are carried out instead; there are no steps then
     pub rewritten: Option<Box<RewrittenPlan>>,
     pub shape: Shape,
+}
+
+/// The relations whose rows the statements of a plan read: those that the client has named, those of views, policies and functions that took
+/// the place of their calls, and those that lowering adds (partitions, copies of rows before they change).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Named {
+    /// their OIDs, as often as they are named; the target of an UPDATE or a DELETE is read, that of an INSERT is not
+    pub read: Vec<Oid>,
+    /// It calls functions that may read what it does not name: those of users, and those of PostgreSQL's that run a text.
+    pub reads_more: bool,
+}
+
+impl Named {
+    /// The tables of the file among them: neither PostgreSQL's own relations nor temporary ones.
+    pub fn tables(&self) -> impl Iterator<Item = Oid> + '_ {
+        let of_file = pgsqlite_types::oid::FIRST_USER_OID..crate::catalog::FIRST_TEMPORARY_OID;
+        let is_of_file = move |oid: &Oid| of_file.contains(oid) && !crate::catalog::TRANSITION_TABLES.contains(oid);
+        self.read.iter().copied().filter(is_of_file)
+    }
 }
 
 /// Rows that ON CONFLICT finds and does not change: SQLite says nothing of them.

@@ -11,7 +11,7 @@
 //! lock, by who comes second: both have told what they do before they look at the other's. (PostgreSQL watches rows, and the pages of an index.)
 
 use parking_lot::Mutex;
-use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -44,12 +44,12 @@ pub(crate) enum Rows<T> {
     Of(Vec<T>),
 }
 
-/// Tables, by their names in SQLite, and which rows of them.
+/// Tables, by their OIDs, and which rows of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Tables<T> {
     /// any row of any table may be among them
     pub all: bool,
-    pub tables: HashMap<Box<str>, Rows<T>>,
+    pub tables: HashMap<Oid, Rows<T>>,
 }
 
 /// What a transaction has read.
@@ -69,8 +69,8 @@ impl<T: Clone> Tables<T> {
     }
 
     /// All rows of some tables.
-    pub fn whole(names: impl IntoIterator<Item = Box<str>>) -> Self {
-        Tables { all: false, tables: names.into_iter().map(|name| (name, Rows::All)).collect() }
+    pub fn whole(tables: impl IntoIterator<Item = Oid>) -> Self {
+        Tables { all: false, tables: tables.into_iter().map(|table| (table, Rows::All)).collect() }
     }
 
     fn is_empty(&self) -> bool {
@@ -80,8 +80,8 @@ impl<T: Clone> Tables<T> {
     /// `is_enough`: so much of a table is known that all of it counts; `has`: nothing is new.
     fn add(&mut self, more: &Tables<T>, is_enough: impl Fn(&[T]) -> bool, has: impl Fn(&[T], &T) -> bool) {
         self.all |= more.all;
-        for (name, rows) in &more.tables {
-            let known = self.tables.entry(name.clone()).or_insert_with(|| Rows::Of(vec![]));
+        for (table, rows) in &more.tables {
+            let known = self.tables.entry(*table).or_insert_with(|| Rows::Of(vec![]));
             let (Rows::Of(known_rows), Rows::Of(rows)) = (&mut *known, rows) else {
                 *known = Rows::All;
                 continue;
@@ -121,8 +121,8 @@ fn meet(read: &Read, written: &Written) -> std::result::Result<bool, Open> {
         _ => {}
     }
     let mut open = Open::new();
-    for (name, written) in &written.tables {
-        match (read.tables.get(name), written) {
+    for (table, written) in &written.tables {
+        match (read.tables.get(table), written) {
             (None, _) => {}
             (Some(Rows::Of(conditions)), Rows::Of(chunks)) => {
                 open.extend(conditions.iter().flat_map(|c| chunks.iter().map(|rows| (c.clone(), rows.clone()))));
@@ -451,8 +451,9 @@ impl Drop for Watched {
 mod tests {
     use super::*;
 
+    /// Tables by the first letters of their names, which stand for OIDs.
     fn of<T: Clone>(names: &[&str]) -> Tables<T> {
-        Tables::whole(names.iter().map(|n| (*n).into()))
+        Tables::whole(names.iter().map(|name| Oid::from(name.as_bytes()[0])))
     }
 
     fn nobody_asks(_: &Condition, _: &[Row]) -> bool {
@@ -541,11 +542,11 @@ mod tests {
         let condition = |value: i64| {
             let condition = Condition { sql: "".into(), parameters: vec![Datum::Int(value)], settings: String::new() };
             let rows = Rows::Of(vec![Arc::new(condition)]);
-            Read { all: false, tables: [("t".into(), rows)].into() }
+            Read { all: false, tables: [(7, rows)].into() }
         };
         let row = |value: i64| {
             let row: Row = [Datum::Int(value)].into();
-            Written { all: false, tables: [("t".into(), Rows::Of(vec![[row].into()]))].into() }
+            Written { all: false, tables: [(7, Rows::Of(vec![[row].into()]))].into() }
         };
         let ask = |condition: &Condition, rows: &[Row]| rows.iter().any(|row| row[..] == condition.parameters[..]);
         let all = Serializable::default();

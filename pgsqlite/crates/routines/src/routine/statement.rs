@@ -31,8 +31,6 @@ pub struct Planned {
     /// the statement is no more than a value that is known without SQLite
     shortcut: Option<Shortcut>,
     stamp: Stamp,
-    /// the tables that a query reads
-    reads: Vec<Oid>,
     /// prepared statements that are not in use, by step
     ready: RefCell<Vec<Vec<RawStatement>>>,
 }
@@ -80,19 +78,15 @@ impl Planned {
         parameters: impl FnOnce() -> Vec<Oid>,
         stored: bool,
     ) -> Result<Planned> {
-        let (plan, shortcut, modify, reads) = host.with_environment(|environment| -> Result<_> {
+        let (plan, shortcut, modify) = host.with_environment(|environment| -> Result<_> {
             let environment = &if stored { environment.for_stored_text() } else { *environment };
             let statement = analyze_in_function(environment, node, variables)?;
             let shortcut = shortcut(&statement);
             let plan = pgsqlite_sql::lower::lower(environment, &statement, parameters())?;
-            let reads = match &statement {
-                Statement::Query(query) => pgsqlite_sql::lower::tables_read(query),
-                _ => vec![],
-            };
             let modify = told_of(statement, &plan);
-            Ok((plan, shortcut, modify, reads))
+            Ok((plan, shortcut, modify))
         })?;
-        Ok(Planned { modify, reads, ..Planned::of(host, plan, shortcut) })
+        Ok(Planned { modify, ..Planned::of(host, plan, shortcut) })
     }
 
     /// Plans a statement of a foreign key: with all rights.
@@ -133,14 +127,16 @@ impl Planned {
             modify: None,
             shortcut,
             stamp: Stamp::now(host.cell),
-            reads: vec![],
             ready: RefCell::new((0..steps).map(|_| Vec::new()).collect()),
         }
     }
 
     /// The tables that a query reads: as long as it is open they are in use.
     pub fn reads(&self) -> &[Oid] {
-        &self.reads
+        match self.plan.query.tag {
+            Tag::Select => &self.plan.query.named.read,
+            _ => &[],
+        }
     }
 
     /// Whether it may be run as things are now.
@@ -281,7 +277,7 @@ impl Planned {
                     if told.is_some_and(|told| host.routines().written.lock().deleted() - told < changed) {
                         host.routines().written.lock().note_all_deleted();
                     }
-                    if step.sql.starts_with("DELETE FROM ") {
+                    if step.deletes {
                         host.routines().recorder.lock().expect(reported, changed);
                     }
                     if step.counts {

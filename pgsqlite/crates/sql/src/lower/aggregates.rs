@@ -76,6 +76,7 @@ impl Lowerer<'_> {
         if !self.routines.contains(&call.proc) {
             self.routines.push(call.proc);
         }
+        self.named.reads_more = true;
         let all: Vec<Expr> = call.direct.iter().chain(&call.args).cloned().collect();
         let types = self.type_list(&all, call.variadic, whole.ty);
         let what = format!("'{}:{}:{}:{}", call.proc, frame as char, call.direct.len(), &types[1..]);

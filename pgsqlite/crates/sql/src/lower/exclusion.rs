@@ -74,7 +74,7 @@ impl Lowerer<'_> {
             conditions.push(self.condition(&of_other(&predicate))?);
         }
         self.scopes.pop();
-        let table_name = table_name(table);
+        let table_name = self.read_table(table);
         // (CROSS JOIN: SQLite reads the new row first)
         let pairs = format!(
             "SELECT o.{rowid}, {}, {} FROM {table_name} AS n CROSS JOIN {table_name} AS o WHERE o.{rowid} <> n.{rowid} AND {}",

@@ -565,6 +565,7 @@ impl Lowerer<'_> {
         }
         self.may_wait |= crate::effects::may_wait(proc);
         self.builtin_writes |= crate::effects::builtin_writes(proc);
+        self.named.reads_more |= crate::effects::runs_texts(proc);
         if builtin::proc_by_oid(proc).is_none_or(|p| p.volatility == b'v') {
             self.waits |= crate::effects::waits(proc);
             self.leaves_traces |= crate::effects::leaves_traces(proc);
@@ -661,6 +662,7 @@ impl Lowerer<'_> {
         if !self.routines.contains(&proc) {
             self.routines.push(proc);
         }
+        self.named.reads_more = true;
         let mut texts = vec![proc.to_string(), self.type_list(args, false, ret)];
         texts.extend(self.native_args(args)?);
         Ok(format!("{native}({})", texts.join(", ")))

@@ -2,7 +2,7 @@
 
 use super::conditions::{conjuncts, joined};
 use super::join_order::{JoinOrder, Placed};
-use super::{support, table_name, Lowerer};
+use super::{support, Lowerer};
 use crate::catalog::RelationKind;
 use crate::typed::{Expr, ExprKind, FromItem, JoinKind, Query, QueryBody, RangeTableEntry, RteKind, Select};
 use crate::walk;
@@ -122,7 +122,7 @@ impl Lowerer<'_> {
                 }
                 let columns = self.entry_columns(relation, &format!("{alias}."));
                 let Some(sample) = &rte.sample else {
-                    return Ok((format!("{} AS {alias}", table_name(relation)), columns));
+                    return Ok((format!("{} AS {alias}", self.read_table(relation)), columns));
                 };
                 // each row is chosen by a hash of its number, with a seed that is the statement's own where there is no REPEATABLE
                 let percent = self.expr(&sample.percent)?;
@@ -131,7 +131,7 @@ impl Lowerer<'_> {
                     None => "(SELECT random())".into(),
                 };
                 let row = if relation.without_rowid { "random()" } else { "rowid" };
-                let table = table_name(relation);
+                let table = self.read_table(relation);
                 let chosen = format!("{}({percent}, {seed}, {row}, {})", support::SAMPLE, sample.seed.is_some() as i32);
                 Ok((format!("(SELECT * FROM {table} WHERE {chosen}) AS {alias}"), columns))
             }

@@ -3,7 +3,7 @@
 //! Read, such a table is a UNION ALL of the tables that have its rows, in the columns of the one that was named. What a
 //! modification of it becomes for one of those tables is [`Lowerer::for_table`].
 
-use super::{quote, rowid_name, table_name, Lowerer};
+use super::{quote, rowid_name, Lowerer};
 use crate::analyze::relation_columns;
 use crate::catalog::Relation;
 use crate::typed::{Expr, ExprKind, Modify, RangeTableEntry, Var};
@@ -27,6 +27,7 @@ impl Lowerer<'_> {
     /// A table with its descendants in FROM: its text, and the texts of its columns (and the hidden ones).
     pub(super) fn several_tables(&mut self, relation: &Relation, alias: &str) -> Result<(String, Vec<String>)> {
         let mut arms = Vec::new();
+        self.named.read.push(relation.oid);
         let mut tables = self.env.catalog.tables_with_rows(relation.oid);
         if tables.is_empty() {
             // a table without partitions: its own, which is empty
@@ -41,7 +42,7 @@ impl Lowerer<'_> {
             }
             columns.push(format!("{} AS {NUMBER}", rowid_name(&table)?));
             columns.push(format!("{} AS {TABLE}", table.oid));
-            arms.push(format!("SELECT {} FROM {}", columns.join(", "), table_name(&table)));
+            arms.push(format!("SELECT {} FROM {}", columns.join(", "), self.read_table(&table)));
         }
         let mut columns: Vec<String> = (1..=relation.live_columns().count()).map(|i| format!("{alias}.c{i}")).collect();
         columns.push(format!("{alias}.{NUMBER}"));

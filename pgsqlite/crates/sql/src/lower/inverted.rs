@@ -5,7 +5,7 @@
 //! that such an index can serve (`v @@ query`, `doc @> …`, `array && …`) gets beside it the set of rows with one of the terms
 //! that the condition needs: SQLite looks these up, and the condition itself decides. So the answer is the same without.
 
-use super::{quote, rowid_name, support, table_name, Lowerer};
+use super::{quote, rowid_name, support, Lowerer};
 use crate::analyze::analyze_expression;
 use crate::catalog::{Catalog, Index, KeyPart, Origin, Relation, RelationKind};
 use crate::typed::{Expr, ExprKind, FromItem, JoinKind, Query, RteKind, Select};
@@ -156,7 +156,7 @@ impl Lowerer<'_> {
              AND {ranged}.term < json_extract({range}.value, '$[1]') \
              UNION ALL SELECT {any}.{} FROM {} AS {any} WHERE NOT EXISTS (SELECT 1 FROM {chosen}))",
             own_number,
-            table_name(&relation),
+            self.read_table(&relation),
         )))
     }
 

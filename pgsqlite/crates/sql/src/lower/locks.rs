@@ -83,7 +83,7 @@ impl Lowerer<'_> {
         let locked: Vec<String> = locks
             .map(|(i, lock)| format!("{}(lt{i}, ln{i}, {}, {})", support::LOCK_ROW, lock.mode, lock.policy as u8))
             .collect();
-        let apart = if limit.is_empty() || limit.contains(" OFFSET ") { "" } else { " OFFSET 0" };
+        let apart = if limit.is_empty() || self.has_offset(query) { "" } else { " OFFSET 0" };
         format!("SELECT {} FROM ({text} LIMIT -1) WHERE {}{limit}{apart}", output.join(", "), locked.join(" AND "))
     }
 }

@@ -100,7 +100,7 @@ impl Lowerer<'_> {
             }
             false => {
                 let rowid = format!("{prefix}{}", rowid_name(&target)?);
-                (format!("{} AS {alias}", table_name(&target)), rowid, target.oid.to_string())
+                (format!("{} AS {alias}", self.read_table(&target)), rowid, target.oid.to_string())
             }
         };
         let source_text =
@@ -141,6 +141,7 @@ impl Lowerer<'_> {
             sql: format!("{with}SELECT {} FROM {source_text} {word} {name} ON {on}", columns.join(", ")),
             output: StepOutput::Materialize { table: table.clone(), columns: width },
             counts: false,
+            deletes: false,
             by_rows: None,
         }];
         let changing: Vec<String> = whens
@@ -158,6 +159,7 @@ impl Lowerer<'_> {
                 ),
                 output: StepOutput::None,
                 counts: false,
+                deletes: false,
                 by_rows: None,
             });
         }

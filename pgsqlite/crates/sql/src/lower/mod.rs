@@ -66,7 +66,6 @@ use crate::typed::{Expr, Query, QueryBody, RowCheck, RteKind};
 pub use groups::MOST_COLUMNS as MOST_GROUP_COLUMNS;
 use pgsqlite_types::{Oid, PgError, Result};
 use with::query_reads;
-pub use with::tables_read;
 
 /// SQLite functions that lowering calls besides those of the table; crate `engine` registers them.
 /// What the SQLite index of the rows with a NULL in the key of a `NULLS NOT DISTINCT` index is called, before the index's OID.
@@ -258,6 +257,19 @@ pub fn lower(environment: &Environment, statement: &Statement, parameters: Vec<O
     })
 }
 
+/// Lowers a query that reads `row` (a query of SQLite's, in parentheses) wherever it names the table.
+pub fn lower_over_row(
+    environment: &Environment,
+    query: &Query,
+    parameters: Vec<Oid>,
+    table: Oid,
+    row: String,
+) -> Result<Plan> {
+    let count = parameters.len();
+    let lowerer = Lowerer { parameters: count, instead_of_table: Some((table, row)), ..Lowerer::new(environment) };
+    crate::parse::with_stack(|| { lowerer }.query_plan(query, parameters))
+}
+
 /// Lowers an expression over the columns of one relation (see [`crate::analyze::analyze_expression`]) to SQLite expression
 /// text; columns are written as quoted bare names. For CHECK, generated columns, indexes and DEFAULT in SQLite's schema.
 pub fn lower_expression(environment: &Environment, expr: &Expr, relation: Option<&Relation>) -> Result<String> {
@@ -315,6 +327,10 @@ struct Lowerer<'a> {
     in_recursive_term: bool,
     /// it is within so many sub-queries that SQLite may begin anew for each row: of expressions, and of LATERAL
     begun_anew: usize,
+    /// what the statements name
+    named: crate::plan::Named,
+    /// a table (its OID) in whose place one row is read: a query
+    instead_of_table: Option<(Oid, String)>,
     /// functions of the user that are called
     routines: Vec<Oid>,
     /// it calls a function that may wait for something, or take its time
@@ -355,6 +371,8 @@ impl<'a> Lowerer<'a> {
             collated_columns: std::cell::OnceCell::new(),
             in_recursive_term: false,
             begun_anew: 0,
+            named: Default::default(),
+            instead_of_table: None,
             routines: vec![],
             may_wait: false,
             passes_over: Default::default(),
@@ -396,6 +414,7 @@ impl<'a> Lowerer<'a> {
             columns: Some(columns),
             query: QueryPlan {
                 writes: !modifies.is_empty(),
+                named: std::mem::take(&mut self.named),
                 locks_rows: locks.any,
                 passes_over: self.passes_over,
                 upserts: self.upserts,
@@ -417,6 +436,17 @@ impl<'a> Lowerer<'a> {
             },
             uses_catalog: self.uses_catalog,
         })
+    }
+
+    /// How a table whose rows are read is written in SQLite's SQL. The plan tells that it reads it.
+    fn read_table(&mut self, relation: &Relation) -> String {
+        if relation.oid != 0 {
+            self.named.read.push(relation.oid);
+        }
+        match &self.instead_of_table {
+            Some((table, row)) if *table == relation.oid => row.clone(),
+            _ => table_name(relation),
+        }
     }
 
     /// Whether functions are called that wait, and none that leaves other traces.

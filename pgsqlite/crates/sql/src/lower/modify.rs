@@ -99,6 +99,7 @@ impl Lowerer<'_> {
                 constant: false,
                 modifies,
                 locks_rows: false,
+                named: std::mem::take(&mut self.named),
                 passes_over: self.passes_over,
                 upserts: self.upserts,
                 calls_writers: self.calls_writers() || by_rows,
@@ -185,7 +186,8 @@ impl Lowerer<'_> {
             }),
             _ => None,
         };
-        before.push(Step::new(format!("{with}{sql}{returning}"), output, true));
+        let deletes = matches!(modify.action, ModifyAction::Delete { .. });
+        before.push(Step { deletes, ..Step::new(format!("{with}{sql}{returning}"), output, true) });
         Ok(before)
     }
 
@@ -254,10 +256,11 @@ impl Lowerer<'_> {
             sql: format!(
                 "{with}SELECT {} FROM {} AS {alias}{items}{condition} GROUP BY {alias}.{rowid}",
                 columns.join(", "),
-                table_name(&target)
+                self.read_table(&target)
             ),
             output: StepOutput::Materialize { table: table.clone(), columns: width },
             counts: false,
+            deletes: false,
             by_rows: None,
         });
         // the change: values come from the rows
@@ -593,7 +596,7 @@ impl Lowerer<'_> {
         let prefix = format!("{alias}.");
         let from_text = self.other_entries(modify, &prefix, from)?;
         let assignments = self.assignments(&target, set, &prefix)?;
-        let mut text = format!("UPDATE {} AS {alias} SET {}", table_name(&target), assignments.join(", "));
+        let mut text = format!("UPDATE {} AS {alias} SET {}", self.read_table(&target), assignments.join(", "));
         if !from_text.is_empty() {
             text += &format!(" FROM {from_text}");
         } else if set.iter().any(|(_, e)| reads(e, &self.with_ancestors(target.oid))) {
@@ -646,12 +649,12 @@ impl Lowerer<'_> {
         let using_text = self.other_entries(modify, &prefix, using)?;
         let condition = self.condition_of_change(filter, &target, &prefix)?;
         let text = if using_text.is_empty() {
-            format!("DELETE FROM {} AS {alias}{condition}", table_name(&target))
+            format!("DELETE FROM {} AS {alias}{condition}", self.read_table(&target))
         } else {
             if target.without_rowid {
                 return Err(PgError::not_supported("DELETE … USING on a table WITHOUT ROWID"));
             }
-            let table = table_name(&target);
+            let table = self.read_table(&target);
             let rowid = rowid_name(&target)?;
             format!("DELETE FROM {table} WHERE {rowid} IN (SELECT {alias}.{rowid} FROM {table} AS {alias}, {using_text}{condition})")
         };

@@ -9,7 +9,7 @@
 use super::inverted::side_table;
 use super::query::LimitKind;
 use super::stages::plain_limit;
-use super::{quote, rowid_name, support, table_name, Lowerer};
+use super::{quote, rowid_name, support, Lowerer};
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::native_name;
 use crate::catalog::{Index, Origin, RelationKind};
@@ -155,7 +155,7 @@ impl Lowerer<'_> {
              SELECT n FROM {found} UNION ALL SELECT {any}.{own_number} FROM {} AS {any} \
              WHERE (SELECT count(*) FROM {found}) < {})",
             support::LISTS_ASKED,
-            table_name(&relation),
+            self.read_table(&relation),
             bounds.join(" + "),
         )))
     }

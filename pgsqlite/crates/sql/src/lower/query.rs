@@ -559,6 +559,12 @@ impl Lowerer<'_> {
         })
     }
 
+    /// Whether the LIMIT of a query has an OFFSET. A sub-query has one always where no ORDER BY says which rows LIMIT leaves: the order of the
+    /// rows below it decides that, not the order of the query around it, which SQLite would make it a part of.
+    pub(super) fn has_offset(&self, query: &Query) -> bool {
+        query.offset.is_some() || query.limit.is_some() && query.order_by.is_empty() && self.scopes.len() > 1
+    }
+
     fn limit_clause(&mut self, query: &Query) -> Result<String> {
         for bound in query.limit.iter().chain(&query.offset) {
             let mut outwards = false;
@@ -575,9 +581,7 @@ impl Lowerer<'_> {
         };
         Ok(match &query.offset {
             Some(offset) => format!(" LIMIT {limit} OFFSET {}", self.limit_bound(offset, LimitKind::Offset)?),
-            // (which rows it leaves, the order of the rows below it decides, not that of the query around it, which SQLite would make it a
-            // part of)
-            None if query.order_by.is_empty() && self.scopes.len() > 1 => format!(" LIMIT {limit} OFFSET 0"),
+            None if self.has_offset(query) => format!(" LIMIT {limit} OFFSET 0"),
             None => format!(" LIMIT {limit}"),
         })
     }

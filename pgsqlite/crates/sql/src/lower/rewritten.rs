@@ -11,6 +11,7 @@ use pgsqlite_types::{Oid, PgError, Result};
 pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, parameters: Vec<Oid>) -> Result<Plan> {
     let mut products = Vec::new();
     let mut modifies = Vec::new();
+    let mut named = crate::plan::Named::default();
     let mut columns = None;
     for (i, product) in rewritten.products.iter().enumerate() {
         let statement = match product {
@@ -23,6 +24,8 @@ pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, p
         };
         let mut plan = lower(environment, &statement, parameters.clone())?;
         modifies.append(&mut plan.query.modifies.clone());
+        named.read.extend(&plan.query.named.read);
+        named.reads_more |= plan.query.named.reads_more;
         if rewritten.counted == Some(i) {
             columns = plan.columns.clone();
         } else if matches!(product, Product::Modify(_)) && plan.columns.is_some() {
@@ -51,6 +54,7 @@ pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, p
         shares: false,
         constant: false,
         modifies,
+        named,
         locks_rows: false,
         passes_over: crate::plan::PassesOver::Values,
         upserts: false,

@@ -169,6 +169,7 @@ impl Lowerer<'_> {
                 PgError::not_supported(format!("set-returning function {}", native_name(proc))).at(call.location)
             );
         };
+        self.named.reads_more |= crate::effects::runs_texts(proc);
         let mut texts = Vec::new();
         if typed {
             let types: Vec<String> = args.iter().map(|a| a.ty.to_string()).collect();

@@ -8,7 +8,7 @@
 //! on a table with EXCLUDE constraints, which are looked at for each row that is stored. What would change such a table in
 //! another way is refused: its triggers would not fire, its constraints not be looked at.
 
-use super::{rowid_name, table_name, Lowerer};
+use super::{rowid_name, Lowerer};
 use crate::catalog::{Column, Constraint, ConstraintKind, ForeignKeyAction, Relation, RelationKind};
 use crate::plan::{ByRows, QueryPlan, Step, StepOutput, Tag, Triggered};
 use crate::routine::Event;
@@ -259,6 +259,7 @@ impl Lowerer<'_> {
             modifies,
             constant: false,
             locks_rows: false,
+            named: std::mem::take(&mut self.named),
             passes_over: self.passes_over,
             upserts: self.upserts,
             calls_writers: true,
@@ -442,7 +443,7 @@ impl Lowerer<'_> {
         let alias = self.unique("t");
         let mut columns = self.target_columns(target, &format!("{alias}."));
         columns.truncate(target.live_columns().count());
-        let (table, rowid) = (table_name(target), rowid_name(target)?);
+        let (table, rowid) = (self.read_table(target), rowid_name(target)?);
         Ok(format!("SELECT {} FROM {table} AS {alias} WHERE {alias}.{rowid} = ?1", columns.join(", ")))
     }
 
@@ -502,7 +503,7 @@ impl Lowerer<'_> {
         let rows = format!(
             "SELECT {} FROM {} AS {alias} WHERE {}",
             columns.join(", "),
-            table_name(&target),
+            self.read_table(&target),
             conditions.join(" AND ")
         );
         let stored: Vec<&Column> = live.iter().filter(|c| c.generated.is_none()).collect();
@@ -581,7 +582,11 @@ impl Lowerer<'_> {
             true => (String::new(), String::new()),
             false => (format!(", {from}"), format!(" GROUP BY {alias}.{}", rowid_name(target)?)),
         };
-        Ok(format!("SELECT {} FROM {} AS {alias}{items}{condition}{group}", columns.join(", "), table_name(target)))
+        Ok(format!(
+            "SELECT {} FROM {} AS {alias}{items}{condition}{group}",
+            columns.join(", "),
+            self.read_table(target)
+        ))
     }
 
     /// The rows of INSERT: the values of the columns `stored`, in their order. The scope has the target's entry.

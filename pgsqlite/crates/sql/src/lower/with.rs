@@ -205,9 +205,10 @@ impl Lowerer<'_> {
             .collect();
         let width = columns.len();
         steps.push(Step {
-            sql: format!("SELECT {} FROM {}", columns.join(", "), super::table_name(relation)),
+            sql: format!("SELECT {} FROM {}", columns.join(", "), self.read_table(relation)),
             output: StepOutput::Materialize { table: table.clone(), columns: width },
             counts: false,
+            deletes: false,
             by_rows: None,
         });
         Arc::new(stand_in(&table, &crate::analyze::relation_columns(relation)))
@@ -491,13 +492,6 @@ fn replace(table: &mut Arc<Relation>, copies: &[(Oid, Arc<Relation>)]) {
     if let Some((_, copy)) = copies.iter().find(|(oid, _)| *oid == table.oid) {
         *table = copy.clone();
     }
-}
-
-/// The tables (OIDs) that a query reads, wherever in it.
-pub fn tables_read(query: &Query) -> Vec<Oid> {
-    let mut found = Vec::new();
-    each_table(&mut query.clone(), &mut |table| found.push(table.oid));
-    found
 }
 
 /// Calls `f` on every table that a query reads, in sub-queries and WITH queries (but not in modifications), too.

@@ -87,7 +87,8 @@ impl CopyIn {
         Ok(Some(names.collect()))
     }
 
-    /// Begins a COPY FROM: the slot or a transaction for temporary tables, and the INSERT of a row, planned and prepared.
+    /// Begins a COPY FROM: the slot or a transaction for temporary tables, and the INSERT of a row, planned and prepared. (So it borrows the whole
+    /// session: it waits for locks and changes what its transaction is. The rows are then stored with the session's connection alone.)
     pub async fn begin(session: &mut Session, c: &ast::CopyStmt, raw: &RawStatement) -> Result<CopyIn> {
         let r = c.relation.as_ref().ok_or_else(|| PgError::internal("COPY FROM without a table"))?;
         session.copy_relation(r)?;

@@ -72,7 +72,8 @@ impl CopyOut {
         }
     }
 
-    /// Begins a COPY TO: its query is planned, and its portal is the session's.
+    /// Begins a COPY TO: its query is planned, and its portal is the session's. (So it borrows the whole session, as [`CopyOut::give`] does, which
+    /// runs that portal.)
     pub fn begin(session: &mut Session, c: &ast::CopyStmt, raw: &RawStatement) -> Result<CopyOut> {
         let (node, options) = if let Some(r) = &c.relation {
             let relation = session.copy_relation(r)?;

@@ -7,6 +7,7 @@ use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_natives::settings::search_path;
 use pgsqlite_sql::analyze::{Environment, Rights};
 use pgsqlite_sql::catalog::{Catalog, RelationKind};
+use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_types::codec::{RegNames, TypeCodec};
 use pgsqlite_types::{Oid, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,8 +29,8 @@ pub(in crate::session) struct View {
     fitted_parameters: bool,
     /// what plans are told apart by: the role, 0 for all superusers
     pub role: Oid,
-    /// names of tables with partial indexes
-    partial: Vec<String>,
+    /// tables with partial indexes
+    partial: Vec<Oid>,
     /// of the settings it was made for
     gucs: u64,
     /// what [`crate::engine::Engine::published`] was, if the catalog is the committed one alone
@@ -66,9 +67,10 @@ impl View {
         View { fitted_parameters: true, ..self.over(self.catalog.clone()) }
     }
 
-    /// Whether a text may name a table with a partial index.
-    pub fn has_partial_index_of(&self, text: &str) -> bool {
-        self.partial.iter().any(|name| text.contains(name.as_str()))
+    /// Whether a partial index may serve a plan: it looks for rows of a table that has one.
+    pub fn may_use_partial_index(&self, plan: &QueryPlan) -> bool {
+        let conflicting: &[Oid] = if plan.upserts { &plan.modifies } else { &[] };
+        plan.named.read.iter().chain(conflicting).any(|table| self.partial.contains(table))
     }
 
     /// Whether plans made for the other view hold in this one. The other settings of `plan_key` decide how literals are read, which
@@ -82,19 +84,18 @@ impl View {
     }
 }
 
-fn partial_tables(catalog: &Catalog) -> Vec<String> {
-    let mut names: Vec<String> = catalog
+fn partial_tables(catalog: &Catalog) -> Vec<Oid> {
+    let mut tables: Vec<Oid> = catalog
         .relations
         .values()
         .filter_map(|r| match &r.kind {
-            RelationKind::Index(index) if index.predicate.is_some() => catalog.relation(index.table),
+            RelationKind::Index(index) if index.predicate.is_some() => Some(index.table),
             _ => None,
         })
-        .map(|table| table.name.clone())
         .collect();
-    names.sort();
-    names.dedup();
-    names
+    tables.sort_unstable();
+    tables.dedup();
+    tables
 }
 
 impl RegNames for View {

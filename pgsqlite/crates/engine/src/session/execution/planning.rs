@@ -163,7 +163,7 @@ impl Session {
             statement: raw.clone(),
             codecs: codecs(&plan.parameters),
             parameters: plan.parameters.clone(),
-            shows_session: plan.query.steps.iter().any(|s| session_objects::shown_by(&s.sql)),
+            shows_session: session_objects::shown_by(&plan.query.named),
             body: Body::Plan(plan),
             entry: Default::default(),
             indexes: Default::default(),

@@ -311,7 +311,7 @@ impl SessionServer {
         let noted = self.relations.lock();
         let of_relation = noted.iter().filter(|(r, _)| *r == relation.oid);
         let modes = of_relation.filter_map(|(_, mode)| Mode::numbered(*mode));
-        let read = self.reads.lock().mode_of(&relation.sqlite_name);
+        let read = self.reads.lock().mode_of(relation.oid);
         for mode in modes.chain(read) {
             self.note_locked();
             let target = Target::Relation(relation.oid);

@@ -2,15 +2,22 @@
 
 use crate::session::Session;
 use pgsqlite_natives::udf::session_cell::{CursorRow, PreparedRow, SessionObjects};
+use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
 use pgsqlite_sql::parse::NodeEnum;
-use pgsqlite_types::Result;
+use pgsqlite_sql::plan::Named;
+use pgsqlite_types::{Oid, Result};
+use std::sync::LazyLock;
 
-/// The relations that show it.
-const RELATIONS: &[&str] = &["pg_catalog.pg_cursors", "pg_catalog.pg_prepared_statements"];
+/// The relations of pg_catalog that show it.
+const RELATIONS: [&str; 2] = ["pg_cursors", "pg_prepared_statements"];
 
-/// Whether a step of a plan reads one of them.
-pub(in crate::session) fn shown_by(sql: &str) -> bool {
-    RELATIONS.iter().any(|r| sql.contains(r))
+/// Whether a plan reads one of them.
+pub(in crate::session) fn shown_by(named: &Named) -> bool {
+    static OIDS: LazyLock<Vec<Oid>> = LazyLock::new(|| {
+        let shows = |r: &&SystemRelation| r.schema == "pg_catalog" && RELATIONS.contains(&r.name);
+        system_relations().iter().filter(shows).map(|r| r.oid).collect()
+    });
+    named.read.iter().any(|relation| OIDS.contains(relation))
 }
 
 impl Session {

@@ -236,7 +236,7 @@ impl Session {
             if plan.tag == Tag::Delete && connection.written().deleted() - told < changed {
                 connection.written().note_all_deleted();
             }
-            if step.sql.starts_with("DELETE FROM ") {
+            if step.deletes {
                 connection.recorder().expect(reported, changed);
             }
             connection.release(&step.sql, statement);

@@ -213,7 +213,8 @@ impl<'e> Explain<'e> {
         Ok(Some((plan, self.parameters.to_vec())))
     }
 
-    /// Plans the statement, executes it if ANALYZE says so, and gives the lines.
+    /// Plans the statement, executes it if ANALYZE says so, and gives the lines. (It borrows the whole session, because it plans and runs a
+    /// statement of the session's: prepared statements, the plan cache, the transaction, the connection.)
     pub async fn run(self, session: &mut Session, sink: &mut dyn RowSink) -> Result<()> {
         let options = &self.options;
         let began = Instant::now();

@@ -4,7 +4,7 @@
 //! plan, and its values are bound. Whatever goes wrong with that before the statement runs (a value that is no value of
 //! its type, an error of analysis) is left to the plain way, which tells it with its position.
 
-use crate::plans::{Parsed, Prepared, Template, LONGEST, LONGEST_PLANNED};
+use crate::plans::{Body, Parsed, Prepared, Template, LONGEST, LONGEST_PLANNED};
 use crate::session::execution::planning::is_result_type_changed;
 use crate::session::execution::portal::Portal;
 use crate::session::{BoxFuture, Execution, Format, RowSink, Session};
@@ -250,11 +250,11 @@ impl Session {
     /// The plan of a template with the values of a text. None: the plain way must do it.
     fn bind_parameterized(&mut self, template: &Template, values: &[Value]) -> Option<(Arc<Prepared>, Vec<Datum>)> {
         let text = self.source.clone();
+        let (prepared, view) = self.plan(&template.statement, &template.given).ok()?;
         // SQLite uses a partial index only where it sees the value that its condition names
-        if self.view().has_partial_index_of(&text) {
+        if matches!(&prepared.body, Body::Plan(plan) if view.may_use_partial_index(&plan.query)) {
             return None;
         }
-        let (prepared, view) = self.plan(&template.statement, &template.given).ok()?;
         if prepared.parameters.len() != values.len() {
             return None;
         }

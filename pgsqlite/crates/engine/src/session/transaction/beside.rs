@@ -281,7 +281,7 @@ impl Comparison<'_> {
                     return Err(concurrent("update"));
                 }
                 // (what keeps the row out was read, too)
-                self.session.note_met(&table.name)?;
+                self.session.note_met(table.oid)?;
                 let message = format!("UNIQUE constraint failed: {names}");
                 let catalog = self.session.catalog();
                 return Err(pgsqlite_metadata::error::from_sqlite(

@@ -72,7 +72,7 @@ impl SessionServer {
         self.while_it_lasts(|noted, reads| {
             let uses = tables.iter().any(|table| {
                 noted.iter().any(|(oid, mode)| *oid == table.oid && *mode >= least)
-                    || reads_count && reads.mode_of(&table.sqlite_name).is_some()
+                    || reads_count && reads.mode_of(table.oid).is_some()
             });
             if uses {
                 self.hold_transaction(engine);

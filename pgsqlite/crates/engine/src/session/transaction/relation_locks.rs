@@ -1,7 +1,7 @@
 //! LOCK TABLE, and who has to heed it.
 //!
 //! LOCK TABLE takes a lock of the database's table ([`crate::locks`]), not the writer slot. As long as no relation is locked there, statements
-//! do not look. If one is, each statement waits, before it takes the slot, for the locks of others on the relations that its lowered text names;
+//! do not look. If one is, each statement waits, before it takes the slot, for the locks of others on the relations that its plan names ([`pgsqlite_sql::plan::Named`]);
 //! a statement whose changes are not all known beforehand (triggers, functions) waits for every lock that keeps writers out. What foreign
 //! keys reach follows from the catalog ([`crate::session::transaction::key_relations`]). What transactions have changed before the lock is asked for is found in their notes ([`SessionServer::relations`]).
 
@@ -81,9 +81,8 @@ impl Session {
         let changes_more = plan.calls_writers || plan.triggered.is_some() || plan.rewritten.is_some();
         let unknown = writes && (changes_more || reached.fires_triggers);
         let named = |oid: &Oid| {
-            let Some(relation) = catalog.relation(*oid) else { return false };
-            let name = pgsqlite_sql::names::quoted(&relation.sqlite_name);
-            unknown || plan.modifies.contains(oid) || plan.steps.iter().any(|s| s.sql.contains(&name))
+            let is_named = unknown || plan.modifies.contains(oid) || plan.named.read.contains(oid);
+            is_named && catalog.relation(*oid).is_some()
         };
         let mut found: Vec<(Oid, Mode)> = against.into_iter().filter(named).map(|oid| (oid, mode)).collect();
         found.extend(reached.relations.into_iter().filter(|&(oid, mode)| self.is_locked_against(oid, mode)));

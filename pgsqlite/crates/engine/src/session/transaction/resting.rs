@@ -356,15 +356,9 @@ impl Session {
     /// Whether a plan reads what the transaction, which was put aside, has changed (or may do so).
     pub(in crate::session) fn reads_what_is_aside(&self, plan: &QueryPlan) -> bool {
         let Some(aside) = self.transaction.aside() else { return false };
-        // (a function may read what its query's text does not name)
-        let unnamed = |s: &pgsqlite_sql::plan::Step| s.sql.contains("_to_xml");
-        plan.steps.is_empty()
-            || plan.steps.iter().any(unnamed)
+        plan.named.reads_more
             || !self.catalog().routines.is_empty()
-            || aside.log.tables.iter().any(|table| {
-                let name = pgsqlite_sql::names::quoted(table);
-                plan.steps.iter().any(|s| s.sql.contains(&name))
-            })
+            || aside.tables.iter().any(|table| plan.named.read.contains(&table.oid))
     }
 
     /// As [`Session::begin_statement`], for what may read anything: a transaction that was put aside is put back.

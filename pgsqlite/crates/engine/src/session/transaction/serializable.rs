@@ -2,13 +2,14 @@
 
 use crate::changes::table::Table;
 use crate::locks::serializable::{Condition, Read, Row, Rows, Tables, Written};
-use crate::plans::{Body, Prepared};
-use crate::session::transaction::readers::tables_of;
+use crate::plans::Prepared;
 use crate::session::Session;
-use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
+use pgsqlite_sql::analyze::{analyze, Statement};
+use pgsqlite_sql::lower::lower_over_row;
+use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::plan::{QueryPlan, Tag};
 use pgsqlite_storage::sqlite_statement::Step;
-use pgsqlite_types::{Datum, Result};
+use pgsqlite_types::{Datum, Oid, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ impl Session {
         if self.transaction.watched().is_none() {
             return Ok(());
         }
-        let mut read = self.tables_read(plan);
+        let mut read = Session::tables_read(plan);
         if let Some((table, condition)) = self.condition_of(prepared, plan, parameters) {
             if let Some(rows) = read.tables.get_mut(&table) {
                 *rows = Rows::Of(vec![condition]);
@@ -85,23 +86,23 @@ impl Session {
         prepared: &Arc<Prepared>,
         plan: &QueryPlan,
         parameters: &[Datum],
-    ) -> Option<(Box<str>, Arc<Condition>)> {
-        let mut named = plan.steps.iter().flat_map(|step| tables_of(&step.sql));
+    ) -> Option<(Oid, Arc<Condition>)> {
+        let mut named = plan.named.tables();
         let table = named.next().filter(|_| named.next().is_none())?;
         let sql = match prepared.row_query.get() {
             Some(made) => made.clone(),
             None => {
-                let made = self.row_query(prepared, &table);
+                let made = self.row_query(prepared, table);
                 prepared.row_query.get_or_init(|| made).clone()
             }
         }?;
         let parameters = parameters.get(..prepared.parameters.len())?.to_vec();
         let settings = self.gucs.plan_key();
-        Some((table.into_boxed_str(), Arc::new(Condition { sql, parameters, settings })))
+        Some((table, Arc::new(Condition { sql, parameters, settings })))
     }
 
-    /// The query of one row of a table that tells whether the statement reads it; `table`: as texts of plans name it.
-    fn row_query(&mut self, prepared: &Prepared, table: &str) -> Option<Arc<str>> {
+    /// The query of one row of a table that tells whether the statement reads it.
+    fn row_query(&mut self, prepared: &Prepared, table: Oid) -> Option<Arc<str>> {
         let (relation, condition) = match &prepared.statement.node {
             NodeEnum::SelectStmt(s) => {
                 let [from] = &s.from_clause[..] else { return None };
@@ -124,7 +125,7 @@ impl Session {
         let named = self.named_relation(relation).ok()?;
         // (a policy may ask who it is that reads)
         let is_plain = !catalog.stands_for_several(&named) && !named.security.enabled;
-        if !is_plain || crate::session::transaction::readers::written(&named.sqlite_name) != table {
+        if !is_plain || named.oid != table {
             return None;
         }
         let one =
@@ -138,17 +139,6 @@ impl Session {
             op: ast::SetOperation::SetopNone as i32,
             ..Default::default()
         };
-        // (plans are remembered by their text: no statement has this one)
-        let text = format!("\0rows of {}", prepared.statement.text).into();
-        let raw = Arc::new(RawStatement { node: NodeEnum::SelectStmt(Box::new(select)), text, offset: 0 });
-        let (rows, _) = self.plan(&raw, &prepared.parameters).ok()?;
-        let Body::Plan(plan) = &rows.body else { return None };
-        let [step] = &plan.query.steps[..] else { return None };
-        let sql = &step.sql;
-        if tables_of(sql).count() != 1 || sql.contains("pg_call") || rows.parameters.len() != prepared.parameters.len()
-        {
-            return None;
-        }
         let connection = self.connection.as_ref()?;
         let columns = Table::read(connection.rusqlite(), &catalog, &named.sqlite_name).ok()?;
         // (SQLite does not tell the values of generated columns)
@@ -160,40 +150,39 @@ impl Session {
         let values: Vec<String> = (first..first + names.len()).map(|i| format!("?{i}")).collect();
         // (the values are compared as those of the table: by the affinities and collations of its columns)
         let (names, values) = (names.join(", "), values.join(", "));
-        let row = format!("(SELECT {names} FROM {table} WHERE 0 UNION ALL SELECT {values})");
-        Some(sql.replacen(table, &row, 1).into())
+        let name = pgsqlite_sql::lower::table_name(&named);
+        let row = format!("(SELECT {names} FROM {name} WHERE 0 UNION ALL SELECT {values})");
+        let select = NodeEnum::SelectStmt(Box::new(select));
+        let plan = self.with_environment(&self.view(), |environment| {
+            let (statement, parameters) = analyze(environment, &select, &prepared.parameters).ok()?;
+            match statement {
+                Statement::Query(query) => lower_over_row(environment, &query, parameters, table, row).ok(),
+                _ => None,
+            }
+        })?;
+        let named = &plan.query.named;
+        let is_of_row = named.tables().count() == 1 && !named.reads_more;
+        match &plan.query.steps[..] {
+            [step] if is_of_row && plan.parameters.len() == prepared.parameters.len() => Some(step.sql.as_str().into()),
+            _ => None,
+        }
     }
 
     /// The transaction has met a row where it wanted to insert one. Errors: 40001.
-    pub(in crate::session) fn note_met(&self, sqlite_name: &str) -> Result<()> {
+    pub(in crate::session) fn note_met(&self, table: Oid) -> Result<()> {
         let Some(watched) = self.transaction.watched() else { return Ok(()) };
-        let name = crate::session::transaction::readers::written(sqlite_name).into_boxed_str();
-        watched.writes(&Tables::whole([name.clone()]), &mut whole)?;
-        watched.reads(&Tables::whole([name]), &mut whole)
+        watched.writes(&Tables::whole([table]), &mut whole)?;
+        watched.reads(&Tables::whole([table]), &mut whole)
     }
 
-    /// The tables that a plan reads. (What an INSERT alone names is not read.)
-    fn tables_read(&self, plan: &QueryPlan) -> Read {
+    /// The tables that a plan reads.
+    fn tables_read(plan: &QueryPlan) -> Read {
         let runs_more = plan.triggered.is_some() || plan.rewritten.is_some() || plan.has_steps_by_rows();
         // (a function of the user may read anything)
-        if runs_more || plan.calls_writers || plan.steps.iter().any(|s| s.sql.contains("pg_call")) {
-            return Tables::all();
+        match runs_more || plan.calls_writers || plan.named.reads_more {
+            true => Tables::all(),
+            false => Tables::whole(plan.named.tables()),
         }
-        let catalog = self.catalog();
-        let mut tables = Read::default();
-        for step in &plan.steps {
-            let mut named: Vec<String> = tables_of(&step.sql).collect();
-            if plan.tag == Tag::Insert {
-                for target in plan.modifies.iter().filter_map(|t| catalog.relation(*t)) {
-                    let name = crate::session::transaction::readers::written(&target.sqlite_name);
-                    if let Some(at) = named.iter().position(|n| *n == name) {
-                        named.remove(at);
-                    }
-                }
-            }
-            tables.tables.extend(named.into_iter().map(|name| (name.into_boxed_str(), Rows::All)));
-        }
-        tables
     }
 
     /// A statement has changed rows. Errors: 40001.
@@ -218,20 +207,19 @@ impl Session {
             at += 1;
         }
         let runs_more = plan.triggered.is_some() || plan.rewritten.is_some() || plan.has_steps_by_rows();
-        let names = changed.iter().filter_map(|t| catalog.relation(*t));
-        let names: Vec<Box<str>> =
-            names.map(|r| crate::session::transaction::readers::written(&r.sqlite_name).into_boxed_str()).collect();
         let all = runs_more || plan.calls_writers;
-        self.note_written_rows(&Written { all, ..Tables::whole(names) })
+        self.note_written_rows(&Written { all, ..Tables::whole(changed) })
     }
 
     /// The rows that the transaction has changed since this was asked last; None: they are not all recorded.
     fn rows_written(&self) -> Option<Written> {
-        let mut recorder = self.connection.as_ref()?.recorder();
+        let connection = self.connection.as_ref()?;
+        let mut recorder = connection.recorder();
         if !recorder.on || recorder.log.obstacle.is_some() {
             return None;
         }
         let log = &recorder.log;
+        let tables = self.engine.tables_of(connection, log).ok()?;
         let mut rows: HashMap<usize, Vec<Row>> = HashMap::new();
         for change in &log.changes()[log.told()..] {
             let of_table = rows.entry(change.table).or_default();
@@ -239,11 +227,10 @@ impl Session {
                 of_table.push(row.into_iter().map(|value| value.to_owned()).collect());
             }
         }
-        let named = rows.into_iter().map(|(table, rows)| {
-            let name = crate::session::transaction::readers::written(&log.tables[table]).into_boxed_str();
-            (name, Rows::Of(vec![rows.into()]))
-        });
-        let written = Written { all: false, tables: named.collect() };
+        // (a table that SQLite's triggers keep has no OID)
+        let known = rows.into_iter().filter(|(table, _)| tables[*table].oid != 0);
+        let of_tables = known.map(|(table, rows)| (tables[table].oid, Rows::Of(vec![rows.into()])));
+        let written = Written { all: false, tables: of_tables.collect() };
         recorder.log.tell();
         Some(written)
     }
