@@ -36,7 +36,7 @@ use crate::plans::Prepared;
 use execution::catalog_view::View;
 use execution::portal::Portal;
 use parking_lot::Mutex;
-use pgsqlite_natives::settings::rights::Source;
+use pgsqlite_natives::settings::rights::{Source, NOBODY};
 use pgsqlite_natives::settings::Gucs;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::escapes::Strings;
@@ -78,6 +78,8 @@ pub struct Session {
     engine: Arc<Engine>,
     options: SessionOptions,
     /// the effective role by (version of the settings, epoch of the catalog)
+    /// the role that the client authenticated as
+    login: Oid,
     identity: Mutex<Option<settings::identity::Known>>,
     gucs: Gucs,
     /// the settings at the session's start: what RESET goes back to
@@ -148,7 +150,8 @@ impl Engine {
 
 impl Session {
     pub(crate) fn new(engine: Arc<Engine>, options: SessionOptions) -> Result<Session> {
-        let mut gucs = Gucs::new(&options.user);
+        let login = engine.catalog().role_named(&options.user).map_or(NOBODY, |role| role.oid);
+        let mut gucs = Gucs::new(&options.user, login);
         for (name, value) in options.server_settings.iter() {
             gucs.set_of_server(name, value);
         }
@@ -157,7 +160,7 @@ impl Session {
         }
         let cancel = CancelHandle::default();
         let variables = Arc::new(execution::natives::SessionVariables::new(gucs.clone()));
-        let server = execution::server_functions::SessionServer::new(&engine, &options, &cancel, &variables);
+        let server = execution::server_functions::SessionServer::new(&engine, &options, login, &cancel, &variables);
         let sequences = execution::sequences::SessionSequences {
             engine: Arc::downgrade(&engine),
             server: server.clone(),
@@ -169,6 +172,7 @@ impl Session {
         let mut session = Session {
             engine,
             options,
+            login,
             identity: Mutex::default(),
             variables,
             server,

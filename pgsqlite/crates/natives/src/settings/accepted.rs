@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn settings_of_extensions_work_or_are_refused() {
-        let set = |name: &str| Gucs::new("postgres").set(name, Some("1"), Permit::put_back());
+        let set = |name: &str| Gucs::new("postgres", 10).set(name, Some("1"), Permit::put_back());
         for refused in ["auto_explain.log_analyze", "pg_stat_statements.track", "PG_TRGM.nosuch"] {
             assert_eq!(set(refused).expect_err(refused).code(), pgsqlite_types::SqlState::FEATURE_NOT_SUPPORTED);
         }
@@ -133,7 +133,7 @@ mod tests {
         for (name, definition) in definitions() {
             let settable = !matches!(definition.context, "internal" | "postmaster" | "sighup");
             let Some(value) = another(definition).filter(|_| settable && effect(name).is_none()) else { continue };
-            let mut gucs = Gucs::new("postgres");
+            let mut gucs = Gucs::new("postgres", 10);
             let error = gucs.set(name, Some(&value), Permit::put_back()).expect_err(name);
             assert_eq!(error.code(), pgsqlite_types::SqlState::FEATURE_NOT_SUPPORTED, "{name}: {}", error.message());
             assert!(error.message().contains(definition.name), "{name}: {}", error.message());

@@ -350,11 +350,11 @@ fn next_version() -> u64 {
 }
 
 impl Gucs {
-    /// The settings of a new session of this user.
-    pub fn new(user: &str) -> Gucs {
+    /// The settings of a new session of this user, the role with this OID.
+    pub fn new(user: &str, role: Oid) -> Gucs {
         let mut defaults: HashMap<String, String> = FRESH.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-        defaults.insert("session_authorization".into(), user.into());
-        defaults.insert("role".into(), "none".into());
+        defaults.insert("session_authorization".into(), rights::kept_role(role, user));
+        defaults.insert("role".into(), rights::kept_role(0, "none"));
         Gucs {
             values: HashMap::new(),
             defaults: Arc::new(defaults),
@@ -407,7 +407,7 @@ impl Gucs {
     pub fn get(&self, name: &str) -> Option<String> {
         let key = name.to_ascii_lowercase();
         if let Some(v) = self.values.get(&key).or_else(|| self.defaults.get(&key)) {
-            return Some(v.clone());
+            return Some(if rights::is_identity(&key) { rights::role_of(v).1 } else { v }.to_string());
         }
         if OF_TRANSACTION.contains(&key.as_str()) {
             if self.often.in_hot_standby && key == "transaction_read_only" {
@@ -435,16 +435,29 @@ impl Gucs {
         self.values.keys().filter(move |name| is_of_application(name) && !known(name)).cloned()
     }
 
-    /// `session_user`
-    pub fn session_user(&self) -> String {
-        self.get("session_authorization").unwrap_or_default()
+    /// The value as [`Permit::put_back`] lets it be set again.
+    pub fn kept(&self, name: &str) -> Option<String> {
+        let key = name.to_ascii_lowercase();
+        match rights::is_identity(&key) {
+            true => self.values.get(&key).or_else(|| self.defaults.get(&key)).cloned(),
+            false => self.get(name),
+        }
     }
 
-    /// `current_user`, outside of functions with SECURITY DEFINER.
-    pub fn current_user(&self) -> String {
-        match self.get("role") {
-            Some(role) if role != "none" => role,
-            _ => self.session_user(),
+    fn role_in(&self, key: &str) -> Oid {
+        self.values.get(key).or_else(|| self.defaults.get(key)).map_or(rights::NOBODY, |kept| rights::role_of(kept).0)
+    }
+
+    /// The role that is `session_user`, whatever it is called now.
+    pub fn session_role(&self) -> Oid {
+        self.role_in("session_authorization")
+    }
+
+    /// The role that is `current_user`, outside of functions with SECURITY DEFINER.
+    pub fn current_role(&self) -> Oid {
+        match self.role_in("role") {
+            0 => self.session_role(),
+            role => role,
         }
     }
 
@@ -463,13 +476,13 @@ impl Gucs {
     }
 
     /// Sets a value (None: back to the default). Errors: 42704, 22023.
-    pub fn set(&mut self, name: &str, value: Option<&str>, _: Permit) -> Result<()> {
+    pub fn set(&mut self, name: &str, value: Option<&str>, permit: Permit) -> Result<()> {
         let key = name.to_ascii_lowercase();
         self.version = next_version();
         // not among the settings that SHOW ALL lists; the session checks them
         if rights::is_identity(&key) {
             match value {
-                Some(v) => self.values.insert(key, v.to_string()),
+                Some(v) => self.values.insert(key.clone(), permit.kept(&key, v)),
                 None => self.values.remove(&key),
             };
             return Ok(());

@@ -21,13 +21,35 @@ pub enum Source {
 
 /// The proof that a setting may be changed.
 #[derive(Debug, Clone, Copy)]
-pub struct Permit(());
+pub struct Permit {
+    /// Of `role` and `session_authorization`: whom the name means now. None: the value is one that `Gucs::kept` gave.
+    role: Option<Oid>,
+}
 
 impl Permit {
-    /// For a value that was in force before, and is put back.
+    /// For a value that was in force before, and is put back: one that `Gucs::kept` gave.
     pub fn put_back() -> Permit {
-        Permit(())
+        Permit { role: None }
     }
+
+    /// The value as the settings keep it. A role is kept by its OID, with the name that SHOW shows: the name may become another role's.
+    pub(super) fn kept(self, key: &str, value: &str) -> String {
+        match self.role {
+            Some(role) if is_identity(key) => kept_role(role, value),
+            _ => value.to_string(),
+        }
+    }
+}
+
+/// A role as the settings keep it.
+pub(super) fn kept_role(role: Oid, name: &str) -> String {
+    format!("{role} {name}")
+}
+
+/// The OID (0: none) and the name of a role as the settings keep it.
+pub(super) fn role_of(kept: &str) -> (Oid, &str) {
+    let (oid, name) = kept.split_once(' ').unwrap_or((kept, ""));
+    (oid.parse().unwrap_or(NOBODY), name)
 }
 
 /// Those who ask for a change.
@@ -53,12 +75,12 @@ pub fn is_identity(key: &str) -> bool {
     matches!(key, "role" | "session_authorization")
 }
 
-/// No role has this OID: what is left of a role that was dropped under its session.
-const NOBODY: Oid = Oid::MAX;
+/// No role has this OID: whom a name means that is no role's.
+pub const NOBODY: Oid = Oid::MAX;
 
-/// The role of a name that a session has, which may have been dropped.
-pub fn role_oid(catalog: &Catalog, name: &str) -> Oid {
-    catalog.role_named(name).map_or(NOBODY, |role| role.oid)
+/// What a session's role is called now; what remains of one that was dropped is its OID.
+pub fn role_name(catalog: &Catalog, role: Oid) -> String {
+    catalog.role_name(role).map_or_else(|| format!("unknown (OID={role})"), str::to_string)
 }
 
 fn fixed(message: String) -> PgError {
@@ -75,8 +97,9 @@ impl Claimant<'_> {
     pub fn permit(&self, name: &str, value: Option<&str>, source: Source) -> Result<Permit> {
         let key = name.to_ascii_lowercase();
         if is_identity(&key) {
-            self.check_identity(&key, value)?;
-        } else if let Some(definition) = definitions().get(&key) {
+            return Ok(Permit { role: Some(self.check_identity(&key, value)?) });
+        }
+        if let Some(definition) = definitions().get(&key) {
             self.check_context(definition, name, source)?;
         } else if key == CLONE && source != Source::StartUp {
             return Err(fixed(format!("parameter \"{name}\" cannot be set after connection start")));
@@ -90,7 +113,7 @@ impl Claimant<'_> {
                 "SET TRANSACTION ISOLATION LEVEL must be called before any query",
             ));
         }
-        Ok(Permit(()))
+        Ok(Permit::put_back())
     }
 
     /// What `pg_settings.context` says.
@@ -115,23 +138,23 @@ impl Claimant<'_> {
         }
     }
 
-    /// Whether the session may become the role.
-    fn check_identity(&self, setting: &str, value: Option<&str>) -> Result<()> {
+    /// The role that the session may become; 0: none.
+    fn check_identity(&self, setting: &str, value: Option<&str>) -> Result<Oid> {
         if self.in_definer {
             return Err(denied(format!("cannot set parameter \"{setting}\" within security-definer function")));
         }
-        let Some(name) = value else { return Ok(()) };
+        let Some(name) = value else { return Ok(0) };
         if setting == "role" && name == "none" {
-            return Ok(());
+            return Ok(0);
         }
         let Some(target) = self.catalog.role_named(name).map(|role| role.oid) else {
             return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("role \"{name}\" does not exist")));
         };
         let is_superuser = |role| acl::is_superuser(self.catalog, role);
         match setting {
-            "role" if is_superuser(self.session) || acl::member_of(self.catalog, self.session, target) => Ok(()),
+            "role" if is_superuser(self.session) || acl::member_of(self.catalog, self.session, target) => Ok(target),
             "role" => Err(denied(format!("permission denied to set role \"{name}\""))),
-            _ if is_superuser(self.login) || self.login == target => Ok(()),
+            _ if is_superuser(self.login) || self.login == target => Ok(target),
             _ => Err(denied(format!("permission denied to set session authorization \"{name}\""))),
         }
     }
@@ -141,7 +164,7 @@ impl Claimant<'_> {
     /// Checks a value that is to be stored for sessions to come (ALTER ROLE … SET, ALTER DATABASE … SET, a function's SET clause); None: the
     /// stored one is to go. Returns what the settings would be, and what is to be told. Errors: those that SET would give.
     pub fn check_stored(&self, name: &str, value: Option<&str>) -> Result<(Gucs, Option<PgError>)> {
-        let (key, mut tried) = (name.to_ascii_lowercase(), Gucs::new(""));
+        let (key, mut tried) = (name.to_ascii_lowercase(), Gucs::new("", NOBODY));
         if is_identity(&key) {
             // who the role may be is asked when a session begins
             return Ok((tried, value.and_then(|role| self.foresee(&key, role))));

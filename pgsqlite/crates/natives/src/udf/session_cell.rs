@@ -5,7 +5,7 @@
 //! error that a function raises waits in the cell, because SQLite carries only a text: [`SessionCell::take_error`].
 
 use super::shim::Call;
-use crate::settings::rights::{role_oid, Claimant};
+use crate::settings::rights::{role_name, Claimant};
 use crate::settings::{is_setting_of_server, parse_bool, search_path, Gucs, OF_TRANSACTION};
 use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
@@ -69,10 +69,21 @@ pub struct SettingsMark {
 /// The payload of a message (NOTIFY, `pg_notify`) must be shorter than this, in bytes.
 pub const PAYLOAD: usize = 8000;
 
+/// Whose a session is.
+#[derive(Debug, Clone, Copy)]
+pub struct Backend {
+    /// The role that its client authenticated as; None: that of another database, whose roles are others.
+    pub role: Option<Oid>,
+    /// It is a superuser there.
+    pub superuser: bool,
+}
+
 /// What the server as a whole knows.
 pub trait ServerFunctions {
     /// `pg_cancel_backend`, `pg_terminate_backend`: whether there was such a session.
     fn signal(&self, pid: i32, terminate: bool) -> Result<bool>;
+    /// The session with this process number.
+    fn backend(&self, pid: i32) -> Option<Backend>;
     /// The program that serves the database; None: there is none.
     fn host(&self) -> Option<Arc<dyn crate::host::Host>>;
     /// `pg_notify`
@@ -524,10 +535,10 @@ impl SessionCell {
             state.settings.transaction_timestamp = now;
             state.plan_key = settings.plan_key();
             if !state.in_definer {
-                state.session_user = settings.session_user();
-                state.session_oid = role_oid(&state.catalog, &state.session_user);
-                state.user = settings.current_user();
-                state.user_oid = role_oid(&state.catalog, &state.user);
+                state.session_oid = settings.session_role();
+                state.session_user = role_name(&state.catalog, state.session_oid);
+                state.user_oid = settings.current_role();
+                state.user = role_name(&state.catalog, state.user_oid);
             }
             let catalog = state.catalog.clone();
             state.show(catalog);

@@ -196,7 +196,13 @@ impl Ddl<'_> {
             }
             T::ObjectRole => {
                 let role = self.role_named(parts[0])?;
-                self.check_create_role("comment on role")?;
+                let denied = |message| Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+                if role.superuser && !self.is_superuser() {
+                    return denied("must be superuser");
+                }
+                if self.check_create_role("").is_err() {
+                    return denied("must have CREATEROLE privilege");
+                }
                 (CLASS_ROLE, role.oid, 0)
             }
             other => {

@@ -110,6 +110,8 @@ pub type FireTruncate<'a> = dyn Fn(Vec<PgError>, &Arc<Relation>, pgsqlite_sql::r
 pub struct DdlSession<'a> {
     /// The tables of a REINDEX.
     pub tables: &'a [Oid],
+    /// The role that is `session_user`.
+    pub session_role: Oid,
     /// What `current_database()` reports.
     pub database: &'a str,
     /// None: one file is served, databases cannot be made.
@@ -201,6 +203,10 @@ pub fn execute(
     statement: &RawStatement,
     session: &DdlSession,
 ) -> Result<Outcome> {
+    if !catalog.roles.is_empty() && !catalog.roles.contains_key(&environment.user) {
+        let message = format!("role {} was concurrently dropped", environment.user);
+        return Err(PgError::new(SqlState::UNDEFINED_OBJECT, message));
+    }
     let mut ddl = Ddl::new(conn, catalog, environment, session);
     ddl.text = statement.text.clone();
     ddl.offset = statement.offset;

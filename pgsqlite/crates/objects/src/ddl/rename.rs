@@ -283,6 +283,7 @@ impl Ddl<'_> {
                     return Err(PgError::not_supported("renaming a schema that every database has"));
                 }
                 self.check_owned("schema", &statement.subname, self.catalog.schemas[&oid].owner)?;
+                self.check_may_create_schemas()?;
                 if new_name.starts_with("pg_") {
                     return Err(PgError::new(
                         SqlState::RESERVED_NAME,
@@ -340,21 +341,21 @@ impl Ddl<'_> {
                 "ALTER DATABASE"
             }
             T::ObjectRole => {
-                self.check_create_role("rename role")?;
                 let role = self.role_named(&statement.subname)?;
-                if role.oid == self.environment.user {
-                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "session user cannot be renamed"));
-                }
-                if new_name.starts_with("pg_") {
-                    return Err(PgError::new(SqlState::RESERVED_NAME, format!("role name \"{new_name}\" is reserved"))
-                        .detail("Role names starting with \"pg_\" are reserved."));
-                }
+                self.check_not_of_session(role.oid, SqlState::FEATURE_NOT_SUPPORTED, "renamed")?;
+                super::role::check_not_reserved(&role.name)?;
+                super::role::check_not_reserved(new_name)?;
                 if self.catalog.role_named(new_name).is_some() {
                     return Err(PgError::new(
                         SqlState::DUPLICATE_OBJECT,
                         format!("role \"{new_name}\" already exists"),
                     ));
                 }
+                if role.superuser && !self.is_superuser() {
+                    let message = "must be superuser to rename superusers";
+                    return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+                }
+                self.check_create_role("rename role")?;
                 self.put_role(Role { name: new_name.to_string(), ..(*role).clone() })?;
                 "ALTER ROLE"
             }

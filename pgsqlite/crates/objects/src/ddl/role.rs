@@ -125,10 +125,7 @@ impl Ddl<'_> {
     pub(super) fn create_role(&mut self, statement: &ast::CreateRoleStmt) -> Result<String> {
         self.check_create_role("create role")?;
         let name = statement.role.as_str();
-        if name.starts_with("pg_") {
-            return Err(PgError::new(SqlState::RESERVED_NAME, format!("role name \"{name}\" is reserved"))
-                .detail("Role names starting with \"pg_\" are reserved."));
-        }
+        check_not_reserved(name)?;
         if self.catalog.role_named(name).is_some() {
             return Err(PgError::new(SqlState::DUPLICATE_OBJECT, format!("role \"{name}\" already exists")));
         }
@@ -152,7 +149,9 @@ impl Ddl<'_> {
             self.notice(SqlState::SUCCESSFUL_COMPLETION, "SYSID can no longer be specified");
         }
         let oid = role.oid;
-        let memberships = self.role_options(&mut role, &statement.options)?;
+        let mut memberships = self.role_options(&mut role, &statement.options)?;
+        // IN ROLE first, then ADMIN, then ROLE
+        memberships.sort_by_key(|&(_, member, admin)| (member != 0, !admin));
         self.put_role(role)?;
         for (granted, member, admin) in memberships {
             work::visit();
@@ -160,6 +159,20 @@ impl Ddl<'_> {
             self.change_membership(own(granted), own(member), true, admin)?;
         }
         Ok("CREATE ROLE".into())
+    }
+
+    /// The session's own roles stay as they are: `done` is what cannot be done with them.
+    pub(super) fn check_not_of_session(&self, role: Oid, code: SqlState, done: &str) -> Result<()> {
+        let of_session = [("current", self.environment.user), ("session", self.session.session_role)];
+        // PostgreSQL looks at the session's user first when it renames, and last when it drops
+        let found = match code {
+            SqlState::OBJECT_IN_USE => of_session.iter().find(|r| r.1 == role),
+            _ => of_session.iter().rev().find(|r| r.1 == role),
+        };
+        match found {
+            Some((which, _)) => Err(PgError::new(code, format!("{which} user cannot be {done}"))),
+            None => Ok(()),
+        }
     }
 
     /// 42501 unless the session's role may change this one.
@@ -277,9 +290,7 @@ impl Ddl<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            if role.oid == self.environment.user {
-                return Err(PgError::new(SqlState::OBJECT_IN_USE, "current user cannot be dropped"));
-            }
+            self.check_not_of_session(role.oid, SqlState::OBJECT_IN_USE, "dropped")?;
             if role.superuser && !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
                 return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "must be superuser to drop superusers"));
             }
@@ -340,7 +351,10 @@ impl Ddl<'_> {
                 ("template", "template0" | "template1" | "default") => {}
                 ("template", _) => template = Some(text.to_string()),
                 ("owner", "default") => {}
-                ("owner", _) => owner = self.role_named(text)?.oid,
+                ("owner", _) => {
+                    owner = self.role_named(text)?.oid;
+                    self.check_becomes_owner(owner)?;
+                }
                 ("connection_limit", _) if integer(option).is_ok_and(|n| n == -1) => {}
                 ("allow_connections", _) if boolean(option).is_ok_and(|b| b) => {}
                 ("is_template", _) if boolean(option).is_ok_and(|b| !b) => {}
@@ -748,4 +762,13 @@ fn scram_keys(password: &str, salt: &[u8], iterations: u32) -> ([u8; 32], [u8; 3
     let stored: [u8; 32] = Sha256::digest(hmac(&salted, &[b"Client Key"])).into();
     let server = hmac(&salted, &[b"Server Key"]);
     (stored, server)
+}
+
+/// 42939 for names that are kept for predefined roles.
+pub(super) fn check_not_reserved(name: &str) -> Result<()> {
+    if name.starts_with("pg_") {
+        return Err(PgError::new(SqlState::RESERVED_NAME, format!("role name \"{name}\" is reserved"))
+            .detail("Role names starting with \"pg_\" are reserved."));
+    }
+    Ok(())
 }

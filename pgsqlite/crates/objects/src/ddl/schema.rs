@@ -43,6 +43,12 @@ impl Ddl<'_> {
         }
     }
 
+    pub(super) fn check_may_create_schemas(&self) -> Result<()> {
+        self.check_database_privilege(pgsqlite_sql::acl::privilege::CREATE, || {
+            format!("permission denied for database {}", self.session.database)
+        })
+    }
+
     pub(super) fn create_schema(&mut self, statement: &ast::CreateSchemaStmt) -> Result<String> {
         let tag = "CREATE SCHEMA".to_string();
         let owner = match &statement.authrole {
@@ -55,9 +61,7 @@ impl Ddl<'_> {
                 .ok_or_else(|| PgError::internal("the session's role is not there"))?,
         };
         let name = if statement.schemaname.is_empty() { owner.name.clone() } else { statement.schemaname.clone() };
-        self.check_database_privilege(pgsqlite_sql::acl::privilege::CREATE, || {
-            format!("permission denied for database {}", self.session.database)
-        })?;
+        self.check_may_create_schemas()?;
         if name.starts_with("pg_") {
             return Err(PgError::new(SqlState::RESERVED_NAME, format!("unacceptable schema name \"{name}\""))
                 .detail("The prefix \"pg_\" is reserved for system schemas."));

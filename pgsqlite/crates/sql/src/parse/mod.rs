@@ -172,6 +172,8 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
         SqlState::FEATURE_NOT_SUPPORTED
     } else if message.starts_with("invalid byte sequence for encoding") {
         SqlState::CHARACTER_NOT_IN_REPERTOIRE
+    } else if message.starts_with("role name ") && message.ends_with("is reserved") {
+        SqlState::RESERVED_NAME
     } else if message.starts_with("frame ") {
         SqlState::WINDOWING_ERROR
     } else if message.contains("identifier too long") {

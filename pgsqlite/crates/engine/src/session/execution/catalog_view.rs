@@ -4,7 +4,7 @@
 
 use crate::session::Session;
 use pgsqlite_metadata::store::names::CatalogNames;
-use pgsqlite_natives::settings::search_path;
+use pgsqlite_natives::settings::{rights::role_name, search_path};
 use pgsqlite_sql::analyze::{Environment, Rights};
 use pgsqlite_sql::catalog::{Catalog, RelationKind};
 use pgsqlite_sql::plan::QueryPlan;
@@ -160,7 +160,8 @@ impl Session {
 
     /// `search_path` as OIDs; schemas that do not exist are skipped, as PostgreSQL does.
     fn search_path(&self, catalog: &Catalog) -> Vec<Oid> {
-        search_path(&self.gucs, catalog, &self.current_user(), self.user_oid(catalog))
+        let user = self.user_oid(catalog);
+        search_path(&self.gucs, catalog, &role_name(catalog, user), user)
     }
 
     pub(in crate::session) fn with_environment<R>(&self, view: &View, f: impl FnOnce(&Environment) -> R) -> R {

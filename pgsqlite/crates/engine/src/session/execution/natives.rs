@@ -31,8 +31,7 @@ impl Inner {
             if name.eq_ignore_ascii_case("session_authorization") {
                 values.set("role", None, permit)?;
             }
-            let role = rights::role_oid(who.catalog, &values.current_user());
-            values.set_superuser(acl::is_superuser(who.catalog, role));
+            values.set_superuser(acl::is_superuser(who.catalog, values.current_role()));
         }
         Ok(())
     }
@@ -105,7 +104,7 @@ impl Variables for SessionVariables {
             }
             let within = inner.changes.split_off(aside.changes);
             inner.changes.extend(within.into_iter().filter(|change| !is_own(change)));
-            let before = aside.values.get(name);
+            let before = aside.values.kept(name);
             if Arc::make_mut(&mut inner.values).set(name, before.as_deref(), Permit::put_back()).is_err() {
                 tracing::debug!(name, "a setting of a function could not be put back");
             }

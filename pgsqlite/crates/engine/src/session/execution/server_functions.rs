@@ -17,7 +17,8 @@ use pgsqlite_natives::statistics::fetched::Fetched;
 use pgsqlite_natives::statistics::functions::{FunctionCounts, OfFunctions};
 use pgsqlite_natives::statistics::slru::{Slru, NAMES};
 use pgsqlite_natives::udf::session_cell::{
-    AdvisoryKey, AdvisoryLock, Fate, LockHolder, LockMark, NotificationMark, PreparedTransaction, ServerFunctions,
+    AdvisoryKey, AdvisoryLock, Backend, Fate, LockHolder, LockMark, NotificationMark, PreparedTransaction,
+    ServerFunctions,
 };
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_types::{Oid, PgError, Result};
@@ -32,6 +33,8 @@ const SLRUS: usize = NAMES.len();
 struct Known {
     cancel: CancelHandle,
     server: Weak<SessionServer>,
+    /// as in `Backend`
+    role: Oid,
 }
 
 /// The sessions of this process by the process number they report. A number of 0 is nobody's.
@@ -151,6 +154,7 @@ impl SessionServer {
     pub fn new(
         engine: &Arc<Engine>,
         options: &SessionOptions,
+        login: Oid,
         cancel: &CancelHandle,
         variables: &Arc<crate::session::execution::natives::SessionVariables>,
     ) -> Arc<Self> {
@@ -183,7 +187,7 @@ impl SessionServer {
             mailbox: Arc::new(Mailbox::new(cancel.clone())),
         });
         if pid != 0 {
-            let known = Known { cancel: cancel.clone(), server: Arc::downgrade(&server) };
+            let known = Known { cancel: cancel.clone(), server: Arc::downgrade(&server), role: login };
             sessions().lock().insert(pid, known);
         }
         server
@@ -452,6 +456,12 @@ impl ServerFunctions for SessionServer {
     }
     fn is_in_block(&self) -> bool {
         self.in_block.load(Ordering::Relaxed)
+    }
+    fn backend(&self, pid: i32) -> Option<Backend> {
+        let (server, role) = sessions().lock().get(&pid).map(|known| (known.server.clone(), known.role))?;
+        let engine = server.upgrade()?.engine.upgrade()?;
+        let superuser = pgsqlite_sql::acl::is_superuser(&engine.catalog(), role);
+        Some(Backend { role: self.engine.ptr_eq(&Arc::downgrade(&engine)).then_some(role), superuser })
     }
     fn signal(&self, pid: i32, terminate: bool) -> Result<bool> {
         let target = sessions().lock().get(&pid).map(|known| known.cancel.clone());

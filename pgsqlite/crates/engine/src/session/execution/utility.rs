@@ -265,6 +265,7 @@ impl Session {
             show_catalog: Some(&show_catalog),
             fire_truncate: Some(&fire_truncate),
             tables,
+            session_role: self.gucs.session_role(),
             database: self.database(),
             databases: self.engine.config.databases.as_ref().map(|d| &*d.0),
             parameters,
@@ -403,7 +404,7 @@ impl Session {
     fn reset_all(&mut self) -> Result<()> {
         self.transaction.note_settings(&self.gucs);
         let kept = self.characteristics();
-        let identity = ["session_authorization", "role"].map(|name| (name, self.gucs.get(name)));
+        let identity = ["session_authorization", "role"].map(|name| (name, self.gucs.kept(name)));
         let now = self.gucs.typed.transaction_timestamp;
         self.gucs = self.initial.clone();
         self.gucs.touch();

@@ -1,7 +1,7 @@
 //! Who the session is: the user it authenticated as, and the role whose privileges count (SET ROLE, SET SESSION AUTHORIZATION).
 
 use crate::session::Session;
-use pgsqlite_natives::settings::rights::{role_oid, Claimant};
+use pgsqlite_natives::settings::rights::Claimant;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -10,11 +10,6 @@ use pgsqlite_types::{Oid, PgError, Result, SqlState};
 pub(in crate::session) type Known = ((u64, u64), Oid, bool);
 
 impl Session {
-    /// `current_user`
-    pub(in crate::session) fn current_user(&self) -> String {
-        self.gucs.current_user()
-    }
-
     /// The role whose privileges count, and whether it is a superuser. Kept until the settings or the catalog change.
     fn identity(&self, catalog: &Catalog) -> (Oid, bool) {
         let state = (self.gucs.version(), catalog.epoch);
@@ -22,7 +17,7 @@ impl Session {
         match *known {
             Some((of, role, superuser)) if of == state => (role, superuser),
             _ => {
-                let role = role_oid(catalog, &self.current_user());
+                let role = self.gucs.current_role();
                 let superuser = acl::is_superuser(catalog, role);
                 *known = Some((state, role, superuser));
                 (role, superuser)
@@ -96,8 +91,8 @@ impl Session {
     pub(in crate::session) fn claimant<'a>(&'a self, catalog: &'a Catalog) -> Claimant<'a> {
         Claimant {
             catalog,
-            login: role_oid(catalog, &self.options.user),
-            session: role_oid(catalog, &self.gucs.session_user()),
+            login: self.login,
+            session: self.gucs.session_role(),
             current: self.user_oid(catalog),
             in_definer: false,
         }

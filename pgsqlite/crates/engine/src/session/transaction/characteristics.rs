@@ -133,7 +133,7 @@ impl Session {
         permit: Permit,
     ) -> Result<()> {
         self.transaction.note_settings(&self.gucs);
-        let before = self.gucs.get(name);
+        let before = self.gucs.kept(name);
         let key = name.to_ascii_lowercase();
         let identity = rights::is_identity(&key);
         let of_transaction = OF_TRANSACTION.contains(&key.as_str());

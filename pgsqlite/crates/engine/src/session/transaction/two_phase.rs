@@ -14,7 +14,6 @@ use crate::session::transaction::state::Open;
 use crate::session::Session;
 use pgsqlite_metadata::store;
 use pgsqlite_metadata::store::prepared::{Locks, Record};
-use pgsqlite_natives::settings::rights::role_oid;
 use pgsqlite_storage::changes::log::ChangeLog;
 use pgsqlite_types::{PgError, Result, SqlState};
 
@@ -143,7 +142,7 @@ impl Session {
         engine.locks.hand_over(own, holder);
         hold_end(&engine, holder);
         engine.locks.of(holder).iter().for_each(|lock| add(&mut locks, lock.target, lock.mode));
-        let owner = role_oid(&catalog, &self.current_user());
+        let owner = self.user_oid(&catalog);
         let gid = claim.gid().to_string();
         let record =
             Record { gid: gid.clone(), number: number.get(), prepared: pgsqlite_metadata::clock::now(), owner, locks };
@@ -186,7 +185,7 @@ impl Session {
     /// changed what the transaction had changed: it stays prepared.
     pub(in crate::session) async fn finish_prepared(&mut self, gid: &str, commit: bool) -> Result<()> {
         let catalog = self.catalog();
-        let (is_superuser, own) = (self.is_superuser(&catalog), role_oid(&catalog, &self.current_user()));
+        let (is_superuser, own) = (self.is_superuser(&catalog), self.user_oid(&catalog));
         let claim = self.engine.prepared.claim(gid, |owner| is_superuser || owner == own)?;
         let ended = self.end_prepared(&claim, commit).await;
         if ended.is_err() && self.transaction.has_work() {

@@ -176,21 +176,23 @@ fn start_time(c: &Call) -> Result<Datum> {
 fn signal(c: &Call, terminate: bool) -> Result<Datum> {
     let pid = c.int(0)? as i32;
     {
-        // whose session it is is not known here: others' may be signalled by superusers and pg_signal_backend
+        let (what, done, verb) =
+            if terminate { ("process", "terminated", "terminate") } else { ("query", "canceled", "cancel") };
+        let denied = |message| PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
         let state = c.session.state();
-        let inherits = || {
-            pgsqlite_sql::acl::inherited_roles(&state.catalog, state.user_oid)
-                .iter()
-                .any(|&r| state.catalog.role_name(r) == Some("pg_signal_backend"))
-        };
+        let roles = || pgsqlite_sql::acl::inherited_roles(&state.catalog, state.user_oid);
+        let signals = || roles().iter().any(|&r| state.catalog.role_name(r) == Some("pg_signal_backend"));
         let superuser =
             pgsqlite_sql::acl::is_superuser(&state.catalog, state.user_oid) || state.catalog.roles.is_empty();
-        if pid != state.backend_pid && !superuser && !inherits() {
-            let (what, done) = if terminate { ("process", "terminated") } else { ("query", "canceled") };
-            return Err(PgError::new(
-                SqlState::INSUFFICIENT_PRIVILEGE,
-                format!("must be a member of the role whose {what} is being {done} or member of pg_signal_backend"),
-            ));
+        if let Some(target) = server(c)?.backend(pid).filter(|_| !superuser) {
+            if target.superuser {
+                return Err(denied(format!("must be a superuser to {verb} superuser {what}")));
+            }
+            if !target.role.is_some_and(|role| roles().contains(&role)) && !signals() {
+                return Err(denied(format!(
+                    "must be a member of the role whose {what} is being {done} or member of pg_signal_backend"
+                )));
+            }
         }
     }
     let found = server(c)?.signal(pid, terminate)?;
