@@ -58,8 +58,8 @@ struct Statement {
     /// microseconds since 2000-01-01 UTC
     created: i64,
     executions: i64,
-    /// the types the client gave
-    given: Vec<Oid>,
+    /// the parameters' types, which stay what they were when the statement was prepared: clients send values by them
+    types: Vec<Oid>,
     /// None: the empty statement
     raw: Option<Arc<RawStatement>>,
     /// None: the empty statement

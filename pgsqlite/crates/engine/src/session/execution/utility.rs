@@ -591,7 +591,7 @@ impl Session {
             from_sql: true,
             created: pgsqlite_metadata::clock::now(),
             executions: 0,
-            given: types,
+            types: prepared.parameters.clone(),
             raw: Some(inner),
             prepared: Some(prepared),
             view,

@@ -60,7 +60,7 @@ impl Session {
             from_sql: false,
             created: if name.is_empty() { 0 } else { pgsqlite_metadata::clock::now() },
             executions: 0,
-            given: parameter_types.to_vec(),
+            types: prepared.as_ref().map_or(vec![], |p| p.parameters.clone()),
             raw,
             prepared,
             view,
@@ -88,9 +88,9 @@ impl Session {
             return Ok(statement.prepared.clone());
         }
         let Some(raw) = statement.raw.clone() else { return Ok(None) };
-        let given = statement.given.clone();
+        let types = statement.types.clone();
         let old = statement.prepared.clone();
-        let (new, view) = self.plan(&raw, &given)?;
+        let (new, view) = self.plan(&raw, &types)?;
         if let Some(old) = old {
             if !same_result(&old.columns, &new.columns) {
                 return Err(result_type_changed());
