@@ -208,6 +208,22 @@ impl Ddl<'_> {
         Ok(out)
     }
 
+    /// The foreign keys that need a unique index; that of a partition stands for the key as a whole.
+    fn keys_over(&self, index: Oid, out: &mut Vec<(Object, bool)>) {
+        for child in self.catalog.relations.values() {
+            work::visit();
+            for key in child.constraints.iter().filter(|c| c.index == index && c.is_foreign_key()) {
+                work::visit();
+                let mut whole = key;
+                while let Some(above) = child.constraints.iter().find(|c| c.oid == whole.inherited.parent) {
+                    work::visit();
+                    whole = above;
+                }
+                out.push((Object::Constraint(child.oid, whole.oid), false));
+            }
+        }
+    }
+
     /// What depends on `object`: (dependent, goes without being asked for).
     pub(super) fn dependents(
         &self,
@@ -263,6 +279,8 @@ impl Ddl<'_> {
                             }
                         }
                     }
+                    // (that of a constraint is asked for with the constraint)
+                    RelationKind::Index(_) => self.keys_over(oid, &mut out),
                     _ => {}
                 }
                 if relation.row_type != 0 {
@@ -345,15 +363,7 @@ impl Ddl<'_> {
                 by_view(&|r| r.class == super::schema::CLASS_CONSTRAINT && r.object == constraint, &mut out);
                 if c.index != 0 && !matches!(c.kind, ConstraintKind::ForeignKey { .. }) {
                     // (a foreign key depends on the index, which goes with its constraint)
-                    for child in self.catalog.relations.values() {
-                        work::visit();
-                        for f in &child.constraints {
-                            work::visit();
-                            if f.index == c.index && matches!(f.kind, ConstraintKind::ForeignKey { .. }) {
-                                out.push((Object::Constraint(child.oid, f.oid), false));
-                            }
-                        }
-                    }
+                    self.keys_over(c.index, &mut out);
                 }
             }
             Object::Type(ty) => {
