@@ -654,6 +654,16 @@ pub struct Modify {
     pub returning: Vec<Target>,
     /// what every new row must satisfy besides the table's constraints, in the order of checking
     pub checks: Vec<RowCheck>,
+    pub written: Written,
+}
+
+/// What a data modification says itself to write: a role may be told that of a row even where it may not read the table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    /// the table that the statement names; [`Modify::target`] may be a partition of it, or a child
+    pub table: Arc<Relation>,
+    /// attnums of its columns that the statement gives values to (defaults are not among them)
+    pub columns: Vec<i16>,
 }
 
 /// What rules make of a data modification: statements that are carried out one after the other.

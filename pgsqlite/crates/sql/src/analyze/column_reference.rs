@@ -79,6 +79,7 @@ impl Analyzer<'_> {
                 }
             }
             if let Some((expr, _)) = found {
+                self.note_computed(up, &expr);
                 return Ok(Some(raise(&expr, up, location)));
             }
         }
@@ -154,7 +155,11 @@ impl Analyzer<'_> {
         let item = self.item(up, index);
         let mut found = item.columns.iter().filter(|(n, _)| n == name);
         match (found.next(), found.next()) {
-            (Some((_, expr)), None) => Ok(raise(expr, up, location)),
+            (Some((_, expr)), None) => {
+                let expr = expr.clone();
+                self.note_computed(up, &expr);
+                Ok(raise(&expr, up, location))
+            }
             (Some(_), Some(_)) => {
                 Err(PgError::new(SqlState::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous"))
                     .at(location))
@@ -282,10 +287,8 @@ impl Analyzer<'_> {
                     return Err(PgError::new(SqlState::SYNTAX_ERROR, "SELECT * with no tables specified is not valid")
                         .at(c.location));
                 }
-                return Ok(items
-                    .iter()
-                    .flat_map(|i| i.columns.iter().map(|(n, e)| (n.clone(), raise(e, 0, c.location))))
-                    .collect());
+                let columns: Vec<(String, Expr)> = items.iter().flat_map(|i| i.columns.iter().cloned()).collect();
+                return Ok(self.raise_all(columns, 0, c.location));
             }
             [table] => (None, table),
             [schema, table] => (Some(schema), table),
@@ -301,7 +304,22 @@ impl Analyzer<'_> {
             }
             return Err(self.missing_table(schema, table, c.location));
         };
-        Ok(self.item(up, index).columns.iter().map(|(n, e)| (n.clone(), raise(e, up, c.location))).collect())
+        let columns = self.item(up, index).columns.clone();
+        Ok(self.raise_all(columns, up, c.location))
+    }
+
+    fn raise_all(&mut self, columns: Vec<(String, Expr)>, up: usize, location: i32) -> Vec<(String, Expr)> {
+        columns.iter().for_each(|(_, e)| self.note_computed(up, e));
+        columns.into_iter().map(|(name, e)| (name, raise(&e, up, location))).collect()
+    }
+
+    /// A column of the view that stands for a changed table, and is none of the table's, is read though nothing will show it.
+    fn note_computed(&mut self, up: usize, column: &Expr) {
+        let at = self.levels.len() - 1 - up;
+        let level = &mut self.levels[at];
+        if level.view_target.is_some() && !crate::walk::any(column, &|e| matches!(e.kind, ExprKind::Var(_))) {
+            level.names_computed = true;
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Analyzer, Clause};
 use crate::acl::privilege;
 use crate::catalog::{Column, PolicyCommand, Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{Expr, MergeAction, MergeWhen, Modify, ModifyAction, SecuredChange};
+use crate::typed::{Expr, MergeAction, MergeWhen, Modify, ModifyAction, SecuredChange, Written};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::sync::Arc;
 
@@ -16,8 +16,9 @@ impl Analyzer<'_> {
         let (result, level) = self.modify_level(|a| a.merge_in_level(stmt))?;
         let (target, action) = result;
         let checks = self.partition_check(&target)?.into_iter().collect();
-        let modify =
-            Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning: vec![], checks };
+        let written = Written { table: target.clone(), columns: level.written };
+        let (ctes, range_table) = (level.ctes, level.range_table);
+        let modify = Modify { ctes, range_table, target, action, returning: vec![], checks, written };
         self.check_modify_columns(&modify, &level.column_checks)?;
         Ok(modify)
     }
@@ -115,6 +116,7 @@ impl Analyzer<'_> {
                     if by_columns {
                         self.check_columns(&target, self.acting, set.iter().map(|s| s.0), privilege::UPDATE)?;
                     }
+                    self.level().written.extend(set.iter().map(|s| s.0));
                     MergeAction::Update(set)
                 }
                 Ok(ast::CmdType::CmdInsert) => {
@@ -179,6 +181,7 @@ impl Analyzer<'_> {
             );
         }
         named.truncate(values.len());
+        self.level().written.extend(named.iter().map(|c| c.attnum));
         if by_columns {
             self.check_columns(target, self.acting, named.iter().map(|c| c.attnum), privilege::INSERT)?;
         }

@@ -200,6 +200,10 @@ pub(crate) struct Level {
     pub column_checks: Vec<column_rights::ColumnCheck>,
     /// the role may insert or update some columns of the target only
     pub target_by_columns: bool,
+    /// attnums of the target's columns that the statement gives values to ([`crate::typed::Written`])
+    pub written: Vec<i16>,
+    /// the statement names a column of the view that stands for its target, and the column is none of the target's
+    pub names_computed: bool,
     /// the level of an UPDATE or DELETE, whose entry 0 is the target
     pub changes: bool,
     /// FOR UPDATE and the like: the entries that each names, none for all
@@ -228,6 +232,8 @@ impl Level {
             checks: Vec::new(),
             column_checks: Vec::new(),
             target_by_columns: false,
+            written: Vec::new(),
+            names_computed: false,
             changes: false,
             locked: Vec::new(),
             grouped_outputs: Vec::new(),

@@ -6,7 +6,7 @@ use crate::acl::privilege;
 use crate::catalog::{Column, Identity, PolicyCommand, Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{
-    Expr, ExprKind, InsertSource, Modify, ModifyAction, QueryBody, RowCheck, RowCheckOf, RteKind, Target, Var,
+    Expr, ExprKind, InsertSource, Modify, ModifyAction, QueryBody, RowCheck, RowCheckOf, RteKind, Target, Var, Written,
 };
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -94,7 +94,9 @@ impl Analyzer<'_> {
         let mut checks = level.checks;
         checks.extend(self.partition_check(&target)?);
         checks.extend(level.view_target.map(|v| v.checks).unwrap_or_default());
-        let modify = Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks };
+        let written = Written { table: target.clone(), columns: level.written };
+        let (ctes, range_table) = (level.ctes, level.range_table);
+        let modify = Modify { ctes, range_table, target, action, returning, checks, written };
         self.check_modify_columns(&modify, &level.column_checks)?;
         Ok(modify)
     }
@@ -123,11 +125,6 @@ impl Analyzer<'_> {
         }
         let r = stmt.relation.as_ref().ok_or_else(|| PgError::internal("INSERT without a table"))?;
         let target = self.target_relation(r, "INSERT")?;
-        // an arbiter's columns are read (that only they are is seen when all is analyzed)
-        let arbiter = stmt.on_conflict_clause.as_ref().is_some_and(|c| c.infer.is_some());
-        if arbiter || !stmt.returning_clause.as_ref().is_none_or(|r| r.exprs.is_empty()) {
-            self.check_target_reads(&target)?;
-        }
         let mut updates_by_columns = false;
         if stmt.on_conflict_clause.as_ref().is_some_and(|c| !c.target_list.is_empty()) {
             let named = self.named_target(&target);
@@ -351,7 +348,14 @@ impl Analyzer<'_> {
         self.level().namespace = vec![item];
         self.level().inserts = true;
         let returning = self.returning(stmt.returning_clause.as_ref())?;
-        let selects = !returning.is_empty() || on_conflict.as_ref().is_some_and(|c| c.target.is_some());
+        // an arbiter's columns are read (that only they are is seen when all is analyzed)
+        let arbiter = stmt.on_conflict_clause.as_ref().is_some_and(|c| c.infer.is_some());
+        let selects = self.reads_target(returning.iter().map(|t| &t.expr)) || arbiter;
+        if selects {
+            self.check_target_reads(&target)?;
+        }
+        let set = on_conflict.iter().filter_map(|c| c.set.as_ref()).flatten().map(|s| s.0);
+        self.level().written = given.iter().map(|c| c.attnum).chain(set).collect();
         let secured = self.as_target(|a| a.secured_checks(&target, PolicyCommand::Insert, selects))?;
         self.level().checks.extend(secured);
         Ok((target, ModifyAction::Insert { columns, source, on_conflict }, returning))
@@ -420,11 +424,13 @@ impl Analyzer<'_> {
             a.level().namespace.push(item);
             let from = a.other_tables(&stmt.from_clause)?;
             let filter = a.where_clause(stmt.where_clause.as_deref())?;
-            let filter = super::view_target::both(a.view_filter(), filter);
             let set = a.set_list(&stmt.target_list, &target)?;
             let returning = a.returning(stmt.returning_clause.as_ref())?;
-            let reads = |e: &Expr| crate::walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_)));
-            let selects = filter.is_some() || !returning.is_empty() || set.iter().any(|(_, e)| reads(e));
+            let condition = filter.iter().filter(|_| !is_current_of(stmt.where_clause.as_deref()));
+            let values = set.iter().map(|(_, e)| e);
+            let selects = a.reads_target(condition.chain(values).chain(returning.iter().map(|t| &t.expr)));
+            let filter = super::view_target::both(a.view_filter(), filter);
+            a.level().written = set.iter().map(|(attnum, _)| *attnum).collect();
             if selects {
                 a.check_target_reads(&target)?;
             }
@@ -442,9 +448,17 @@ impl Analyzer<'_> {
             checks.extend(self.partition_check_of_update(&target, set)?);
         }
         checks.extend(level.view_target.map(|v| v.checks).unwrap_or_default());
-        let modify = Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks };
+        let written = Written { table: target.clone(), columns: level.written };
+        let (ctes, range_table) = (level.ctes, level.range_table);
+        let modify = Modify { ctes, range_table, target, action, returning, checks, written };
         self.check_modify_columns(&modify, &level.column_checks)?;
         Ok(modify)
+    }
+
+    /// Whether expressions of a data modification name a column of its target, entry 0: only then the right to read it is needed, and
+    /// policies for reading hold.
+    fn reads_target<'e>(&mut self, mut expressions: impl Iterator<Item = &'e Expr>) -> bool {
+        self.level().names_computed || expressions.any(names_target)
     }
 
     /// 42501 unless the statement may read the target: all of it, or (seen when all is analyzed) what it names.
@@ -511,9 +525,10 @@ impl Analyzer<'_> {
             a.level().namespace.push(item);
             let using = a.other_tables(&stmt.using_clause)?;
             let filter = a.where_clause(stmt.where_clause.as_deref())?;
-            let filter = super::view_target::both(a.view_filter(), filter);
             let returning = a.returning(stmt.returning_clause.as_ref())?;
-            let selects = filter.is_some() || !returning.is_empty();
+            let condition = filter.iter().filter(|_| !is_current_of(stmt.where_clause.as_deref()));
+            let selects = a.reads_target(condition.chain(returning.iter().map(|t| &t.expr)));
+            let filter = super::view_target::both(a.view_filter(), filter);
             if selects {
                 a.check_target_reads(&target)?;
             }
@@ -522,8 +537,9 @@ impl Analyzer<'_> {
             Ok((target, ModifyAction::Delete { using, filter }, returning))
         })?;
         let (target, action, returning) = result;
-        let modify =
-            Modify { ctes: level.ctes, range_table: level.range_table, target, action, returning, checks: vec![] };
+        let written = Written { table: target.clone(), columns: vec![] };
+        let (ctes, range_table) = (level.ctes, level.range_table);
+        let modify = Modify { ctes, range_table, target, action, returning, checks: vec![], written };
         self.check_modify_columns(&modify, &level.column_checks)?;
         Ok(modify)
     }
@@ -547,6 +563,24 @@ impl Analyzer<'_> {
         }
         Ok(targets)
     }
+}
+
+/// Whether an expression names a column of entry 0.
+fn names_target(expression: &Expr) -> bool {
+    let mut found = false;
+    crate::walk::deep(expression, 0, &mut |depth, e| {
+        found |= match &e.kind {
+            ExprKind::Var(v) => v.levels_up == depth && v.rte == 0,
+            ExprKind::WholeRow { levels_up, rte, .. } => *levels_up == depth && *rte == 0,
+            _ => false,
+        }
+    });
+    found
+}
+
+/// WHERE CURRENT OF reads the cursor, not the table.
+fn is_current_of(condition: Option<&ast::Node>) -> bool {
+    condition.is_some_and(|node| matches!(node.node, Some(NodeEnum::CurrentOfExpr(_))))
 }
 
 /// The columns in order of first appearance.

@@ -302,6 +302,7 @@ fn change(
         action,
         returning: vec![],
         checks: new_row_checks(&merge.checks, &when.secured),
+        written: merge.written.clone(),
     }
 }
 
@@ -352,5 +353,6 @@ fn insertion(
         },
         returning: vec![],
         checks: new_row_checks(&merge.checks, &when.secured),
+        written: merge.written.clone(),
     }
 }

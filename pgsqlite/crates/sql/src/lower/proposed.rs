@@ -12,7 +12,7 @@ use crate::catalog::{ConstraintKind, ForeignKeyAction, KeyPart, Relation};
 use crate::deparse::{definitions, Style};
 use crate::typed::{
     Cte, CteBody, Expr, FromItem, InsertSource, MergeAction, MergeWhen, Modify, ModifyAction, OnConflict, Query,
-    QueryBody, RowCheckOf, Select,
+    QueryBody, RowCheckOf, Select, Written,
 };
 use crate::volatility;
 use pgsqlite_types::{Oid, PgError, Result};
@@ -288,7 +288,7 @@ impl Lowerer<'_> {
         let old = old.map(|o| texts.add_all(&o));
         let rowid = rowid.map(|r| texts.add(r));
         let sql = format!("{with}SELECT {} FROM {from}", texts.columns.join(", "));
-        let visible = self.visible(&relation, &modify.action);
+        let visible = self.visible(&relation, &modify.written);
         Ok(Some(Proposed {
             relation,
             shown: None,
@@ -500,19 +500,18 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// See [`Proposed::visible`]: what the role may read, and what it has given itself.
-    fn visible(&self, relation: &Relation, action: &ModifyAction) -> Option<Vec<usize>> {
-        let (catalog, role) = (self.env.catalog, self.env.user);
-        if acl::may_see(catalog, role, relation, &[]) {
+    /// See [`Proposed::visible`]: what the role may read of the table that the statement names, and what it has written itself.
+    fn visible(&self, relation: &Relation, written: &Written) -> Option<Vec<usize>> {
+        let (catalog, role, table) = (self.env.catalog, self.env.user, &written.table);
+        if acl::may_see(catalog, role, table, &[]) {
             return None;
         }
-        let given = |attnum: i16| match action {
-            ModifyAction::Insert { columns, .. } => columns.contains(&attnum),
-            ModifyAction::Update { set, .. } => set.iter().any(|(a, _)| *a == attnum),
-            ModifyAction::Delete { .. } | ModifyAction::Merge { .. } => false,
-        };
-        let seen = |attnum: i16| given(attnum) || acl::may_see(catalog, role, relation, &[attnum]);
-        Some(relation.live_columns().enumerate().filter(|(_, c)| seen(c.attnum)).map(|(at, _)| at).collect())
+        if acl::policies_apply(catalog, role, table) {
+            return Some(vec![]);
+        }
+        let seen = |attnum: &i16| written.columns.contains(attnum) || acl::may_see(catalog, role, table, &[*attnum]);
+        let place = |name: &str| relation.live_columns().position(|c| c.name == name);
+        Some(table.live_columns().filter(|c| seen(&c.attnum)).filter_map(|c| place(&c.name)).collect())
     }
 
     fn unique_keys(
