@@ -405,19 +405,16 @@ impl Engine {
             (None, None) => return Ok(()),
         };
         if always || *cookie != schema_version(source)? {
-            let own = source.is_autocommit();
-            if own {
-                source.command("BEGIN")?;
-            }
-            let read = schema_version(source).and_then(|now| {
+            let read = || {
+                let now = schema_version(source)?;
                 let mut new = store::reconcile(source.rusqlite(), &self.catalog())?;
                 new.epoch = next_number();
                 Ok((now, new))
-            });
-            if own {
-                source.command("COMMIT")?;
-            }
-            let (now, new) = read?;
+            };
+            let (now, new) = match source.is_autocommit() {
+                true => source.in_transaction("BEGIN", read)?,
+                false => read()?,
+            };
             self.set_catalog(Arc::new(new));
             *cookie = now;
         }

@@ -322,6 +322,28 @@ impl<N: Natives> Connection<N> {
         unsafe { ffi::sqlite3_total_changes64(self.handle()) - N::changes_before(&self.cell).get() }
     }
 
+    /// Runs a transaction of our own: `begin` (BEGIN, BEGIN IMMEDIATE), what `run` does, and COMMIT. After an error there is no transaction.
+    pub fn in_transaction<R>(&self, begin: &'static str, run: impl FnOnce() -> Result<R>) -> Result<R> {
+        self.command(begin)?;
+        let result = run().and_then(|value| self.command("COMMIT").map(|()| value));
+        result.inspect_err(|error| self.give_up(error))
+    }
+
+    /// ROLLBACK of a transaction of our own that has failed.
+    fn give_up(&self, error: &PgError) {
+        if !self.is_autocommit() {
+            if let Err(other) = self.command("ROLLBACK") {
+                tracing::error!(%error, %other, "a transaction that has failed cannot be ended");
+            }
+        }
+    }
+
+    /// BEGIN of a transaction that sees what is committed now. After an error there is no transaction.
+    pub fn begin_snapshot(&self) -> Result<()> {
+        self.command("BEGIN")?;
+        self.take_snapshot().inspect_err(|error| self.give_up(error))
+    }
+
     /// Takes the snapshot of a transaction that has read nothing yet: it sees what is committed now.
     pub fn take_snapshot(&self) -> Result<()> {
         self.conn
@@ -629,7 +651,29 @@ impl<N: Natives> Idle<N> {
 mod tests {
     use super::without_natives::Connection;
     use crate::files::Room;
-    use pgsqlite_types::SqlState;
+    use pgsqlite_types::{PgError, SqlState};
+
+    #[test]
+    fn a_transaction_that_fails_as_it_begins_leaves_none() {
+        let folder = crate::memory::MemoryFolder::new().expect("a folder");
+        let open = || Connection::open(&folder.file()).expect("opens");
+        let (a, b) = (open(), open());
+        b.exec("CREATE TABLE t (i); BEGIN EXCLUSIVE").expect("no log, so nobody else may read");
+        assert!(a.without_patience(|| a.begin_snapshot()).is_err());
+        assert!(a.is_autocommit());
+        b.exec("ROLLBACK").expect("ends");
+        a.begin_snapshot().expect("reads");
+        assert!(!a.is_autocommit());
+        a.command("COMMIT").expect("ends");
+        let failed: Result<(), PgError> = a.in_transaction("BEGIN IMMEDIATE", || {
+            a.exec("INSERT INTO t VALUES (1)")?;
+            Err(PgError::internal("no more"))
+        });
+        assert!(failed.is_err() && a.is_autocommit());
+        a.in_transaction("BEGIN", || a.exec("INSERT INTO t VALUES (2)")).expect("commits");
+        let rows: String = b.rusqlite().query_row("SELECT group_concat(i) FROM t", [], |r| r.get(0)).expect("reads");
+        assert_eq!(rows, "2");
+    }
 
     /// SQLite opens a file to read where it cannot be opened to write for a moment: such a connection would stay in the pool.
     #[test]

@@ -627,8 +627,7 @@ impl Session {
     fn connection_apart(&self) -> Result<Option<Connection>> {
         let Some(connection) = self.engine.connection_to_spare()? else { return Ok(None) };
         self.tell_natives(&connection);
-        connection.exec("BEGIN")?;
-        connection.take_snapshot()?;
+        connection.begin_snapshot()?;
         Ok(Some(connection))
     }
 

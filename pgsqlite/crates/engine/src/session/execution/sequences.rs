@@ -412,9 +412,7 @@ impl Engine {
             // whoever gives the copy its name syncs it
             connection.exec("PRAGMA synchronous = OFF")?;
         }
-        connection.exec("BEGIN IMMEDIATE")?;
-        settle(&mut all, connection.rusqlite(), |_| ())?;
-        connection.exec("COMMIT")
+        connection.in_transaction("BEGIN IMMEDIATE", || settle(&mut all, connection.rusqlite(), |_| ()))
     }
 
     /// Where the sequences stand that were used since the start.

@@ -179,8 +179,7 @@ impl Session {
         }
         if self.transaction.block().is_open() && self.transaction.is_repeatable() && !self.transaction.is_in_sqlite() {
             let connection = self.connection()?;
-            connection.command("BEGIN")?;
-            connection.take_snapshot()?;
+            connection.begin_snapshot()?;
             self.transaction.opened(Open::Plain);
             self.reopen_savepoints()?;
         }

@@ -93,12 +93,12 @@ impl Session {
                     None => return Ok(false),
                 },
             };
-            connection.command("BEGIN")?;
+            match self.transaction.is_repeatable() {
+                true => connection.begin_snapshot()?,
+                false => connection.command("BEGIN")?,
+            }
             connection.cell.routines().begin();
             self.transaction.opened(pin.map_or(Open::Plain, Open::Temporary));
-            if self.transaction.is_repeatable() {
-                self.connection()?.take_snapshot()?;
-            }
             self.reopen_savepoints()?;
             if !self.transaction.constraints().is_default() {
                 self.defer_in_sqlite()?;
@@ -245,10 +245,9 @@ impl Engine {
             let renewed = {
                 let keeper = self.keeper();
                 let Some(newest) = &*keeper else { return Err(PgError::shut_down()) };
-                newest.command("BEGIN")?;
-                let renewed = newest.take_snapshot().and_then(|()| connection.take_snapshot_of(newest));
-                newest.command("COMMIT")?;
-                renewed?
+                newest.in_transaction("BEGIN", || {
+                    newest.take_snapshot().and_then(|()| connection.take_snapshot_of(newest))
+                })?
             };
             if renewed {
                 return Ok(());

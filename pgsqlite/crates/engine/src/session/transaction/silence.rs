@@ -79,9 +79,8 @@ impl Session {
             self.begin_statement().await?;
         };
         let connection = self.connection()?;
-        connection.command("BEGIN")?;
+        connection.begin_snapshot()?;
         self.transaction.opened(Open::BesideSilence(BesideSilence { silence, lasted: false, over: false }));
-        self.connection()?.take_snapshot()?;
         Ok(true)
     }
 
