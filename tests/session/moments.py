@@ -122,6 +122,72 @@ def a_client_that_goes_away_ends_its_statement(connect) -> None:
     looking.close()
 
 
+def leave_while_running(connect, looking, statement: str, interval: int = 0) -> str:
+    """Sends a statement and goes away once it runs. Returns the session's process number."""
+    leaving = connect()
+    leaving.query(f"SET client_connection_check_interval = {interval}")
+    pid = leaving.query("SELECT pg_backend_pid()")[0][0]
+    leaving.sock.sendall(CLIENT["Query"](statement))
+    while looking.query(f"SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND state = 'active'") != [["1"]]:
+        time.sleep(0.01)
+    time.sleep(0.05)
+    leaving.sock.close()
+    return pid
+
+
+def wait_for_end(looking, pid: str) -> None:
+    # (a test that waits for too long is ended from outside)
+    while looking.query(f"SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}") != [["0"]]:
+        time.sleep(0.05)
+
+
+MANY = "generate_series(1, 30000) a, generate_series(1, 30000) b"
+SLOW = f"(SELECT count(*) FROM {MANY} WHERE a + b < 0)"
+
+
+def a_change_whose_client_goes_away_is_undone(connect) -> None:
+    """With client_connection_check_interval; its locks are free then."""
+    looking = connect()
+    looking.query("CREATE TABLE left_behind (i int); INSERT INTO left_behind VALUES (1), (2)")
+    for begins in ("", "BEGIN; "):
+        pid = leave_while_running(connect, looking, f"{begins}UPDATE left_behind SET i = i + 10 + {SLOW}", 50)
+        wait_for_end(looking, pid)
+        looking.query("SET lock_timeout = '10s'; UPDATE left_behind SET i = i; RESET lock_timeout")
+        assert looking.query("SELECT sum(i) FROM left_behind") == [["3"]]
+    looking.query("DROP TABLE left_behind")
+    looking.close()
+
+
+def rows_for_a_client_that_has_gone_away_end(connect) -> None:
+    """By default: the statement ends when it writes to the closed socket."""
+    looking = connect()
+    for rows in (f"SELECT repeat('x', 1000) FROM {MANY}", f"COPY (SELECT repeat('x', 1000) FROM {MANY}) TO STDOUT"):
+        wait_for_end(looking, leave_while_running(connect, looking, rows))
+    looking.close()
+
+
+def a_writer_whose_client_has_gone_makes_way(connect) -> None:
+    """By default a statement goes on whose client has gone away, as in PostgreSQL. One that keeps others from writing ends once one waits."""
+    looking = connect()
+    looking.query("CREATE TABLE kept (i int); CREATE TABLE beside (i int); INSERT INTO kept VALUES (1), (2)")
+    pid = leave_while_running(connect, looking, f"UPDATE kept SET i = i + 10 + {SLOW}")
+    time.sleep(0.5)
+    assert looking.query(f"SELECT count(*) FROM pg_stat_activity WHERE pid = {pid} AND state = 'active'") == [["1"]]
+    looking.query("SET lock_timeout = '20s'; INSERT INTO beside VALUES (1)")
+    wait_for_end(looking, pid)
+    assert looking.query("SELECT sum(i) FROM kept") == [["3"]]
+    # who is there is waited for
+    there = connect()
+    there.sock.sendall(CLIENT["Query"]("UPDATE kept SET i = i + (SELECT count(*) FROM generate_series(1, 2000000) g WHERE g < 0)"))
+    while looking.query("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'UPDATE kept%'") != [["1"]]:
+        time.sleep(0.01)
+    looking.query("INSERT INTO beside VALUES (2)")
+    assert there.until_ready()[0] == (b"C", b"UPDATE 2\0")
+    looking.query("DROP TABLE kept, beside")
+    there.close()
+    looking.close()
+
+
 def a_client_that_takes_nothing_is_terminated(connect) -> None:
     looking, stuck = connect(), connect()
     pid = stuck.query("SELECT pg_backend_pid()")[0][0]
@@ -145,6 +211,8 @@ def main() -> int:
         errors_and_notices_say_where_they_were_made(connect)
         cursors_go_on_beside_definitions(connect)
         a_client_that_goes_away_ends_its_statement(connect)
+        a_change_whose_client_goes_away_is_undone(connect)
+        rows_for_a_client_that_has_gone_away_end(connect)
         a_client_that_takes_nothing_is_terminated(connect)
         what_is_no_startup_packet_gets_no_answer(f"{directory}/.s.PGSQL.5432")
 
@@ -154,8 +222,10 @@ def main() -> int:
         check(os.environ["PGHOST"], lambda: pgwire.from_environment("postgres"))
     else:
         with server.Server("--in-memory") as running:
-            check(running.dir, lambda: pgwire.Connection(running.dir, running.port, "postgres", "postgres"))
-    print("tests/session: moments, 7 checks, 0 failed")
+            connect = lambda: pgwire.Connection(running.dir, running.port, "postgres", "postgres")  # noqa: E731
+            check(running.dir, connect)
+            a_writer_whose_client_has_gone_makes_way(connect)
+    print("tests/session: moments, 10 checks, 0 failed")
     return 0
 
 

@@ -98,6 +98,17 @@ impl ClientWatch for Watch {
             }
         })
     }
+
+    fn is_gone(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        const CLOSED: i16 = libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR;
+        #[cfg(not(target_os = "linux"))]
+        const CLOSED: i16 = libc::POLLHUP | libc::POLLERR;
+        let Some(handle) = self.0.upgrade() else { return true };
+        let mut asked = libc::pollfd { fd: handle.as_raw_fd(), events: CLOSED, revents: 0 };
+        // SAFETY: one descriptor, which the handle keeps open.
+        unsafe { libc::poll(&mut asked, 1, 0) > 0 && asked.revents & CLOSED != 0 }
+    }
 }
 
 /// One read: whether it took all there was. Err(WouldBlock): nothing has come (in [`PATIENCE`], without `MSG_DONTWAIT`).

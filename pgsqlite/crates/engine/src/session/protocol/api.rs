@@ -25,6 +25,9 @@ pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn std::future::Future<Output = T
 pub trait ClientWatch: Send + Sync {
     /// Resolves when the client has gone away.
     fn gone(&self) -> std::pin::Pin<Box<dyn std::future::Future<Output = ()> + Send>>;
+
+    /// Whether the client has gone away. It does not wait.
+    fn is_gone(&self) -> bool;
 }
 
 /// What a client says of itself at connection start.

@@ -158,7 +158,7 @@ impl SessionServer {
         let patience = if hopeless { Duration::ZERO } else { limits.deadlock_timeout };
         let mut checks = (what != Wait::Sleep).then_some(began + patience);
         let hurries = engine.config.writer_timeout.filter(|_| what == Wait::Writer);
-        let mut looks = evicts.or(hurries).map(|_| began + SHORT);
+        let mut looks = (what == Wait::Writer).then_some(began + SHORT);
         let watch = self.client_watch();
         let mut gone = None;
         let impatient = is_lock && self.gives_up_on_silence();
@@ -223,6 +223,7 @@ impl SessionServer {
             if looks.is_some_and(|at| at <= now) {
                 let shortest = evicts.into_iter().chain(hurries).min().unwrap_or(LOGGED);
                 looks = Some(now + (shortest / 4).clamp(SHORT, LOGGED));
+                engine.end_vanished_writer();
                 if let Some(limit) = evicts {
                     engine.end_silent_writer(limit);
                 }
@@ -563,6 +564,17 @@ impl Engine {
                 }
             }
             _ => *silent = Some((holder.session, number, Instant::now())),
+        }
+    }
+
+    /// Ends the session that has the writer slot if its client has gone away: what it runs keeps others from writing, for nobody. (PostgreSQL
+    /// lets it go on, as is done here while nobody waits.)
+    fn end_vanished_writer(&self) {
+        let Some(holder) = self.writer.holder() else { return };
+        let Some(activity) = self.activity_of(holder.session) else { return };
+        let Some(server) = session_of(activity.pid) else { return };
+        if server.client_watch().is_some_and(|client| client.is_gone()) {
+            server.cancel().lose_client();
         }
     }
 
