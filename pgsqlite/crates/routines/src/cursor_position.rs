@@ -19,6 +19,8 @@ pub struct CursorPosition {
     locks: bool,
     /// rows that were deleted later than this ([`Written::now`]) are gone
     pub since: u64,
+    /// why the query cannot read the numbers of its rows
+    refused: Option<PgError>,
 }
 
 #[derive(Debug, Clone)]
@@ -110,7 +112,7 @@ impl CursorPosition {
             let names = |n: &ast::Node| matches!(&n.node, Some(NodeEnum::RangeVar(r)) if r.relname == alias(table));
             clauses.iter().any(|c| c.locked_rels.is_empty() || c.locked_rels.iter().any(names))
         };
-        let mut position = CursorPosition { tables: vec![], locks, since: 0 };
+        let mut position = CursorPosition { tables: vec![], locks, since: 0, refused: None };
         let mut extended = select.clone();
         for table in named {
             let schema = (!table.schemaname.is_empty()).then_some(table.schemaname.as_str());
@@ -125,6 +127,19 @@ impl CursorPosition {
             position.tables.push(Table { oid: relation.oid, only: !table.inh, locked: locked(table) });
         }
         Ok((!position.tables.is_empty()).then_some((position, extended)))
+    }
+
+    /// Where a cursor stands whose query with the hidden columns was refused while it is good as it is written: WHERE CURRENT OF is told the
+    /// reason. None: its rows are not those of tables, for it groups without saying so. Errors: one that does not come of the columns.
+    pub fn without_numbers(error: PgError) -> Result<Option<CursorPosition>> {
+        let code = error.code();
+        match code {
+            SqlState::GROUPING_ERROR => Ok(None),
+            SqlState::FEATURE_NOT_SUPPORTED | SqlState::INSUFFICIENT_PRIVILEGE => {
+                Ok(Some(CursorPosition { refused: Some(error.without_position()), ..Default::default() }))
+            }
+            _ => Err(error),
+        }
     }
 
     /// How many hidden columns stand at the end of each row.
@@ -168,6 +183,9 @@ impl CursorPosition {
         catalog: &Catalog,
         written: &Written,
     ) -> Result<Option<(i64, i64)>> {
+        if let Some(error) = &self.refused {
+            return Err(error.clone());
+        }
         let mut places = Vec::new();
         for table in tables {
             let reaches = |t: &Table| t.oid == *table || !t.only && catalog.ancestors(*table).contains(&t.oid);

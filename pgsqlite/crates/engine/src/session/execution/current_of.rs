@@ -14,12 +14,12 @@ use pgsqlite_types::{Datum, Oid, PgError, Result};
 use std::sync::Arc;
 
 impl Session {
-    /// The query of a cursor with the hidden columns. None: its rows are not those of tables.
+    /// Where a cursor stands, and its query with the hidden columns (None: it has none). None: its rows are not those of tables.
     pub(in crate::session) fn cursor_position(
         &mut self,
         inner: &Arc<RawStatement>,
         parameters: &[Oid],
-    ) -> Result<Option<(CursorPosition, Arc<Prepared>)>> {
+    ) -> Result<Option<(CursorPosition, Option<Arc<Prepared>>)>> {
         let NodeEnum::SelectStmt(select) = &inner.node else { return Ok(None) };
         let view = self.view();
         let found = CursorPosition::of(select, |schema, name| {
@@ -28,8 +28,10 @@ impl Session {
         let Some((cursor_position, extended)) = found else { return Ok(None) };
         let text = format!("{} /* rows */", inner.text).into();
         let raw = RawStatement { node: NodeEnum::SelectStmt(Box::new(extended)), text, offset: inner.offset };
-        // a query that groups without saying so has no such columns
-        Ok(self.plan(&Arc::new(raw), parameters).ok().map(|(plan, _)| (cursor_position, plan)))
+        match self.plan(&Arc::new(raw), parameters) {
+            Ok((plan, _)) => Ok(Some((cursor_position, Some(plan)))),
+            Err(error) => Ok(CursorPosition::without_numbers(error)?.map(|position| (position, None))),
+        }
     }
 
     /// A cursor is open: rows that are deleted from now on are gone for it.

@@ -168,7 +168,8 @@ impl Session {
         }
         let formats = vec![Format::Text; query.columns.as_ref().map_or(0, |c| c.len())];
         let (cursor_position, hidden) = match self.cursor_position(&inner, &prepared.parameters)? {
-            Some((cursor_position, extended)) => {
+            Some((cursor_position, None)) => (cursor_position, 0),
+            Some((cursor_position, Some(extended))) => {
                 let shown = query.columns.as_ref().map_or(0, |c| c.len());
                 query = extended;
                 (cursor_position, query.columns.as_ref().map_or(0, |c| c.len()) - shown)

@@ -94,10 +94,12 @@ impl Frame<'_> {
         let types: Vec<Oid> = using.iter().map(|t| t.ty).collect();
         let plan = |node: &NodeEnum| Planned::new(self.host, node, &Using { types: &types }, || types.clone());
         let extended = self.position_of(&statement.node)?;
-        let (planned, position) = match extended.and_then(|(position, node)| Some((plan(&node).ok()?, Some(position))))
-        {
-            Some(found) => found,
+        let (planned, position) = match extended {
             None => (plan(&statement.node)?, None),
+            Some((position, node)) => match plan(&node) {
+                Ok(planned) => (planned, Some(position)),
+                Err(refused) => (plan(&statement.node)?, CursorPosition::without_numbers(refused)?),
+            },
         };
         let values: Vec<Datum> = using.iter().map(|t| t.value.clone()).collect();
         self.open_planned(text, &planned, position, &values, scroll)

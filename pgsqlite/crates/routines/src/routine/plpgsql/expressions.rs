@@ -230,12 +230,17 @@ impl<'h> Frame<'h> {
             Ok(node) => self.position_of(&node)?,
             Err(_) => None,
         };
-        // (what groups without saying so has no such columns; errors are told of the query as it is written)
-        let planned = extended.and_then(|(position, node)| {
-            let expression = self.plan_node(&node, sql.names).ok()?;
-            Some(Rc::new(Expression { position: Some(position), ..expression }))
-        });
-        let Some(planned) = planned else { return self.planned(sql, false) };
+        let Some((position, node)) = extended else { return self.planned(sql, false) };
+        let planned = match self.plan_node(&node, sql.names) {
+            Ok(expression) => Rc::new(Expression { position: Some(position), ..expression }),
+            Err(refused) => {
+                // (an error is told of the query as it is written)
+                let plain = self.planned(sql, false)?;
+                let Some(position) = CursorPosition::without_numbers(refused)? else { return Ok(plain) };
+                let expression = self.plan_node(&one_statement(&sql.text)?, sql.names)?;
+                Rc::new(Expression { position: Some(position), ..expression })
+            }
+        };
         self.program.plans.borrow_mut()[sql.id] = Some(planned.clone());
         Ok(planned)
     }
@@ -495,6 +500,9 @@ impl<'h> Frame<'h> {
         values: &[Datum],
         rows: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool>,
     ) -> Result<Dynamic> {
+        if let NodeEnum::CallStmt(call) = node {
+            return self.dynamic_call(call, types, values, rows);
+        }
         if !is_query(node) {
             super::super::utility::run(self.host, node, "PL/pgSQL")?;
             return Ok(Dynamic { rows: 0, columns: None, reads: vec![] });
@@ -504,6 +512,40 @@ impl<'h> Frame<'h> {
         let mut given = |row| rows(columns.as_deref().unwrap_or_default(), row);
         let done = self.run_planned(&planned, 0, values, &mut given)?;
         Ok(Dynamic { rows: done.rows, columns, reads: planned.reads().to_vec() })
+    }
+
+    /// CALL that EXECUTE runs: its procedure can end no transaction, and OUT parameters come as a row.
+    fn dynamic_call(
+        &self,
+        call: &pgsqlite_sql::parse::ast::CallStmt,
+        types: &[Oid],
+        values: &[Datum],
+        rows: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool>,
+    ) -> Result<Dynamic> {
+        let call = call.funccall.as_deref().ok_or_else(|| PgError::internal("CALL of nothing"))?;
+        let using = Using { types };
+        let (procedure, query, _) = self.host.with_environment(|e| analyze_call(e, call, Some(&using), &[]))?;
+        let planned = Planned::of_query(self.host, query, types.to_vec())?;
+        let args = planned.rows(self.host, values)?.pop().unwrap_or_default();
+        let given: Vec<Oid> = planned.columns.as_deref().unwrap_or_default().iter().map(|c| c.ty).collect();
+        let catalog = self.host.catalog();
+        let f = catalog.function(procedure).ok_or_else(|| PgError::internal("a procedure that is gone"))?;
+        let runtime = self.host.routines();
+        let could_end = runtime.may_end_transaction.replace(false);
+        let outcome = super::super::call(self.host, procedure, &given, f.returns, args);
+        runtime.may_end_transaction.set(could_end);
+        let super::super::Outcome::Value(value) = outcome? else { return Err(PgError::internal("a set from CALL")) };
+        if f.outputs().next().is_none() {
+            return Ok(Dynamic { rows: 0, columns: None, reads: vec![] });
+        }
+        let Some(row) = self.row_of(&Typed { value, ty: oid::RECORD })? else {
+            return Err(PgError::internal("a procedure without its row"));
+        };
+        let fields = row.shape.fields.iter();
+        let columns: Vec<Column> =
+            fields.map(|(name, ty, typmod)| Column { name: name.clone(), ty: *ty, typmod: *typmod }).collect();
+        rows(&columns, row.values)?;
+        Ok(Dynamic { rows: 1, columns: Some(columns), reads: vec![] })
     }
 }
 
