@@ -444,6 +444,12 @@ impl Gucs {
         }
     }
 
+    /// The names that RESET ALL is for: what the session has set, but for its identity and the transaction's characteristics.
+    pub fn names_to_reset(&self) -> Vec<String> {
+        let kept = |name: &str| rights::is_identity(name) || OF_TRANSACTION.contains(&name);
+        self.values.keys().filter(|name| !kept(name)).cloned().collect()
+    }
+
     fn role_in(&self, key: &str) -> Oid {
         self.values.get(key).or_else(|| self.defaults.get(key)).map_or(rights::NOBODY, |kept| rights::role_of(kept).0)
     }

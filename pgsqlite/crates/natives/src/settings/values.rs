@@ -334,6 +334,28 @@ pub fn search_path_names(text: &str) -> Vec<String> {
     split_names(text).unwrap_or_default()
 }
 
+/// The transaction's modes that BEGIN, SET TRANSACTION and SET SESSION CHARACTERISTICS name, with their values. Errors: 0A000 for another mode.
+pub fn of_modes(options: &[ast::Node]) -> Result<Vec<(&str, String)>> {
+    use ast::a_const::Val;
+    let mut modes = Vec::new();
+    for option in options {
+        let Some(NodeEnum::DefElem(d)) = &option.node else { return Err(PgError::internal("DefElem expected")) };
+        if !super::OF_TRANSACTION.contains(&d.defname.as_str()) {
+            return Err(PgError::not_supported(format!("transaction mode {}", d.defname)).at(d.location));
+        }
+        let value = match d.arg.as_ref().and_then(|a| a.node.as_ref()) {
+            Some(NodeEnum::AConst(c)) => match &c.val {
+                Some(Val::Sval(s)) => s.sval.clone(),
+                Some(Val::Ival(i)) => if i.ival != 0 { "on" } else { "off" }.into(),
+                _ => return Err(PgError::internal("the value of a transaction mode")),
+            },
+            _ => return Err(PgError::internal("a transaction mode without a value")),
+        };
+        modes.push((d.defname.as_str(), value));
+    }
+    Ok(modes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

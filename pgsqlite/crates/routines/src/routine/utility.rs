@@ -47,9 +47,16 @@ pub fn run(host: Host, node: &NodeEnum, place: &str) -> Result<()> {
             let server = server.ok_or_else(|| PgError::internal("no session"))?;
             server.notify(&n.conditionname, &n.payload)
         }
+        NodeEnum::VacuumStmt(s) if s.is_vacuumcmd => Err(from_function("VACUUM")),
+        NodeEnum::DiscardStmt(s) if s.target() == ast::DiscardMode::DiscardAll => Err(from_function("DISCARD ALL")),
         node if ddl::handles(node) => run_ddl(host, node),
-        _ => Err(PgError::not_supported(format!("this statement in a {place} body"))),
+        _ => Err(PgError::not_supported(format!("{} in a {place} body", pgsqlite_sql::command::name(node)))),
     }
+}
+
+/// 25001, for what must not be part of a transaction.
+fn from_function(command: &str) -> PgError {
+    PgError::new(SqlState::ACTIVE_SQL_TRANSACTION, format!("{command} cannot be executed from a function"))
 }
 
 fn set(host: Host, s: &ast::VariableSetStmt) -> Result<()> {
@@ -61,6 +68,26 @@ fn set(host: Host, s: &ast::VariableSetStmt) -> Result<()> {
             set(Some(&values::of_statement(&s.name, &s.args, zone)?))
         }
         Ok(ast::VariableSetKind::VarSetDefault | ast::VariableSetKind::VarReset) => set(None),
+        Ok(ast::VariableSetKind::VarResetAll) => {
+            let variables = host.cell.state().variables.clone();
+            let variables = variables.ok_or_else(|| PgError::internal("no session"))?;
+            for name in variables.all().names_to_reset() {
+                host.cell.set_setting(&name, None, false)?;
+            }
+            Ok(())
+        }
+        Ok(ast::VariableSetKind::VarSetMulti) if s.name == "TRANSACTION" => {
+            for (mode, value) in values::of_modes(&s.args)? {
+                host.cell.set_setting(mode, Some(&value), true)?;
+            }
+            Ok(())
+        }
+        Ok(ast::VariableSetKind::VarSetMulti) if s.name == "SESSION CHARACTERISTICS" => {
+            for (mode, value) in values::of_modes(&s.args)? {
+                host.cell.set_setting(&format!("default_{mode}"), Some(&value), false)?;
+            }
+            Ok(())
+        }
         _ => Err(PgError::not_supported("this form of SET in a function")),
     }
 }
@@ -68,10 +95,7 @@ fn set(host: Host, s: &ast::VariableSetStmt) -> Result<()> {
 fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
     check_may_write(host.routines(), &pgsqlite_sql::command::name(node))?;
     if matches!(node, NodeEnum::CreatedbStmt(_) | NodeEnum::DropdbStmt(_)) {
-        return Err(PgError::new(
-            SqlState::ACTIVE_SQL_TRANSACTION,
-            "CREATE DATABASE cannot be executed from a function",
-        ));
+        return Err(from_function("CREATE DATABASE"));
     }
     host.routines().temporary.set(true);
     let (catalog, path, settings, user) = {

@@ -6,8 +6,8 @@
 use crate::session::transaction::state::Isolation;
 use crate::session::Session;
 use pgsqlite_natives::settings::rights::{self, Permit, Source};
-use pgsqlite_natives::settings::OF_TRANSACTION;
-use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_natives::settings::{values, OF_TRANSACTION};
+use pgsqlite_sql::parse::ast;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 fn active(message: &str) -> PgError {
@@ -96,23 +96,16 @@ impl Session {
 
     /// ISOLATION LEVEL, READ ONLY, DEFERRABLE of BEGIN and SET TRANSACTION.
     pub(in crate::session) fn transaction_options(&mut self, options: &[ast::Node]) -> Result<()> {
-        for option in options {
-            let Some(NodeEnum::DefElem(d)) = &option.node else { return Err(PgError::internal("DefElem expected")) };
-            let value = mode_value(d)?;
-            match d.defname.as_str() {
-                name if OF_TRANSACTION.contains(&name) => self.set_setting(name, Some(&value), true)?,
-                other => return Err(PgError::not_supported(format!("transaction mode {other}")).at(d.location)),
-            }
+        for (mode, value) in values::of_modes(options)? {
+            self.set_setting(mode, Some(&value), true)?;
         }
         Ok(())
     }
 
     /// SET SESSION CHARACTERISTICS AS TRANSACTION: what later transactions begin with.
     pub(in crate::session) fn session_characteristics(&mut self, options: &[ast::Node]) -> Result<()> {
-        for option in options {
-            let Some(NodeEnum::DefElem(d)) = &option.node else { return Err(PgError::internal("DefElem expected")) };
-            let value = mode_value(d)?;
-            self.set_setting(&format!("default_{}", d.defname), Some(&value), false)?;
+        for (mode, value) in values::of_modes(options)? {
+            self.set_setting(&format!("default_{mode}"), Some(&value), false)?;
         }
         Ok(())
     }
@@ -160,17 +153,5 @@ impl Session {
             self.refresh_superuser();
         }
         Ok(())
-    }
-}
-
-fn mode_value(d: &ast::DefElem) -> Result<String> {
-    use ast::a_const::Val;
-    match d.arg.as_ref().and_then(|a| a.node.as_ref()) {
-        Some(NodeEnum::AConst(c)) => match &c.val {
-            Some(Val::Sval(s)) => Ok(s.sval.clone()),
-            Some(Val::Ival(i)) => Ok(if i.ival != 0 { "on" } else { "off" }.into()),
-            _ => Err(PgError::internal("the value of a transaction mode")),
-        },
-        _ => Err(PgError::internal("a transaction mode without a value")),
     }
 }
