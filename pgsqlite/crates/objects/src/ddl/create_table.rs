@@ -258,11 +258,7 @@ impl Ddl<'_> {
         })?;
         let temporary = self.is_temporary(name).map_err(|e| e.at(name.location))?;
         let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };
-        self.check_creation(schema, &name.relname).map_err(|e| match e.fields().detail {
-            // (not of the schema, but of all that are the system's)
-            Some(_) => e,
-            None => e.at(name.location),
-        })?;
+        self.check_create(schema).map_err(|e| e.at(name.location))?;
         if self.catalog.relation_in(schema, &name.relname).is_some() {
             if if_not_exists {
                 let message = format!("relation \"{}\" already exists, skipping", name.relname);
@@ -274,6 +270,7 @@ impl Ddl<'_> {
                 format!("relation \"{}\" already exists", name.relname),
             ));
         }
+        self.check_takes_objects(schema, &name.relname)?;
         self.check_row_type_name(schema, &name.relname)?;
         let array_name = self.name_of_array(schema, &name.relname, true)?;
         let sqlite_name = self.choose_sqlite_name(schema, &name.relname);

@@ -687,9 +687,14 @@ impl Ddl<'_> {
         })
     }
 
-    /// System schemas take no objects of users.
+    /// Errors: 42501 for who may create nothing in the schema, and as of [`Ddl::check_takes_objects`].
     fn check_creation(&self, schema: Oid, name: &str) -> Result<()> {
         self.check_create(schema)?;
+        self.check_takes_objects(schema, name)
+    }
+
+    /// System schemas take no objects of users. (A relation that is there already is told before.)
+    fn check_takes_objects(&self, schema: Oid, name: &str) -> Result<()> {
         if matches!(schema, PG_CATALOG | INFORMATION_SCHEMA | PG_TOAST) {
             return Err(PgError::new(
                 SqlState::INSUFFICIENT_PRIVILEGE,

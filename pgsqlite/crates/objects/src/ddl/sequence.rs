@@ -225,7 +225,7 @@ impl Ddl<'_> {
         let name = statement.sequence.as_ref().ok_or_else(|| PgError::internal("CREATE SEQUENCE without a name"))?;
         let temporary = self.is_temporary(name)?;
         let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };
-        self.check_creation(schema, &name.relname)?;
+        self.check_create(schema)?;
         if self.catalog.relation_in(schema, &name.relname).is_some() {
             if statement.if_not_exists {
                 let message = format!("relation \"{}\" already exists, skipping", name.relname);
@@ -237,6 +237,7 @@ impl Ddl<'_> {
                 format!("relation \"{}\" already exists", name.relname),
             ));
         }
+        self.check_takes_objects(schema, &name.relname)?;
         let options = SequenceOptions::read(self, &statement.options)?;
         if options.restart.is_some() {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "syntax error at or near \"RESTART\""));

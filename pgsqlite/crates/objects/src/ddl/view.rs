@@ -154,14 +154,14 @@ impl Ddl<'_> {
         }
         let kind = RelationKind::View { definition, options };
         let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };
-        self.check_creation(schema, &name.relname)?;
-        if let Some(old) = self.catalog.relation_in(schema, &name.relname).cloned() {
-            if !statement.replace {
-                return Err(PgError::new(
-                    SqlState::DUPLICATE_TABLE,
-                    format!("relation \"{}\" already exists", name.relname),
-                ));
-            }
+        self.check_create(schema)?;
+        let old = self.catalog.relation_in(schema, &name.relname).cloned();
+        if old.is_some() && !statement.replace {
+            let message = format!("relation \"{}\" already exists", name.relname);
+            return Err(PgError::new(SqlState::DUPLICATE_TABLE, message));
+        }
+        self.check_takes_objects(schema, &name.relname)?;
+        if let Some(old) = old {
             if !matches!(old.kind, RelationKind::View { .. }) {
                 return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a view", name.relname)));
             }
