@@ -15,11 +15,14 @@ use super::Lowerer;
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, Imp};
 use crate::catalog::{ColumnStatistics, IndexColumn, KeyPart};
-use crate::typed::{CastMethod, Expr, ExprKind, Query, RteKind, Var};
+use crate::typed::{CastMethod, Distinct, Expr, ExprKind, Query, QueryBody, RteKind, Var};
 use crate::volatility;
 use crate::walk;
 use pgsqlite_types::datetime::{Date, Interval, Timestamp};
 use pgsqlite_types::{oid, Datum, Oid, Result};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::BTreeMap;
 
 /// A table of so many rows is large: what is done with all of them takes longer than finding out how.
 pub(super) const LARGE: i64 = 10_000;
@@ -35,7 +38,7 @@ pub(super) fn conjuncts(e: &Expr) -> &[Expr] {
 /// The conditions that AND joins in WHERE: those that cannot fail, then the others, each as they were written. PostgreSQL's planner asks what takes
 /// less time first, which mostly comes to the same. A function that could show what it is asked of never comes before a condition that was written
 /// before it, such as that of a policy.
-fn in_order(filter: &Expr) -> Vec<Expr> {
+fn in_order(filter: &Expr, cannot_fail: impl Fn(&Expr) -> bool) -> Vec<Expr> {
     fn flatten(e: &Expr, out: &mut Vec<Expr>) {
         match &e.kind {
             ExprKind::And(list) if !list.is_empty() => list.iter().for_each(|e| flatten(e, out)),
@@ -51,7 +54,7 @@ fn in_order(filter: &Expr) -> Vec<Expr> {
     }
     let mut list = Vec::new();
     flatten(filter, &mut list);
-    let (mut first, rest): (Vec<Expr>, Vec<Expr>) = list.into_iter().partition(cannot_fail);
+    let (mut first, rest): (Vec<Expr>, Vec<Expr>) = list.into_iter().partition(|e| cannot_fail(e));
     first.extend(rest);
     first
 }
@@ -67,9 +70,25 @@ pub(super) fn joined(mut list: Vec<Expr>, location: i32, kind: fn(Vec<Expr>) -> 
 /// Whether a condition can be asked of any row without an error: comparisons by SQLite's own operators, and functions that PostgreSQL declares
 /// LEAKPROOF, which raise none whatever they are asked of. What guards another condition (`k <> 0 AND 10 / k > 4`) stays before it.
 pub(super) fn cannot_fail(condition: &Expr) -> bool {
+    !walk::any(condition, &may_fail)
+}
+
+/// Whether a condition may fail because of what a row has: values that no row decides fail everywhere or nowhere.
+fn fails_by_row(condition: &Expr) -> bool {
+    let of_row = |e: &Expr| {
+        matches!(
+            e.kind,
+            ExprKind::Var(_) | ExprKind::WholeRow { .. } | ExprKind::SubLink { .. } | ExprKind::Aggregate(_)
+        )
+    };
+    walk::any(condition, &|e| may_fail(e) && walk::any(e, &of_row))
+}
+
+/// Whether an expression may raise an error by itself, as [`cannot_fail`].
+fn may_fail(e: &Expr) -> bool {
     let leakproof = |proc: Oid| builtin::proc_by_oid(proc).is_some_and(|p| p.leakproof);
     let compares = |proc: Oid| matches!(imp(proc), Some(Imp::Inline(_))) || leakproof(proc);
-    !walk::any(condition, &|e| match &e.kind {
+    match &e.kind {
         ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::Var(_) | ExprKind::DomainValue => false,
         ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_) | ExprKind::IsNull { .. } | ExprKind::BoolTest { .. } => {
             false
@@ -84,7 +103,89 @@ pub(super) fn cannot_fail(condition: &Expr) -> bool {
         | ExprKind::Distinct { op, .. } => !compares(op.proc),
         ExprKind::RowCompare { operators, .. } => !operators.iter().all(|op| compares(op.proc)),
         _ => true,
-    })
+    }
+}
+
+/// Whether a condition can be asked of any row of the query without an error, as [`cannot_fail`]: SQLite puts what a column of a sub-query is
+/// computed by in the column's place.
+fn cannot_fail_in(query: &Query, condition: &Expr) -> bool {
+    /// So many columns are looked into: each may be computed of several others, and these again.
+    const LOOKS: usize = 200;
+    cannot_fail_within(query, condition, &Cell::new(LOOKS))
+}
+
+fn cannot_fail_within(query: &Query, condition: &Expr, looks: &Cell<usize>) -> bool {
+    let computed = |e: &Expr| {
+        let ExprKind::Var(v) = &e.kind else { return false };
+        let Some(kind) = query.range_table.get(v.rte).map(|entry| &entry.kind).filter(|_| v.levels_up == 0) else {
+            return false;
+        };
+        let (of, expr) = match kind {
+            RteKind::Subquery { query: inner, .. } if !takes_conditions_in(kind) => match &inner.body {
+                QueryBody::Select(select) => (&**inner, select.targets.get(v.column).map(|t| &t.expr)),
+                _ => return false,
+            },
+            RteKind::Join { columns } => (query, columns.get(v.column)),
+            _ => return false,
+        };
+        looks.set(looks.get().saturating_sub(1));
+        looks.get() == 0 || expr.is_some_and(|e| !cannot_fail_within(of, e, looks))
+    };
+    cannot_fail(condition) && !walk::any(condition, &computed)
+}
+
+/// Whether SQLite may ask conditions within an entry's query, each by itself: then it asks the last one first.
+fn takes_conditions_in(kind: &RteKind) -> bool {
+    match kind {
+        RteKind::Subquery { query, .. } => match &query.body {
+            QueryBody::Select(select) => {
+                let plain = !select.grouped && select.windows.is_empty() && select.distinct == Distinct::default();
+                !plain || query.limit.is_some() || query.offset.is_some()
+            }
+            _ => true,
+        },
+        RteKind::Cte { .. } => true,
+        _ => false,
+    }
+}
+
+/// An OR that SQLite may look up arm by arm, each by an index of its own: a row that an earlier arm has found comes again in a later one. What may
+/// fail there is not computed for such a row.
+fn with_guarded_arms(condition: &Expr) -> Cow<'_, Expr> {
+    let ExprKind::Or(arms) = &condition.kind else { return Cow::Borrowed(condition) };
+    let found = |e: &Expr| cannot_fail(e) && walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_)));
+    let looked_up = arms.iter().all(|arm| conjuncts(arm).iter().any(found));
+    if !looked_up || !arms.iter().skip(1).any(fails_by_row) {
+        return Cow::Borrowed(condition);
+    }
+    let mut guarded = condition.clone();
+    if let ExprKind::Or(list) = &mut guarded.kind {
+        for (i, arm) in list.iter_mut().enumerate().skip(1) {
+            let earlier = joined(arms[..i].to_vec(), condition.location, ExprKind::Or);
+            if !volatility::is_repeatable(&earlier) {
+                break;
+            }
+            let nothing = || Expr::new(ExprKind::Const(Datum::Null), oid::BOOL, -1);
+            let parts = conjuncts(arm).iter().map(|part| match fails_by_row(part) {
+                false => part.clone(),
+                true => Expr {
+                    kind: ExprKind::Case {
+                        whens: vec![(earlier.clone(), nothing())],
+                        otherwise: Some(Box::new(part.clone())),
+                    },
+                    ..part.clone()
+                },
+            });
+            *arm = joined(parts.collect(), arm.location, ExprKind::And);
+        }
+    }
+    Cow::Owned(guarded)
+}
+
+/// The entry that a condition is asked of which has to wait for others, where SQLite takes all of them into a sub-query.
+fn waits_within(condition: &Expr, query: &Query) -> Option<usize> {
+    let entry = only_entry(condition).filter(|_| fails_by_row(condition))?;
+    takes_conditions_in(&query.range_table.get(entry)?.kind).then_some(entry)
 }
 
 /// The conditions that all arms of an OR share, and the OR of what is left; None: there is nothing, and the OR stays.
@@ -299,7 +400,13 @@ impl Lowerer<'_> {
     pub(super) fn filter(&mut self, filter: &Expr, query: &Query, first: Option<usize>) -> Result<String> {
         let mut texts = Vec::new();
         let scanned = first.map_or(vec![], |entry| self.scanned(filter, query, entry));
-        for part in &in_order(filter) {
+        let parts = in_order(filter, |e| cannot_fail_in(query, e));
+        let mut waiting: BTreeMap<usize, Vec<&Expr>> = BTreeMap::new();
+        for part in &parts {
+            if let Some(entry) = waits_within(part, query) {
+                waiting.entry(entry).or_default().push(part);
+                continue;
+            }
             let mut text = self.asked(part)?;
             let bounded = ranged(part, query).filter(|_| only_entry(part) == first);
             if bounded.is_some_and(|(column, _)| scanned.contains(&column.attnum)) {
@@ -307,6 +414,20 @@ impl Lowerer<'_> {
                 text = format!("+{text}");
             }
             texts.push(hinted(part, text, query));
+        }
+        for (entry, waiting) in waiting {
+            let own = |e: &&Expr| only_entry(e) == Some(entry) && cannot_fail(e) && volatility::is_repeatable(e);
+            let before = parts.iter().filter(own);
+            // each is asked where those before it hold
+            let mut text = String::new();
+            for part in before.chain(waiting).rev() {
+                let own = self.asked(part)?;
+                text = match text.is_empty() {
+                    true => own,
+                    false => format!("(CASE WHEN {own} THEN {text} END)"),
+                };
+            }
+            texts.push(text);
         }
         Ok(match &texts[..] {
             [one] => one.clone(),
@@ -316,8 +437,9 @@ impl Lowerer<'_> {
 
     /// The condition of WHERE or HAVING, part by part, without what is known of its rows.
     pub(super) fn ordered_condition(&mut self, filter: &Expr) -> Result<String> {
-        let parts = in_order(filter);
-        let texts: Vec<String> = parts.iter().map(|part| self.condition(part)).collect::<Result<_>>()?;
+        let parts = in_order(filter, cannot_fail);
+        let texts: Vec<String> =
+            parts.iter().map(|part| self.condition(&with_guarded_arms(part))).collect::<Result<_>>()?;
         Ok(match &texts[..] {
             [one] => one.clone(),
             _ => super::expr::chain(&texts, " AND "),
@@ -390,7 +512,7 @@ impl Lowerer<'_> {
     /// A condition that each row of a query is asked.
     pub(super) fn asked(&mut self, condition: &Expr) -> Result<String> {
         let around = std::mem::replace(&mut self.asks_rows, true);
-        let text = self.condition(condition);
+        let text = self.condition(&with_guarded_arms(condition));
         self.asks_rows = around;
         text
     }

@@ -67,7 +67,7 @@ impl Lowerer<'_> {
 }
 
 /// Whether an operand is not to be computed where those before it decide.
-fn waits(operand: &Expr) -> bool {
+pub(super) fn waits(operand: &Expr) -> bool {
     !cannot_fail(operand) || !volatility::is_repeatable(operand)
 }
 

@@ -47,6 +47,7 @@ pub mod nearest;
 mod on_conflict;
 mod postponed;
 pub mod proposed;
+mod push_down;
 mod quantified;
 mod query;
 mod rewritten;

@@ -45,6 +45,8 @@ impl Lowerer<'_> {
     }
 
     fn query_in_scope(&mut self, query: &Query) -> Result<String> {
+        let narrowed = self.pushed_down(query);
+        let query = narrowed.as_ref().unwrap_or(query);
         let with = self.with_clause(query)?;
         let mut entries = Vec::new();
         let mut from_texts = Vec::new();
@@ -324,7 +326,7 @@ impl Lowerer<'_> {
         };
         let no_keys = select.group_by.is_empty();
         let unmade_group = select.grouped && no_keys && !stage.exprs().into_iter().any(walk::contains_aggregate);
-        let in_rows = select.group_by.iter().any(|key| self.is_computed_anew(key));
+        let in_rows = select.grouped && self.needs_rows(&stage);
         if !select.grouping_sets.is_empty() || unmade_group || no_keys && select.having.is_some() || in_rows {
             self.grouping_stage(&mut stage)?;
         } else if !self.hashed_groups(&mut stage, query)? {

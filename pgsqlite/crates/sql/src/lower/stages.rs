@@ -135,12 +135,16 @@ impl Lowerer<'_> {
         let mut with = String::new();
         let mut source = stage.from_where();
         let mut inner_parts = parts.clone();
-        if sets.len() > 1 || keys.iter().any(|key| self.is_computed_anew(key)) {
-            // (a key that has another value each time it is computed is computed with the rows)
-            let mut vars: Vec<Expr> = keys.iter().filter(|key| self.is_computed_anew(key)).cloned().collect();
+        let mut vars: Vec<Expr> = keys.iter().filter(|key| self.is_computed_anew(key)).cloned().collect();
+        let arguments = self.needed_once(&parts, sets.len() > 1);
+        if sets.len() > 1 || !vars.is_empty() || !arguments.is_empty() {
+            // (what has another value each time it is computed is computed with the rows)
             for part in &parts {
                 collect_vars(part, &mut vars);
             }
+            // (each for itself: two that are equal are computed twice)
+            let first = vars.len();
+            vars.extend(arguments.iter().map(|(_, arg)| arg.clone()));
             let mut columns = Vec::new();
             for (i, v) in vars.iter().enumerate() {
                 columns.push(format!("{} AS p{}", self.expr(v)?, i + 1));
@@ -152,8 +156,15 @@ impl Lowerer<'_> {
             with = format!("WITH {name} AS MATERIALIZED (SELECT {}{source}) ", columns.join(", "));
             source = format!(" FROM {name} AS {alias}");
             let rte = self.add_entry((1..=vars.len()).map(|i| format!("{alias}.p{i}")).collect());
+            for (i, (part, arg)) in arguments.iter().enumerate() {
+                let ExprKind::Aggregate(call) = &mut inner_parts[*part].kind else { continue };
+                let keys = call.order_by.iter_mut().map(|key| &mut key.expr);
+                for own in call.args.iter_mut().chain(keys).filter(|own| *own == arg) {
+                    own.kind = ExprKind::Var(Var { levels_up: 0, rte, column: first + i });
+                }
+            }
             for part in &mut inner_parts {
-                replace(part, &vars, rte);
+                replace(part, &vars[..first], rte);
             }
         }
         let mut arms = Vec::new();
@@ -212,6 +223,35 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// Arguments of aggregates that have another value each time they are computed, and are asked for more than once: the aggregate sorts by them,
+    /// or (`several`) is computed for several grouping sets. Each with the place of its aggregate in `parts`.
+    fn needed_once(&self, parts: &[Expr], several: bool) -> Vec<(usize, Expr)> {
+        let mut needed: Vec<(usize, Expr)> = Vec::new();
+        for (i, part) in parts.iter().enumerate() {
+            let ExprKind::Aggregate(call) = &part.kind else { continue };
+            let sorts = call.distinct || !call.direct.is_empty();
+            for arg in &call.args {
+                let twice = several || sorts || call.order_by.iter().any(|key| key.expr == *arg);
+                if twice && self.is_computed_anew(arg) && !needed.iter().any(|n| n.0 == i && n.1 == *arg) {
+                    needed.push((i, arg.clone()));
+                }
+            }
+        }
+        needed
+    }
+
+    /// Whether the stage's groups are to be made of rows that have keys or arguments of aggregates ([`Lowerer::needed_once`]) as columns.
+    pub(super) fn needs_rows(&self, stage: &Stage) -> bool {
+        let mut parts = stage.select.group_by.clone();
+        if parts.iter().any(|key| self.is_computed_anew(key)) {
+            return true;
+        }
+        for expr in stage.exprs() {
+            collect_group_parts(expr, 0, &mut parts);
+        }
+        !self.needed_once(&parts, false).is_empty()
+    }
+
     /// A key of GROUP BY; a bare number would be a column position.
     pub(super) fn group_key(&mut self, key: &Expr) -> Result<String> {
         Ok(super::expr::not_a_position(self.collated(key)?, key))
@@ -230,10 +270,11 @@ impl Lowerer<'_> {
         let all = stage.select.distinct == Distinct::All;
         let mut keys = Vec::new();
         for (i, key) in stage.order_by.iter().enumerate() {
-            let name = match key.target {
-                // DISTINCT leaves no columns but the select list's, where its sort keys are
-                Some(target) if all => format!("c{}", target + 1),
-                _ => {
+            // DISTINCT leaves no columns but the select list's, where its sort keys are
+            let of_list = key.target.filter(|_| all).or_else(|| self.output_of(stage, &key.expr));
+            let name = match of_list {
+                Some(target) => format!("c{}", target + 1),
+                None => {
                     columns.push(format!("{} AS k{}", self.windowed(&key.expr, &stage.select)?, i + 1));
                     format!("k{}", i + 1)
                 }
@@ -244,12 +285,24 @@ impl Lowerer<'_> {
         let mut partition = Vec::new();
         if let Distinct::On(on) = &stage.select.distinct {
             for (i, expr) in on.iter().enumerate() {
-                columns.push(format!("{} AS o{}", self.windowed(expr, &stage.select)?, i + 1));
-                partition.push(format!("o{}{}", i + 1, self.collate_of(expr)));
+                let sorted = stage.order_by.iter().position(|key| key.expr == *expr);
+                let name = match (self.output_of(stage, expr), sorted) {
+                    (Some(target), _) => format!("c{}", target + 1),
+                    (None, Some(key)) if !all => format!("k{}", key + 1),
+                    _ => {
+                        columns.push(format!("{} AS o{}", self.windowed(expr, &stage.select)?, i + 1));
+                        format!("o{}", i + 1)
+                    }
+                };
+                partition.push(format!("{name}{}", self.collate_of(expr)));
             }
         }
         let distinct = if all { "DISTINCT " } else { "" };
         let mut text = format!("SELECT {distinct}{}{}{}", columns.join(", "), stage.from_where(), stage.group_having);
+        if stage.exprs().into_iter().any(|e| self.is_computed_anew(e)) {
+            // (or SQLite computes a column wherever it is named above)
+            text += " LIMIT -1 OFFSET 0";
+        }
         let output: Vec<String> = (1..=width.max(1)).map(|i| format!("c{i}")).collect();
         let output = if width == 0 { "1 AS c1".to_string() } else { output.join(", ") };
         if !partition.is_empty() {
@@ -262,6 +315,11 @@ impl Lowerer<'_> {
             return self.with_ties(&text, &output, &order, query);
         }
         Ok(format!("SELECT {output} FROM ({text}) {order}{limit}"))
+    }
+
+    /// The place in the select list of an expression that has another value each time: PostgreSQL computes equal ones there and in keys once.
+    fn output_of(&self, stage: &Stage, expr: &Expr) -> Option<usize> {
+        stage.select.targets.iter().position(|t| t.expr == *expr).filter(|_| self.is_computed_anew(expr))
     }
 
     /// FETCH FIRST … WITH TIES over rows that have their sort keys.

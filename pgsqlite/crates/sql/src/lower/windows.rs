@@ -1,5 +1,6 @@
 //! Window functions, windows and their frames.
 
+use super::connectives::waits;
 use super::expr::direction;
 use super::{support, Lowerer};
 use crate::builtins::catalog as builtin;
@@ -16,6 +17,8 @@ impl Lowerer<'_> {
             // (SQLite takes a number only; the rows come in the window's order all the same)
             return Ok(format!("(row_number(){} + NULL)", self.over(window)?));
         }
+        let guarded = guarded_arguments(call);
+        let call = guarded.as_ref().unwrap_or(call);
         // (SQLite computes the filter as a value, with the rows that the window is over)
         let filter = match &call.filter {
             Some(filter) => format!(" FILTER (WHERE {})", self.expr(filter)?),
@@ -165,6 +168,21 @@ impl Lowerer<'_> {
             FrameBound::UnboundedFollowing => "UNBOUNDED FOLLOWING".into(),
         })
     }
+}
+
+/// The call with arguments that are not computed for the rows that its FILTER leaves out, if that can be noticed: SQLite computes them with the
+/// rows that the window is over.
+fn guarded_arguments(call: &Aggregate) -> Option<Aggregate> {
+    let filter = call.filter.as_ref().filter(|filter| volatility::is_repeatable(filter))?;
+    if !call.args.iter().any(waits) {
+        return None;
+    }
+    let mut guarded = call.clone();
+    for arg in guarded.args.iter_mut().filter(|arg| waits(arg)) {
+        let whens = vec![(filter.clone(), arg.clone())];
+        arg.kind = ExprKind::Case { whens, otherwise: None };
+    }
+    Some(guarded)
 }
 
 fn has_offset(bound: &FrameBound) -> bool {

@@ -78,9 +78,22 @@ fn open_with(path: &Path, flags: rusqlite::OpenFlags) -> Result<rusqlite::Connec
     // SAFETY: a live connection.
     unsafe {
         count_loops(connection.handle(), false);
+        leave_columns(connection.handle());
         ffi::sqlite3_progress_handler(connection.handle(), STEPS, Some(look), std::ptr::null_mut());
     }
     Ok(connection)
+}
+
+/// SQLite puts no constant in place of a column that a condition compares with it: `y = 0 AND 10 / y > 1` would ask `10 / 0` before the first
+/// row. (What the columns of a join are equal to is found by another of its optimizations.)
+///
+/// # Safety
+/// `db` must be a live connection.
+unsafe fn leave_columns(db: *mut ffi::sqlite3) {
+    /// `SQLITE_PropagateConst` of `sqliteInt.h`
+    const CONSTANTS_FOR_COLUMNS: std::ffi::c_uint = 0x8000;
+    // SAFETY: promised by the caller; the control takes a connection and the optimizations that it goes without.
+    unsafe { ffi::sqlite3_test_control(ffi::SQLITE_TESTCTRL_OPTIMIZATIONS, db, CONSTANTS_FOR_COLUMNS) };
 }
 
 /// Whether SQLite counts what the statements that are prepared from now on do; it does at first.
