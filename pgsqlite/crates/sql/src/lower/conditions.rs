@@ -150,12 +150,14 @@ fn takes_conditions_in(kind: &RteKind) -> bool {
 }
 
 /// An OR that SQLite may look up arm by arm, each by an index of its own: a row that an earlier arm has found comes again in a later one. What may
-/// fail there is not computed for such a row.
+/// fail there is not computed for such a row. Arms with sub-queries, and an OR of many, stay as they are: each arm repeats all those before it.
 fn with_guarded_arms(condition: &Expr) -> Cow<'_, Expr> {
+    const MOST_ARMS: usize = 16;
     let ExprKind::Or(arms) = &condition.kind else { return Cow::Borrowed(condition) };
     let found = |e: &Expr| cannot_fail(e) && walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_)));
     let looked_up = arms.iter().all(|arm| conjuncts(arm).iter().any(found));
-    if !looked_up || !arms.iter().skip(1).any(fails_by_row) {
+    let bounded = arms.len() <= MOST_ARMS && !walk::any(condition, &|e| matches!(e.kind, ExprKind::SubLink { .. }));
+    if !looked_up || !bounded || !arms.iter().skip(1).any(fails_by_row) {
         return Cow::Borrowed(condition);
     }
     let mut guarded = condition.clone();
@@ -165,18 +167,15 @@ fn with_guarded_arms(condition: &Expr) -> Cow<'_, Expr> {
             if !volatility::is_repeatable(&earlier) {
                 break;
             }
-            let nothing = || Expr::new(ExprKind::Const(Datum::Null), oid::BOOL, -1);
-            let parts = conjuncts(arm).iter().map(|part| match fails_by_row(part) {
-                false => part.clone(),
-                true => Expr {
-                    kind: ExprKind::Case {
-                        whens: vec![(earlier.clone(), nothing())],
-                        otherwise: Some(Box::new(part.clone())),
-                    },
-                    ..part.clone()
-                },
-            });
-            *arm = joined(parts.collect(), arm.location, ExprKind::And);
+            let (fails, mut parts): (Vec<Expr>, Vec<Expr>) = conjuncts(arm).iter().cloned().partition(fails_by_row);
+            if fails.is_empty() {
+                continue;
+            }
+            let nothing = Expr::new(ExprKind::Const(Datum::Null), oid::BOOL, -1);
+            let fails = joined(fails, arm.location, ExprKind::And);
+            let kind = ExprKind::Case { whens: vec![(earlier, nothing)], otherwise: Some(Box::new(fails.clone())) };
+            parts.push(Expr { kind, ..fails });
+            *arm = joined(parts, arm.location, ExprKind::And);
         }
     }
     Cow::Owned(guarded)
