@@ -72,6 +72,7 @@ pub struct Call<'a> {
 /// # Safety
 /// `value` must be a protected `sqlite3_value` that outlives `'a`, and not be converted meanwhile.
 unsafe fn read<'a>(value: *mut ffi::sqlite3_value) -> DatumRef<'a> {
+    // SAFETY: promised by the caller; a text's and a blob's length is that of the pointer just asked for.
     unsafe {
         match ffi::sqlite3_value_type(value) {
             ffi::SQLITE_INTEGER => DatumRef::Int(ffi::sqlite3_value_int64(value)),
@@ -107,6 +108,7 @@ unsafe fn read<'a>(value: *mut ffi::sqlite3_value) -> DatumRef<'a> {
 /// # Safety
 /// As of [`read`].
 unsafe fn decimal_of(value: *mut ffi::sqlite3_value) -> Decimal {
+    // SAFETY: as in `read`.
     unsafe {
         match ffi::sqlite3_value_type(value) {
             ffi::SQLITE_INTEGER => Decimal::Short(ffi::sqlite3_value_int64(value), 0),
@@ -608,7 +610,9 @@ fn transition(
     if let Err(error) = memory::check() {
         return set_error(context, &bound.session, error);
     }
+    // SAFETY: `context` is that of this call of an aggregate.
     let Some(slot) = (unsafe { aggregate_slot(context, true) }) else {
+        // SAFETY: as above.
         return unsafe { ffi::sqlite3_result_error_nomem(context) };
     };
     if slot.is_null() {
