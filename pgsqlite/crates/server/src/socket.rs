@@ -11,9 +11,8 @@
 //! Before it waits, a patient thread, or that of a session that others wait for, stays awake for a moment ([`crate::busy_poll`]).
 
 use crate::busy_poll::BusyPoll;
-use pgsqlite_engine::session::ClientWatch;
+use pgsqlite_engine::session::{BoxFuture, ClientWatch};
 use socket2::Socket as Handle;
-use std::future::Future;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
@@ -80,7 +79,7 @@ impl Socket {
 struct Watch(Weak<Handle>);
 
 impl ClientWatch for Watch {
-    fn gone(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    fn gone(&self) -> BoxFuture<'static, ()> {
         let socket = self.0.clone();
         Box::pin(async move {
             let Some(handle) = socket.upgrade() else { return };

@@ -178,6 +178,11 @@ pub fn read_item(catalog: &Catalog, text: &str) -> Result<AclItem> {
     Ok(item)
 }
 
+/// Whether a role is this predefined one, or inherits its privileges.
+pub fn inherits(catalog: &Catalog, role: Oid, predefined: &str) -> bool {
+    inherited_roles(catalog, role).iter().any(|&r| catalog.role_name(r) == Some(predefined))
+}
+
 /// `role` and the roles whose privileges it inherits.
 pub fn inherited_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
     let mut out = vec![role];

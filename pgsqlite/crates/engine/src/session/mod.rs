@@ -77,9 +77,9 @@ type ByName<T> = HashMap<String, T, foldhash::fast::RandomState>;
 pub struct Session {
     engine: Arc<Engine>,
     options: SessionOptions,
-    /// the effective role by (version of the settings, epoch of the catalog)
     /// the role that the client authenticated as
     login: Oid,
+    /// the effective role by (version of the settings, epoch of the catalog)
     identity: Mutex<Option<settings::identity::Known>>,
     gucs: Gucs,
     /// the settings at the session's start: what RESET goes back to
@@ -167,7 +167,7 @@ impl Session {
             locks: engine.locks.clone(),
             own: Default::default(),
         };
-        let observation = settings::observation::Observation::enter(&engine, &options, server.number());
+        let observation = settings::observation::Observation::enter(&engine, &options, login, server.number());
         server.set_activity(&observation.activity);
         let mut session = Session {
             engine,
@@ -224,7 +224,7 @@ impl Session {
     /// and before both what the client asks for. A stored value that has become impossible is a warning. Errors (FATAL): those of a SET.
     fn begin_settings(&mut self) -> Result<()> {
         let catalog = self.catalog();
-        let of_role = catalog.role_named(&self.options.user).map_or(&[][..], |role| &role.settings[..]);
+        let of_role = catalog.roles.get(&self.login).map_or(&[][..], |role| &role.settings[..]);
         for (name, value) in catalog.properties.settings.iter().chain(of_role) {
             if let Err(e) = self.begin_setting(&catalog, name, value, Source::Stored) {
                 self.notices.push(e.severity(Severity::Warning));

@@ -183,9 +183,7 @@ const SECRET: &[&str] = &[
 /// Whether a role may see a setting's value.
 pub fn may_examine(catalog: &Catalog, role: Oid, name: &str) -> bool {
     let secret = SECRET.iter().any(|s| s.eq_ignore_ascii_case(name));
-    let reads_all =
-        || acl::inherited_roles(catalog, role).iter().any(|&r| catalog.role_name(r) == Some("pg_read_all_settings"));
-    !secret || acl::is_superuser(catalog, role) || reads_all()
+    !secret || acl::is_superuser(catalog, role) || acl::inherits(catalog, role, "pg_read_all_settings")
 }
 
 /// 42501 unless a role may see a setting's value.
@@ -403,10 +401,15 @@ impl Gucs {
         self.version
     }
 
+    /// What was set, or is the session's default; None: the setting's own default holds.
+    fn stored(&self, key: &str) -> Option<&String> {
+        self.values.get(key).or_else(|| self.defaults.get(key))
+    }
+
     /// The value as SHOW prints it; None: no such setting.
     pub fn get(&self, name: &str) -> Option<String> {
         let key = name.to_ascii_lowercase();
-        if let Some(v) = self.values.get(&key).or_else(|| self.defaults.get(&key)) {
+        if let Some(v) = self.stored(&key) {
             return Some(if rights::is_identity(&key) { rights::role_of(v).1 } else { v }.to_string());
         }
         if OF_TRANSACTION.contains(&key.as_str()) {
@@ -439,7 +442,7 @@ impl Gucs {
     pub fn kept(&self, name: &str) -> Option<String> {
         let key = name.to_ascii_lowercase();
         match rights::is_identity(&key) {
-            true => self.values.get(&key).or_else(|| self.defaults.get(&key)).cloned(),
+            true => self.stored(&key).cloned(),
             false => self.get(name),
         }
     }
@@ -451,7 +454,7 @@ impl Gucs {
     }
 
     fn role_in(&self, key: &str) -> Oid {
-        self.values.get(key).or_else(|| self.defaults.get(key)).map_or(rights::NOBODY, |kept| rights::role_of(kept).0)
+        self.stored(key).map_or(rights::NOBODY, |kept| rights::role_of(kept).0)
     }
 
     /// The role that is `session_user`, whatever it is called now.

@@ -22,7 +22,7 @@ pub enum Source {
 /// The proof that a setting may be changed.
 #[derive(Debug, Clone, Copy)]
 pub struct Permit {
-    /// Of `role` and `session_authorization`: whom the name means now. None: the value is one that `Gucs::kept` gave.
+    /// Of `role` and `session_authorization`: whom the name means now. None: of other settings, and for a value that `Gucs::kept` gave.
     role: Option<Oid>,
 }
 
@@ -113,7 +113,7 @@ impl Claimant<'_> {
                 "SET TRANSACTION ISOLATION LEVEL must be called before any query",
             ));
         }
-        Ok(Permit::put_back())
+        Ok(Permit { role: None })
     }
 
     /// What `pg_settings.context` says.

@@ -200,7 +200,7 @@ impl Ddl<'_> {
                 if role.superuser && !self.is_superuser() {
                     return denied("must be superuser");
                 }
-                if self.check_create_role("").is_err() {
+                if !self.may_create_roles() {
                     return denied("must have CREATEROLE privilege");
                 }
                 (CLASS_ROLE, role.oid, 0)

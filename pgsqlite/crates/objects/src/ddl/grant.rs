@@ -68,9 +68,12 @@ impl Ddl<'_> {
     }
 
     /// 42501 unless the session's role is a superuser or has CREATEROLE.
+    pub(super) fn may_create_roles(&self) -> bool {
+        self.is_superuser() || self.catalog.roles.get(&self.environment.user).is_some_and(|r| r.create_role)
+    }
+
     pub(super) fn check_create_role(&self, action: &str) -> Result<()> {
-        let may = self.is_superuser() || self.catalog.roles.get(&self.environment.user).is_some_and(|r| r.create_role);
-        if may {
+        if self.may_create_roles() {
             return Ok(());
         }
         Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to {action}")))

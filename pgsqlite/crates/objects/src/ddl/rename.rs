@@ -342,7 +342,11 @@ impl Ddl<'_> {
             }
             T::ObjectRole => {
                 let role = self.role_named(&statement.subname)?;
-                self.check_not_of_session(role.oid, SqlState::FEATURE_NOT_SUPPORTED, "renamed")?;
+                // (of a role that is both, PostgreSQL names the session's user here)
+                if let Some((own, _)) = self.own_roles().iter().rev().find(|own| own.1 == role.oid) {
+                    let message = format!("{own} user cannot be renamed");
+                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                }
                 super::role::check_not_reserved(&role.name)?;
                 super::role::check_not_reserved(new_name)?;
                 if self.catalog.role_named(new_name).is_some() {

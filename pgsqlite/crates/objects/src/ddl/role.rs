@@ -161,18 +161,9 @@ impl Ddl<'_> {
         Ok("CREATE ROLE".into())
     }
 
-    /// The session's own roles stay as they are: `done` is what cannot be done with them.
-    pub(super) fn check_not_of_session(&self, role: Oid, code: SqlState, done: &str) -> Result<()> {
-        let of_session = [("current", self.environment.user), ("session", self.session.session_role)];
-        // PostgreSQL looks at the session's user first when it renames, and last when it drops
-        let found = match code {
-            SqlState::OBJECT_IN_USE => of_session.iter().find(|r| r.1 == role),
-            _ => of_session.iter().rev().find(|r| r.1 == role),
-        };
-        match found {
-            Some((which, _)) => Err(PgError::new(code, format!("{which} user cannot be {done}"))),
-            None => Ok(()),
-        }
+    /// The session's own roles, which it can neither rename nor drop, with PostgreSQL's word for each. One role may be both.
+    pub(super) fn own_roles(&self) -> [(&'static str, Oid); 2] {
+        [("current", self.environment.user), ("session", self.session.session_role)]
     }
 
     /// 42501 unless the session's role may change this one.
@@ -290,7 +281,9 @@ impl Ddl<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            self.check_not_of_session(role.oid, SqlState::OBJECT_IN_USE, "dropped")?;
+            if let Some((own, _)) = self.own_roles().iter().find(|own| own.1 == role.oid) {
+                return Err(PgError::new(SqlState::OBJECT_IN_USE, format!("{own} user cannot be dropped")));
+            }
             if role.superuser && !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
                 return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "must be superuser to drop superusers"));
             }

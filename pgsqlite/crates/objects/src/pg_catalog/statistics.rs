@@ -34,9 +34,7 @@ pub(super) fn may_see(state: &SessionState, user: Oid) -> bool {
     acl::is_superuser(catalog, state.user_oid)
         || catalog.roles.is_empty()
         || acl::member_of(catalog, state.user_oid, user)
-        || acl::inherited_roles(catalog, state.user_oid)
-            .iter()
-            .any(|&r| catalog.role_name(r) == Some("pg_read_all_stats"))
+        || acl::inherits(catalog, state.user_oid, "pg_read_all_stats")
 }
 
 pub(super) fn activity(rows: &mut Rows, state: &SessionState) {

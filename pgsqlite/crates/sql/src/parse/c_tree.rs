@@ -152,30 +152,40 @@ impl Reader {
         self.problem.get_or_insert(e);
     }
 
-    fn node(&mut self, p: Pointer) -> ast::Node {
-        if p.0.is_null() {
-            return ast::Node { node: None };
-        }
-        if self.depth + 2 > DEEPEST {
+    /// Reads what is so many messages deeper. None: that is too deep.
+    fn deeper<T>(&mut self, messages: usize, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        if self.depth + messages > DEEPEST {
             self.refuse(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
-            return ast::Node { node: None };
+            return None;
         }
-        self.depth += 2;
-        let node = match p.tag() {
-            TAG_LIST => Some(NodeEnum::List(ast::List { items: self.nodes(p) })),
-            TAG_A_CONST => Some(NodeEnum::AConst(self.constant(p))),
-            TAG_STRING => Some(NodeEnum::String(self.string_node(p))),
-            TAG_INTEGER => Some(NodeEnum::Integer(ast::Integer { ival: p.field(INTEGER_IVAL) })),
-            TAG_FLOAT => Some(NodeEnum::Float(ast::Float { fval: self.string(p, FLOAT_FVAL) })),
-            TAG_BOOLEAN => Some(NodeEnum::Boolean(ast::Boolean { boolval: self.bool(p, BOOLEAN_BOOLVAL) })),
-            TAG_BITSTRING => Some(NodeEnum::BitString(ast::BitString { bsval: self.string(p, BITSTRING_BSVAL) })),
-            tag => self.tagged(tag, p).or_else(|| {
-                self.refuse(PgError::internal(format!("the grammar made a node of kind {tag}")));
-                None
-            }),
-        };
-        self.depth -= 2;
-        ast::Node { node }
+        self.depth += messages;
+        let value = read(self);
+        self.depth -= messages;
+        Some(value)
+    }
+
+    fn node(&mut self, p: Pointer) -> ast::Node {
+        let node = (!p.0.is_null()).then(|| self.deeper(2, |reader| reader.kind(p)));
+        ast::Node { node: node.flatten().flatten() }
+    }
+
+    fn kind(&mut self, p: Pointer) -> Option<NodeEnum> {
+        Some(match p.tag() {
+            TAG_LIST => NodeEnum::List(ast::List { items: self.nodes(p) }),
+            TAG_A_CONST => NodeEnum::AConst(self.constant(p)),
+            TAG_STRING => NodeEnum::String(self.string_node(p)),
+            TAG_INTEGER => NodeEnum::Integer(ast::Integer { ival: p.field(INTEGER_IVAL) }),
+            TAG_FLOAT => NodeEnum::Float(ast::Float { fval: self.string(p, FLOAT_FVAL) }),
+            TAG_BOOLEAN => NodeEnum::Boolean(ast::Boolean { boolval: self.bool(p, BOOLEAN_BOOLVAL) }),
+            TAG_BITSTRING => NodeEnum::BitString(ast::BitString { bsval: self.string(p, BITSTRING_BSVAL) }),
+            tag => {
+                let node = self.tagged(tag, p);
+                if node.is_none() {
+                    self.refuse(PgError::internal(format!("the grammar made a node of kind {tag}")));
+                }
+                return node;
+            }
+        })
     }
 
     fn nodes(&mut self, list: Pointer) -> Vec<ast::Node> {
@@ -224,14 +234,7 @@ impl Reader {
     /// A node of a kind that the field's type names.
     pub(super) fn held<T>(&mut self, p: Pointer, offset: usize, read: fn(&mut Self, Pointer) -> T) -> Option<T> {
         let node = p.pointer(offset)?;
-        if self.depth + 1 > DEEPEST {
-            self.refuse(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));
-            return None;
-        }
-        self.depth += 1;
-        let value = read(self, node);
-        self.depth -= 1;
-        Some(value)
+        self.deeper(1, |reader| read(reader, node))
     }
 
     pub(super) fn boxed<T>(&mut self, p: Pointer, offset: usize, read: fn(&mut Self, Pointer) -> T) -> Option<Box<T>> {

@@ -1,6 +1,6 @@
 //! COPY … FROM STDIN and COPY … TO STDOUT: what the two have in common.
 //!
-//! [`to`] turns a query's rows into lines; [`from`] turns the client's bytes into rows.
+//! [`copy_to`] turns a query's rows into lines; [`copy_from`] turns the client's bytes into rows.
 
 pub(in crate::session) mod binary;
 pub(in crate::session) mod copy_from;

@@ -24,7 +24,7 @@ pub type BoxFuture<'a, T> = std::pin::Pin<Box<dyn std::future::Future<Output = T
 /// Looks after a session's client while the session waits.
 pub trait ClientWatch: Send + Sync {
     /// Resolves when the client has gone away.
-    fn gone(&self) -> std::pin::Pin<Box<dyn std::future::Future<Output = ()> + Send>>;
+    fn gone(&self) -> BoxFuture<'static, ()>;
 
     /// Whether the client has gone away. It does not wait.
     fn is_gone(&self) -> bool;

@@ -102,10 +102,12 @@ impl Session {
         Ok(Some(new))
     }
 
+    /// As [`Session::begin_statement`].
     fn begin_to_parse(&mut self) -> BoxFuture<'_, Result<()>> {
         Box::pin(self.begin_statement())
     }
 
+    /// As [`Session::start_if_constant`].
     fn begin_to_bind<'a>(&'a mut self, portal: &'a mut Portal) -> BoxFuture<'a, Result<()>> {
         Box::pin(self.start_if_constant(portal))
     }

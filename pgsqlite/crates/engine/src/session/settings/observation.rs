@@ -12,8 +12,8 @@ use pgsqlite_natives::settings::Gucs;
 use pgsqlite_natives::statistics::activity::{Activity, State};
 use pgsqlite_natives::statistics::statements::Entry;
 use pgsqlite_natives::statistics::{add, DatabaseCounters};
-use pgsqlite_sql::catalog::BOOTSTRAP_ROLE;
 use pgsqlite_sql::parse::NodeEnum;
+use pgsqlite_types::Oid;
 use pgsqlite_types::{PgError, Result};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -79,10 +79,9 @@ pub(in crate::session) struct Executed<'a> {
 }
 
 impl Observation {
-    /// A session comes: others see it.
-    pub fn enter(engine: &Arc<Engine>, options: &SessionOptions, number: u64) -> Observation {
-        let user_oid = engine.catalog().role_named(&options.user).map_or(BOOTSTRAP_ROLE, |r| r.oid);
-        let user = (options.user.as_str(), user_oid);
+    /// A session of this role comes: others see it.
+    pub fn enter(engine: &Arc<Engine>, options: &SessionOptions, login: Oid, number: u64) -> Observation {
+        let user = (options.user.as_str(), login);
         let now = pgsqlite_metadata::clock::now();
         let database = &engine.config.database;
         let activity = Arc::new(Activity::new(number, options.backend_pid, database, user, options.client_addr, now));

@@ -368,6 +368,7 @@ impl Session {
         result
     }
 
+    /// As [`Session::commit`].
     fn commit_at_sync(&mut self) -> BoxFuture<'_, Result<()>> {
         Box::pin(self.commit())
     }

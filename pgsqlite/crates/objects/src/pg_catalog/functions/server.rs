@@ -4,6 +4,7 @@ use libsqlite3_sys as ffi;
 use pgsqlite_natives::udf::session_cell::{AdvisoryKey, Fate, ServerFunctions};
 use pgsqlite_natives::udf::shim::{Call, Scalar};
 use pgsqlite_natives::udf::strings::invalid_parameter;
+use pgsqlite_sql::acl;
 use pgsqlite_types::datetime::Timestamp;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::work;
@@ -178,20 +179,19 @@ fn signal(c: &Call, terminate: bool) -> Result<Datum> {
     {
         let (what, done, verb) =
             if terminate { ("process", "terminated", "terminate") } else { ("query", "canceled", "cancel") };
-        let denied = |message| PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message);
+        let denied = |message| Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         let state = c.session.state();
-        let roles = || pgsqlite_sql::acl::inherited_roles(&state.catalog, state.user_oid);
-        let signals = || roles().iter().any(|&r| state.catalog.role_name(r) == Some("pg_signal_backend"));
-        let superuser =
-            pgsqlite_sql::acl::is_superuser(&state.catalog, state.user_oid) || state.catalog.roles.is_empty();
+        let (catalog, user) = (&state.catalog, state.user_oid);
+        let superuser = acl::is_superuser(catalog, user) || catalog.roles.is_empty();
         if let Some(target) = server(c)?.backend(pid).filter(|_| !superuser) {
             if target.superuser {
-                return Err(denied(format!("must be a superuser to {verb} superuser {what}")));
+                return denied(format!("must be a superuser to {verb} superuser {what}"));
             }
-            if !target.role.is_some_and(|role| roles().contains(&role)) && !signals() {
-                return Err(denied(format!(
+            let is_own = target.role.is_some_and(|role| acl::inherited_roles(catalog, user).contains(&role));
+            if !is_own && !acl::inherits(catalog, user, "pg_signal_backend") {
+                return denied(format!(
                     "must be a member of the role whose {what} is being {done} or member of pg_signal_backend"
-                )));
+                ));
             }
         }
     }
