@@ -6,6 +6,7 @@ use crate::connection::{Connection, RawStatement as SqliteStatement};
 use crate::plans::{Body, Prepared};
 use crate::routine::trigger;
 use crate::routine::Host;
+use crate::session::context::SessionContext;
 use crate::session::copy::binary as copy_binary;
 use crate::session::copy::copy_options::{CopyOptions, Header};
 use crate::session::copy::format::{Fields, Lines, Next};
@@ -13,6 +14,7 @@ use crate::session::copy::{check_column, copy_columns, not_referenced, parse_one
 use crate::session::execution::progress::Shown;
 use crate::session::execution::steps::run_to_end;
 use crate::session::execution::work::Begins;
+use crate::session::executor::Executor;
 use crate::session::protocol::client_text::binary_to_utf8;
 use crate::session::{CancelHandle, Format, Session};
 use pgsqlite_natives::statistics::progress::Command;
@@ -73,12 +75,12 @@ fn clip(text: &[u8]) -> String {
 }
 impl CopyIn {
     /// The tables whose rows and keys a COPY may meet, by their names in SQLite; None: any.
-    fn tables_met(session: &Session, r: &ast::RangeVar) -> Result<Option<Vec<Arc<str>>>> {
-        let relation = session.copy_relation(r)?;
+    fn tables_met(context: &SessionContext, r: &ast::RangeVar) -> Result<Option<Vec<Arc<str>>>> {
+        let relation = context.copy_relation(r)?;
         if relation.kind != RelationKind::Table || !relation.triggers.is_empty() || relation.is_partitioned() {
             return Ok(None);
         }
-        let catalog = session.catalog();
+        let catalog = context.catalog();
         let parents = relation.constraints.iter().filter_map(|c| match &c.kind {
             ConstraintKind::ForeignKey { references, .. } => catalog.relation(*references),
             _ => None,
@@ -88,27 +90,28 @@ impl CopyIn {
     }
 
     /// Begins a COPY FROM: the slot or a transaction for temporary tables, and the INSERT of a row, planned and prepared. (So it borrows the whole
-    /// session: it waits for locks and changes what its transaction is. The rows are then stored with the session's connection alone.)
+    /// context: it waits for locks and changes what its transaction is. The rows are then stored with the context's connection alone.)
     pub async fn begin(session: &mut Session, c: &ast::CopyStmt, raw: &RawStatement) -> Result<CopyIn> {
         let r = c.relation.as_ref().ok_or_else(|| PgError::internal("COPY FROM without a table"))?;
-        session.copy_relation(r)?;
-        let everything = !session.copy_relation(r)?.triggers.is_empty();
-        let private = session.fills_temporary_alone(&*session.copy_relation(r)?) && session.begin_temporary()?;
+        session.executor.context.copy_relation(r)?;
+        let everything = !session.executor.context.copy_relation(r)?.triggers.is_empty();
+        let private = session.executor.context.fills_temporary_alone(&*session.executor.context.copy_relation(r)?)
+            && session.executor.begin_temporary()?;
         if !private {
             loop {
                 let mode = crate::locks::Mode::RowExclusive;
-                let table = session.copy_relation(r)?.oid;
+                let table = session.executor.context.copy_relation(r)?.oid;
                 session.begin_write_of("COPY FROM", mode, everything, Some((r, table))).await?;
                 // (its rows come once: nothing can be begun anew)
-                let tables = CopyIn::tables_met(session, r)?;
-                if !session.let_holder_end(tables.as_deref()).await? {
+                let tables = CopyIn::tables_met(&session.executor.context, r)?;
+                if !session.executor.let_holder_end(tables.as_deref()).await? {
                     break;
                 }
             }
         }
         // what waited for the writer slot may have changed the table: it is looked up now
-        session.begin_statement().await?;
-        let relation = session.copy_relation(r)?;
+        session.executor.begin_statement().await?;
+        let relation = session.executor.context.copy_relation(r)?;
         let options = CopyOptions::read(&c.options, true)?;
         let columns = copy_columns(&relation, &c.attlist)?;
         for (names, option) in [(&options.force_not_null, "FORCE_NOT_NULL"), (&options.force_null, "FORCE_NULL")] {
@@ -144,16 +147,20 @@ impl CopyIn {
                 "cannot perform COPY FREEZE on a partitioned table",
             ));
         }
-        let emptied = session.transaction.savepoints().has_emptied(relation.oid);
-        if options.freeze && !emptied && session.engine.catalog().relation(relation.oid).is_some() {
+        let emptied = session.executor.context.transaction.savepoints().has_emptied(relation.oid);
+        if options.freeze && !emptied && session.executor.context.engine.catalog().relation(relation.oid).is_some() {
             return Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction",
             ));
         }
-        let view = session.view();
+        let view = session.executor.context.view();
         let catalog = &view.catalog;
-        if session.with_environment(&view, |e| pgsqlite_sql::analyze::row_security_counts(e, &relation))? {
+        if session
+            .executor
+            .context
+            .with_environment(&view, |e| pgsqlite_sql::analyze::row_security_counts(e, &relation))?
+        {
             return Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "COPY FROM not supported with row-level security",
@@ -201,7 +208,7 @@ impl CopyIn {
             },
         })?);
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
-        let connection = session.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let connection = session.executor.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let mut statements = Vec::with_capacity(plan.query.steps.len());
         let steps = if plan.query.triggered.is_some() { &[][..] } else { &plan.query.steps };
         for step in steps {
@@ -218,14 +225,15 @@ impl CopyIn {
             .map(|c| c.name.clone())
             .collect();
         // where SQLite waits with all keys already, check_constraints() does it
-        let deferred =
-            !self_references.is_empty() && !session.transaction.defers_all() && !connection.has_deferred_violations();
+        let deferred = !self_references.is_empty()
+            && !session.executor.context.transaction.defers_all()
+            && !connection.has_deferred_violations();
         if deferred {
             connection.exec("PRAGMA defer_foreign_keys = ON")?;
         }
         if let Some(triggered) = &plan.query.triggered {
-            session.tell_access();
-            let connection = session.connection()?;
+            session.executor.tell_access();
+            let connection = session.executor.connection()?;
             let host = Host { cell: &connection.cell, db: connection.handle() };
             trigger::begin_copy(host, triggered)?;
         }
@@ -242,7 +250,7 @@ impl CopyIn {
             header_due: options.header != Header::No,
             rows: 0,
             self_references: if deferred { self_references } else { vec![] },
-            shown: session.show_progress(Command::CopyFrom, relation.oid),
+            shown: session.executor.context.show_progress(Command::CopyFrom, relation.oid),
             options,
         })
     }
@@ -274,28 +282,28 @@ impl CopyIn {
     }
 
     /// The error of a row, with the key or the values that a constraint refuses.
-    fn diagnosed(&self, session: &mut Session, error: PgError) -> PgError {
+    fn diagnosed(&self, executor: &mut Executor, error: PgError) -> PgError {
         match &self.insert.body {
             // (what the triggers have made of the row cannot be told again)
             Body::Plan(plan) if plan.query.triggered.is_some() => error,
-            _ => session.diagnose(&self.insert, &self.values, error),
+            _ => executor.diagnose(&self.insert, &self.values, error),
         }
     }
 
     /// Stores the rows that are there. `last`: no more data come.
-    fn store(&mut self, session: &mut Session, last: bool) -> Result<()> {
-        let view = session.view();
+    fn store(&mut self, executor: &mut Executor, last: bool) -> Result<()> {
+        let view = executor.context.view();
         let names = NamesFor { names: &*view, role: Some(view.user) };
-        let context = Context { settings: &session.gucs.typed, names: &names };
-        let connection = session.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-        let (cancel, interrupt) = (&session.cancel, connection.interrupt_handle());
-        let encoding = session.gucs.client_encoding;
+        let context = Context { settings: &executor.context.gucs.typed, names: &names };
+        let connection = executor.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let (cancel, interrupt) = (&executor.context.cancel, connection.interrupt_handle());
+        let encoding = executor.context.gucs.client_encoding;
         let result = cancel.work(Begins::Apart, Some(interrupt), || match self.options.binary {
             true => self.store_tuples(connection, encoding, &context, last),
             false => self.store_lines(connection, cancel, &context, last),
         });
         self.shown.progress.done.rows.store(self.rows, Ordering::Relaxed);
-        result.map_err(|e| self.diagnosed(session, e))
+        result.map_err(|e| self.diagnosed(executor, e))
     }
 
     fn store_lines(
@@ -433,94 +441,32 @@ impl CopyIn {
     }
 
     /// Ends it with what has become of it.
-    fn end(self, session: &mut Session, result: Result<()>) -> Result<()> {
-        if let Some(connection) = &mut session.connection {
+    fn end(self, executor: &mut Executor, result: Result<()>) -> Result<()> {
+        if let Some(connection) = &mut executor.connection {
             self.release(connection, result.is_err());
         }
-        let result = session.statement_result(result);
-        session.end_running();
+        let result = executor.statement_result(result);
+        executor.context.end_running();
         result
     }
 
     /// Ends it with an error: the one that the client is told.
-    pub fn fail(self, session: &mut Session, error: PgError) -> PgError {
-        self.end(session, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY"))
+    pub fn fail(self, executor: &mut Executor, error: PgError) -> PgError {
+        self.end(executor, Err(error)).err().unwrap_or_else(|| PgError::internal("COPY"))
     }
 
     /// Releases what it holds: nobody is left to hear of an error.
-    pub fn abandon(self, session: &mut Session) {
-        let _ = self.end(session, Ok(()));
+    pub fn abandon(self, executor: &mut Executor) {
+        let _ = self.end(executor, Ok(()));
     }
 }
 
-impl Session {
-    /// A piece of CopyData, cut anywhere.
-    pub async fn copy_in_data(&mut self, data: &[u8]) -> Result<()> {
-        let mut copy = self.take_copy()?;
-        let result = match copy.push(data, self.gucs.client_encoding) {
-            Err(e) => Err(e),
-            Ok(waiting) => match self.cancel.check() {
-                Ok(()) if waiting >= BATCH => copy.store(self, false),
-                checked => checked,
-            },
-        };
-        match result {
-            Ok(()) => {
-                self.copying = Some(Copying::In(copy));
-                Ok(())
-            }
-            Err(e) => Err(copy.fail(self, e)),
-        }
-    }
-
-    /// CopyDone: the command tag.
-    pub async fn copy_in_done(&mut self) -> Result<String> {
-        let mut copy = self.take_copy()?;
-        let result = self.finish_copy(&mut copy);
-        let rows = copy.rows;
-        copy.end(self, result)?;
-        Ok(format!("COPY {rows}"))
-    }
-
+impl Executor {
     fn finish_copy(&mut self, copy: &mut CopyIn) -> Result<()> {
         copy.store(self, true)?;
         copy.check_self_references(self.connection()?).map_err(|e| self.explain_commit(e))?;
-        copy.fire_after(self.connection()?, &self.cancel)?;
+        copy.fire_after(self.connection()?, &self.context.cancel)?;
         self.check_constraints()
-    }
-
-    /// CopyFail: 57014 with the client's message.
-    pub async fn copy_in_fail(&mut self, message: &str) -> PgError {
-        let error = PgError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"));
-        let mut copy = match self.take_copy() {
-            Ok(copy) => copy,
-            Err(e) => return e,
-        };
-        // what came before it is read: its errors come first
-        let error = match copy.store(self, false) {
-            Ok(()) => copy.at_next(error),
-            Err(e) => e,
-        };
-        copy.fail(self, error)
-    }
-
-    /// Resolves when the COPY is to end although the client sends nothing: cancelled, timed out, terminated.
-    pub async fn copy_in_stopped(&mut self) -> PgError {
-        let error = loop {
-            let silence = self.observation.activity.fall_silent();
-            tokio::select! {
-                biased;
-                error = self.cancel.requested() => break error,
-                () = self.cancel.woken() => {}
-            }
-            if let Err(error) = self.check_silence(&silence) {
-                break error;
-            }
-        };
-        match self.take_copy() {
-            Ok(copy) => copy.fail(self, error),
-            Err(e) => e,
-        }
     }
 
     /// The COPY FROM that is under way.
@@ -531,6 +477,74 @@ impl Session {
                 self.copying = other;
                 Err(PgError::internal("no COPY FROM is under way"))
             }
+        }
+    }
+}
+
+impl Session {
+    /// A piece of CopyData, cut anywhere.
+    pub async fn copy_in_data(&mut self, data: &[u8]) -> Result<()> {
+        let executor = &mut self.executor;
+        let mut copy = executor.take_copy()?;
+        let result = match copy.push(data, executor.context.gucs.client_encoding) {
+            Err(e) => Err(e),
+            Ok(waiting) => match executor.context.cancel.check() {
+                Ok(()) if waiting >= BATCH => copy.store(executor, false),
+                checked => checked,
+            },
+        };
+        match result {
+            Ok(()) => {
+                executor.copying = Some(Copying::In(copy));
+                Ok(())
+            }
+            Err(e) => Err(copy.fail(executor, e)),
+        }
+    }
+
+    /// CopyDone: the command tag.
+    pub async fn copy_in_done(&mut self) -> Result<String> {
+        let executor = &mut self.executor;
+        let mut copy = executor.take_copy()?;
+        let result = executor.finish_copy(&mut copy);
+        let rows = copy.rows;
+        copy.end(executor, result)?;
+        Ok(format!("COPY {rows}"))
+    }
+
+    /// CopyFail: 57014 with the client's message.
+    pub async fn copy_in_fail(&mut self, message: &str) -> PgError {
+        let executor = &mut self.executor;
+        let error = PgError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"));
+        let mut copy = match executor.take_copy() {
+            Ok(copy) => copy,
+            Err(e) => return e,
+        };
+        // what came before it is read: its errors come first
+        let error = match copy.store(executor, false) {
+            Ok(()) => copy.at_next(error),
+            Err(e) => e,
+        };
+        copy.fail(executor, error)
+    }
+
+    /// Resolves when the COPY is to end although the client sends nothing: cancelled, timed out, terminated.
+    pub async fn copy_in_stopped(&mut self) -> PgError {
+        let executor = &mut self.executor;
+        let error = loop {
+            let silence = executor.context.observation.activity.fall_silent();
+            tokio::select! {
+                biased;
+                error = executor.context.cancel.requested() => break error,
+                () = executor.context.cancel.woken() => {}
+            }
+            if let Err(error) = executor.context.check_silence(&silence) {
+                break error;
+            }
+        };
+        match executor.take_copy() {
+            Ok(copy) => copy.fail(executor, error),
+            Err(e) => e,
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::session::copy::copy_options::{Columns, CopyOptions, Header};
 use crate::session::copy::format::put_line;
 use crate::session::copy::{check_column, copy_columns, not_referenced, parse_one, Copying};
 use crate::session::execution::portal::Portal;
+use crate::session::executor::Executor;
 use crate::session::protocol::client_text::to_client;
 use crate::session::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use pgsqlite_sql::catalog::{Column, RelationKind};
@@ -30,13 +31,14 @@ const PORTAL: &str = "\0copy";
 impl CopyOut {
     /// Gives the rows, or goes on giving them after a pause: then the session keeps it.
     pub async fn give(mut self, session: &mut Session, sink: &mut dyn RowSink) -> Result<Execution> {
-        let mut portal = session.portals.remove(PORTAL).ok_or_else(|| PgError::internal("COPY without its query"))?;
-        let encoding = session.gucs.client_encoding;
+        let mut portal =
+            session.executor.portals.remove(PORTAL).ok_or_else(|| PgError::internal("COPY without its query"))?;
+        let encoding = session.executor.context.gucs.client_encoding;
         let mut lines =
             CopyOutSink { sink, out: &mut self, value: Vec::new(), ends: Vec::new(), line: Vec::new(), encoding };
         match Box::pin(session.run_portal(&mut portal, 0, &mut lines)).await {
             Ok(Execution::Complete(tag)) => {
-                session.close(portal);
+                session.executor.close(portal);
                 if self.options.binary {
                     let mut end = Vec::new();
                     if !self.begun {
@@ -50,33 +52,33 @@ impl CopyOut {
                 Ok(Execution::Complete(format!("COPY {count}")))
             }
             Ok(Execution::Paused) => {
-                session.portals.insert(PORTAL.into(), portal);
-                session.copying = Some(Copying::Out(self));
+                session.executor.portals.insert(PORTAL.into(), portal);
+                session.executor.copying = Some(Copying::Out(self));
                 Ok(Execution::Paused)
             }
             Ok(other) => {
-                session.close(portal);
+                session.executor.close(portal);
                 Err(PgError::internal(format!("COPY's query ended as {other:?}")))
             }
             Err(e) => {
-                session.close(portal);
+                session.executor.close(portal);
                 Err(e)
             }
         }
     }
 
     /// Closes the query of a COPY TO that is not to be carried out.
-    pub fn abandon(session: &mut Session) {
-        if let Some(portal) = session.portals.remove(PORTAL) {
-            session.close(portal);
+    pub fn abandon(executor: &mut Executor) {
+        if let Some(portal) = executor.portals.remove(PORTAL) {
+            executor.close(portal);
         }
     }
 
-    /// Begins a COPY TO: its query is planned, and its portal is the session's. (So it borrows the whole session, as [`CopyOut::give`] does, which
+    /// Begins a COPY TO: its query is planned, and its portal is the executor's. (So it borrows the whole executor, as [`CopyOut::give`] does, which
     /// runs that portal.)
     pub fn begin(session: &mut Session, c: &ast::CopyStmt, raw: &RawStatement) -> Result<CopyOut> {
         let (node, options) = if let Some(r) = &c.relation {
-            let relation = session.copy_relation(r)?;
+            let relation = session.executor.context.copy_relation(r)?;
             let wrong = |kind: &str| {
                 PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot copy from {kind} \"{}\"", relation.name))
             };
@@ -125,7 +127,7 @@ impl CopyOut {
             Columns::All => vec![true; columns.len()],
             Columns::Listed(names) => {
                 let relation = match &c.relation {
-                    Some(r) => Some(session.copy_relation(r)?),
+                    Some(r) => Some(session.executor.context.copy_relation(r)?),
                     None => None,
                 };
                 for name in names {
@@ -144,7 +146,7 @@ impl CopyOut {
             }
         };
         let formats = vec![Format::Text; columns.len()];
-        session.portals.insert(PORTAL.into(), Portal::new(Some(prepared), vec![], formats));
+        session.executor.portals.insert(PORTAL.into(), Portal::new(Some(prepared), vec![], formats));
         Ok(CopyOut { options, quoted, columns: None, begun: false })
     }
 }

@@ -29,9 +29,11 @@ pub(in crate::session) async fn copy(
     };
     let required = format!("must be superuser or have privileges of the {role} role to {action}");
     session
+        .executor
+        .context
         .check_member_of(role, required)
         .map_err(|e| e.hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone."))?;
-    let Some(folder) = session.engine.config.server_files.clone() else {
+    let Some(folder) = session.executor.context.engine.config.server_files.clone() else {
         let refused = PgError::new(
             SqlState::INSUFFICIENT_PRIVILEGE,
             format!("{action} of the server is not enabled").replace("a file", "files"),
@@ -48,9 +50,9 @@ async fn copy_from(session: &mut Session, folder: &Path, c: &ast::CopyStmt, raw:
     let copy = CopyIn::begin(session, c, raw).await?;
     let mut file = match pgsqlite_storage::apart::apart(|| open_to_read(folder, &c.filename)) {
         Ok(file) => file,
-        Err(e) => return Err(copy.fail(session, e)),
+        Err(e) => return Err(copy.fail(&mut session.executor, e)),
     };
-    session.copying = Some(Copying::In(Box::new(copy)));
+    session.executor.copying = Some(Copying::In(Box::new(copy)));
     let mut piece = vec![0; PIECE];
     loop {
         let read = pgsqlite_storage::apart::apart(|| file.read(&mut piece));
@@ -60,7 +62,7 @@ async fn copy_from(session: &mut Session, folder: &Path, c: &ast::CopyStmt, raw:
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => {
                 let error = access_error("could not read from COPY file", &e);
-                return Err(session.take_copy()?.fail(session, error));
+                return Err(session.executor.take_copy()?.fail(&mut session.executor, error));
             }
         }
     }
@@ -71,26 +73,26 @@ async fn copy_to(session: &mut Session, folder: &Path, c: &ast::CopyStmt, raw: &
     let mut sink = match pgsqlite_storage::apart::apart(|| open_to_write(folder, &c.filename)) {
         Ok(file) => FileSink { file, lines: Vec::with_capacity(PIECE) },
         Err(e) => {
-            CopyOut::abandon(session);
+            CopyOut::abandon(&mut session.executor);
             return Err(e);
         }
     };
     loop {
         let given = copy.give(session, &mut sink).await?;
         // a file outlives a loss of power, as a client does: its rows have been on disk before
-        let written = match session.settle_seen().await {
+        let written = match session.executor.settle_seen().await {
             Ok(()) => pgsqlite_storage::apart::apart(|| sink.write()),
             Err(e) => Err(e),
         };
         if !matches!(given, Execution::Paused) {
             return written.map(|()| given);
         }
-        let paused = session.copying.take();
+        let paused = session.executor.copying.take();
         match (written, paused) {
             (Ok(()), Some(Copying::Out(paused))) => copy = paused,
             (Ok(()), _) => return Err(PgError::internal("a paused COPY is gone")),
             (Err(e), _) => {
-                CopyOut::abandon(session);
+                CopyOut::abandon(&mut session.executor);
                 return Err(e);
             }
         }

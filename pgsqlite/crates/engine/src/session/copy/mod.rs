@@ -9,6 +9,7 @@ pub(in crate::session) mod copy_to;
 pub(in crate::session) mod file;
 pub(in crate::session) mod format;
 
+use crate::session::context::SessionContext;
 use crate::session::copy::copy_from::CopyIn;
 use crate::session::copy::copy_to::CopyOut;
 use crate::session::{Execution, RowSink, Session};
@@ -31,19 +32,19 @@ pub(in crate::session) async fn copy(
     raw: &RawStatement,
     sink: &mut dyn RowSink,
 ) -> Result<Execution> {
-    match session.copying.take() {
+    match session.executor.copying.take() {
         Some(Copying::Out(out)) => return out.give(session, sink).await,
-        other => session.copying = other,
+        other => session.executor.copying = other,
     }
-    session.begin_whole().await?;
-    session.note_anything(false)?;
-    session.refresh_catalog()?;
+    session.executor.begin_whole().await?;
+    session.executor.context.note_anything(false)?;
+    session.executor.refresh_catalog()?;
     if c.is_program {
         let direction = if c.is_from { "from" } else { "to" };
         return Err(PgError::not_supported(format!("COPY {direction} a program"))
             .hint("Use STDIN or STDOUT (psql's \\copy reads and writes files of the client)."));
     }
-    let encoding = session.gucs.client_encoding;
+    let encoding = session.executor.context.gucs.client_encoding;
     // (its pieces may end within a character)
     if encoding.is_multi_byte() && c.is_from && copies_text(c) {
         let what = format!("COPY FROM with client_encoding \"{}\"", encoding.name());
@@ -65,7 +66,7 @@ pub(in crate::session) async fn copy(
     if c.is_from {
         let copy = CopyIn::begin(session, c, raw).await?;
         let formats = copy.formats();
-        session.copying = Some(Copying::In(Box::new(copy)));
+        session.executor.copying = Some(Copying::In(Box::new(copy)));
         return Ok(Execution::CopyIn { formats });
     }
     CopyOut::begin(session, c, raw)?.give(session, sink).await
@@ -80,7 +81,7 @@ fn copies_text(c: &ast::CopyStmt) -> bool {
     formats.all(|f| matches!(f, NodeEnum::String(s) if s.sval != "binary"))
 }
 
-impl Session {
+impl SessionContext {
     /// The relation that COPY names. Errors: 3F000, 42501, 42P01, and 0A000 for another database.
     pub(in crate::session) fn copy_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
         let catalog = self.catalog();

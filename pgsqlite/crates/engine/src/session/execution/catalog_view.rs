@@ -2,7 +2,7 @@
 //!
 //! It changes when the schema or a setting does, seldom from statement to statement, so it is made once and shared.
 
-use crate::session::Session;
+use crate::session::context::SessionContext;
 use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_natives::settings::{rights::role_name, search_path};
 use pgsqlite_sql::analyze::{Environment, Rights};
@@ -113,7 +113,7 @@ impl RegNames for View {
     }
 }
 
-impl Session {
+impl SessionContext {
     /// The view of the next statement.
     pub(in crate::session) fn view(&self) -> Arc<View> {
         static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -4,9 +4,11 @@
 //! what was read ahead), going back takes rows that its spool has kept.
 
 use crate::plans::{Body, Prepared};
+use crate::session::context::SessionContext;
 use crate::session::execution::portal::{Portal, Unwanted};
 use crate::session::execution::spool::{Keep, Spool, Spooled};
 use crate::session::execution::work::Begins;
+use crate::session::executor::Executor;
 use crate::session::{Execution, Flow, Format, OutputColumn, RowSink, Session};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::Tag;
@@ -131,6 +133,218 @@ pub(in crate::session) fn cursor_query(d: &ast::DeclareCursorStmt, raw: &RawStat
     Ok(Arc::new(RawStatement { node, text, offset: raw.offset }))
 }
 
+impl SessionContext {
+    /// Whether the row that the position names exists (it does not behind the last).
+    fn is_on_row(&self, portal: &Portal) -> bool {
+        portal.position <= portal.spool.end()
+    }
+
+    /// To an earlier row (0: before the first). 55000 if the rows after it are not kept any more.
+    fn back_to(&mut self, portal: &mut Portal, target: u64) -> Result<()> {
+        if target < portal.position && target < portal.spool.end() && portal.spool.get(target + 1).is_none() {
+            return Err(forward_only());
+        }
+        portal.position = target;
+        Ok(())
+    }
+
+    fn give_backward(
+        &mut self,
+        portal: &mut Portal,
+        fetching: &mut Fetching,
+        is_move: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Flow> {
+        let view = self.view();
+        let context = Context { settings: &self.gucs.typed, names: &*view };
+        while fetching.left != Some(0) {
+            if portal.position <= 1 {
+                // from the first row to before it; rows that were let go cannot come again
+                if portal.position == 1 && portal.spool.end() > 0 && portal.spool.get(1).is_none() {
+                    return Err(forward_only());
+                }
+                portal.position = 0;
+                break;
+            }
+            let target = portal.position - 1;
+            let Some(row) = portal.spool.get(target) else { return Err(forward_only()) };
+            let flow = if is_move { Flow::Continue } else { sink.row(&Spooled(row), &context)? };
+            portal.position = target;
+            fetching.given += 1;
+            if let Some(left) = &mut fetching.left {
+                *left -= 1;
+            }
+            if flow == Flow::Pause {
+                return Ok(Flow::Pause);
+            }
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+impl Executor {
+    pub(in crate::session) fn close_cursor(&mut self, name: &str) -> Result<String> {
+        if name.is_empty() {
+            let names: Vec<String> =
+                self.portals.iter().filter(|(_, p)| p.cursor.is_some()).map(|(n, _)| n.clone()).collect();
+            names.iter().for_each(|n| self.drop_portal(n));
+            return Ok("CLOSE CURSOR ALL".into());
+        }
+        if !self.portals.contains_key(name) {
+            return Err(no_cursor(name));
+        }
+        self.drop_portal(name);
+        Ok("CLOSE CURSOR".into())
+    }
+
+    fn fetch_from(&mut self, portal: &mut Portal, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {
+        let Some(columns) = portal.columns() else {
+            // (this is PostgreSQL's code and text for it)
+            return Err(PgError::new(SqlState::INTERNAL_ERROR, "unsupported portal strategy"));
+        };
+        let (mut fetching, resumed) = match self.fetching.take() {
+            Some(fetching) => (fetching, true),
+            None => (self.go(portal, direction(f)?, f.ismove)?, false),
+        };
+        let mut rows =
+            Fetched { sink, columns: (!f.ismove && !resumed).then_some(columns), rows: 0, discard: f.ismove };
+        let outcome = if fetching.backward {
+            self.context.give_backward(portal, &mut fetching, f.ismove, &mut rows)?
+        } else {
+            self.give_forward(portal, &mut fetching, &mut rows)?
+        };
+        rows.tell_columns()?;
+        if outcome == Flow::Pause {
+            self.fetching = Some(fetching);
+            return Ok(Execution::Paused);
+        }
+        let word = if f.ismove { "MOVE" } else { "FETCH" };
+        Ok(Execution::Complete(format!("{word} {}", fetching.given)))
+    }
+
+    /// Goes to where the rows to be given begin.
+    fn go(&mut self, portal: &mut Portal, direction: Direction, is_move: bool) -> Result<Fetching> {
+        let fetching = |backward, left, given| Ok(Fetching { backward, left, given });
+        let one = Some(1);
+        match direction {
+            Direction::Forward(count) => fetching(false, count, 0),
+            Direction::Backward(count) => {
+                check_backward(portal)?;
+                fetching(true, count, 0)
+            }
+            Direction::Here => {
+                let on_row = portal.position > 0 && self.context.is_on_row(portal);
+                if is_move || !on_row {
+                    return fetching(false, Some(0), on_row as u64);
+                }
+                check_backward(portal)?;
+                self.context.back_to(portal, portal.position - 1)?;
+                fetching(false, one, 0)
+            }
+            Direction::Absolute(n) if n > 0 => {
+                let before = n.unsigned_abs() - 1;
+                if before < portal.position {
+                    check_backward(portal)?;
+                    self.context.back_to(portal, before)?;
+                } else {
+                    self.skip(portal, before - portal.position)?;
+                }
+                fetching(false, one, 0)
+            }
+            Direction::Absolute(0) => {
+                if portal.position > 0 {
+                    check_backward(portal)?;
+                    self.context.back_to(portal, 0)?;
+                }
+                fetching(false, Some(0), 0)
+            }
+            Direction::Absolute(n) => {
+                // to the end, and back from there
+                let from_end = n.unsigned_abs() - 1;
+                self.skip_all(portal)?;
+                check_backward(portal)?;
+                let end = portal.position;
+                self.context.back_to(portal, end.saturating_sub(from_end))?;
+                fetching(true, one, 0)
+            }
+            Direction::Relative(n) if n > 0 => {
+                self.skip(portal, n.unsigned_abs() - 1)?;
+                fetching(false, one, 0)
+            }
+            Direction::Relative(n) => {
+                check_backward(portal)?;
+                let target = portal.position.saturating_sub(n.unsigned_abs() - 1);
+                self.context.back_to(portal, target)?;
+                fetching(true, one, 0)
+            }
+        }
+    }
+
+    fn skip(&mut self, portal: &mut Portal, rows: u64) -> Result<()> {
+        if rows > 0 {
+            self.give_rows(portal, Tag::Select, rows, &mut Unwanted)?;
+        }
+        Ok(())
+    }
+
+    fn skip_all(&mut self, portal: &mut Portal) -> Result<()> {
+        self.give_rows(portal, Tag::Select, 0, &mut Unwanted).map(|_| ())
+    }
+
+    fn give_forward(&mut self, portal: &mut Portal, fetching: &mut Fetching, rows: &mut Fetched) -> Result<Flow> {
+        let limit = match fetching.left {
+            Some(0) => return Ok(Flow::Continue),
+            Some(n) => n,
+            None => 0,
+        };
+        let execution = self.give_rows(portal, Tag::Select, limit, rows)?;
+        fetching.given += rows.rows;
+        // a paused portal remembers how many of its limit it has given
+        Ok(if matches!(execution, Execution::Paused) { Flow::Pause } else { Flow::Continue })
+    }
+
+    pub(in crate::session) fn close_portals(&mut self, which: impl Fn(&Portal) -> bool) {
+        let names: Vec<String> = self.portals.iter().filter(|(_, p)| which(p)).map(|(n, _)| n.clone()).collect();
+        for name in names {
+            self.drop_portal(&name);
+        }
+    }
+
+    /// At COMMIT: cursors WITH HOLD read the rest of their rows and stay, all other portals are closed.
+    pub(in crate::session) fn hold_cursors(&mut self) -> Result<()> {
+        if self.portals.values().all(|p| p.cursor.is_none()) {
+            let mut portals = std::mem::take(&mut self.portals);
+            portals.drain().for_each(|(_, portal)| self.close(portal));
+            self.portals = portals;
+            return Ok(());
+        }
+        self.close_portals(|p| !p.cursor.as_ref().is_some_and(|c| c.hold));
+        let mut portals = std::mem::take(&mut self.portals);
+        let mut result = Ok(());
+        for (name, portal) in &mut portals {
+            if portal.cursor.as_ref().is_some_and(|c| !c.held) {
+                self.context.transaction.holds(name.clone());
+            }
+            result = result.and_then(|()| {
+                self.on_sqlite(portal, Begins::Apart, |session, portal| {
+                    session.read_ahead(portal);
+                    portal.take_error()
+                })
+            });
+            if let Some(cursor) = &mut portal.cursor {
+                cursor.held |= result.is_ok();
+            }
+        }
+        self.portals = portals;
+        result
+    }
+
+    /// At PREPARE TRANSACTION: all portals are closed.
+    pub(in crate::session) fn close_cursors(&mut self) {
+        self.close_portals(|p| !p.is_held());
+    }
+}
+
 impl Session {
     pub(in crate::session) async fn declare(
         &mut self,
@@ -142,7 +356,7 @@ impl Session {
         let inner = cursor_query(d, raw)?;
         check_options(d.options, &inner.node)?;
         let hold = d.options & HOLD != 0;
-        if !hold && !self.transaction.block().is_block() {
+        if !hold && !self.executor.context.transaction.block().is_block() {
             return Err(PgError::new(
                 SqlState::NO_ACTIVE_SQL_TRANSACTION,
                 "DECLARE CURSOR can only be used in transaction blocks",
@@ -160,7 +374,7 @@ impl Session {
             ));
         }
         let locks = plan.query.locks_rows;
-        if self.portals.contains_key(&d.portalname) {
+        if self.executor.portals.contains_key(&d.portalname) {
             return Err(PgError::new(
                 SqlState::DUPLICATE_CURSOR,
                 format!("cursor \"{}\" already exists", d.portalname),
@@ -198,62 +412,50 @@ impl Session {
             hold,
             binary: d.options & BINARY != 0,
             held: false,
-            statement: self.source.to_string(),
+            statement: self.executor.context.source.to_string(),
             created: pgsqlite_metadata::clock::now(),
         });
-        portal.depth = self.transaction.savepoints().len();
+        portal.depth = self.executor.context.transaction.savepoints().len();
         let mut query = query;
         let opened = self.begin_and_open(&mut portal, &mut query).await;
-        let opened = opened.and_then(|()| self.watch_position(&mut portal.cursor_position));
+        let opened = opened.and_then(|()| self.executor.watch_position(&mut portal.cursor_position));
         if let Err(e) = opened {
-            self.close(portal);
+            self.executor.close(portal);
             return Err(e);
         }
-        self.portals.insert(d.portalname.clone(), portal);
+        self.executor.portals.insert(d.portalname.clone(), portal);
         Ok("DECLARE CURSOR".into())
-    }
-
-    pub(in crate::session) fn close_cursor(&mut self, name: &str) -> Result<String> {
-        if name.is_empty() {
-            let names: Vec<String> =
-                self.portals.iter().filter(|(_, p)| p.cursor.is_some()).map(|(n, _)| n.clone()).collect();
-            names.iter().for_each(|n| self.drop_portal(n));
-            return Ok("CLOSE CURSOR ALL".into());
-        }
-        if !self.portals.contains_key(name) {
-            return Err(no_cursor(name));
-        }
-        self.drop_portal(name);
-        Ok("CLOSE CURSOR".into())
     }
 
     /// FETCH and MOVE. After a pause it is called again with the same statement.
     pub(in crate::session) async fn fetch(&mut self, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {
-        if self.portals.get(&f.portalname).is_some_and(|p| p.failed) {
+        if self.executor.portals.get(&f.portalname).is_some_and(|p| p.failed) {
             return Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("portal \"{}\" cannot be run", f.portalname),
             ));
         }
-        let mut portal = self.portals.remove(&f.portalname).ok_or_else(|| no_cursor(&f.portalname))?;
+        let mut portal = self.executor.portals.remove(&f.portalname).ok_or_else(|| no_cursor(&f.portalname))?;
         if let Err(e) = self.open_bound(&mut portal).await {
-            self.close(portal);
+            self.executor.close(portal);
             return Err(e);
         }
-        let result = self.on_sqlite(&mut portal, Begins::Apart, |session, portal| session.fetch_from(portal, f, sink));
-        let result = self.statement_result(result);
+        let result = self
+            .executor
+            .on_sqlite(&mut portal, Begins::Apart, |executor, portal| executor.fetch_from(portal, f, sink));
+        let result = self.executor.statement_result(result);
         match &result {
             Ok(_) => {
-                self.portals.insert(f.portalname.clone(), portal);
+                self.executor.portals.insert(f.portalname.clone(), portal);
             }
             Err(_) if portal.cursor.is_some() => {
-                self.fetching = None;
-                self.fail(&mut portal);
-                self.portals.insert(f.portalname.clone(), portal);
+                self.executor.fetching = None;
+                self.executor.fail(&mut portal);
+                self.executor.portals.insert(f.portalname.clone(), portal);
             }
             Err(_) => {
-                self.fetching = None;
-                self.close(portal);
+                self.executor.fetching = None;
+                self.executor.close(portal);
             }
         }
         result
@@ -269,200 +471,6 @@ impl Session {
             return Err(PgError::not_supported("FETCH from a portal that changes data"));
         }
         self.begin_and_open(portal, &mut prepared).await
-    }
-
-    fn fetch_from(&mut self, portal: &mut Portal, f: &ast::FetchStmt, sink: &mut dyn RowSink) -> Result<Execution> {
-        let Some(columns) = portal.columns() else {
-            // (this is PostgreSQL's code and text for it)
-            return Err(PgError::new(SqlState::INTERNAL_ERROR, "unsupported portal strategy"));
-        };
-        let (mut fetching, resumed) = match self.fetching.take() {
-            Some(fetching) => (fetching, true),
-            None => (self.go(portal, direction(f)?, f.ismove)?, false),
-        };
-        let mut rows =
-            Fetched { sink, columns: (!f.ismove && !resumed).then_some(columns), rows: 0, discard: f.ismove };
-        let outcome = if fetching.backward {
-            self.give_backward(portal, &mut fetching, f.ismove, &mut rows)?
-        } else {
-            self.give_forward(portal, &mut fetching, &mut rows)?
-        };
-        rows.tell_columns()?;
-        if outcome == Flow::Pause {
-            self.fetching = Some(fetching);
-            return Ok(Execution::Paused);
-        }
-        let word = if f.ismove { "MOVE" } else { "FETCH" };
-        Ok(Execution::Complete(format!("{word} {}", fetching.given)))
-    }
-
-    /// Goes to where the rows to be given begin.
-    fn go(&mut self, portal: &mut Portal, direction: Direction, is_move: bool) -> Result<Fetching> {
-        let fetching = |backward, left, given| Ok(Fetching { backward, left, given });
-        let one = Some(1);
-        match direction {
-            Direction::Forward(count) => fetching(false, count, 0),
-            Direction::Backward(count) => {
-                check_backward(portal)?;
-                fetching(true, count, 0)
-            }
-            Direction::Here => {
-                let on_row = portal.position > 0 && self.is_on_row(portal);
-                if is_move || !on_row {
-                    return fetching(false, Some(0), on_row as u64);
-                }
-                check_backward(portal)?;
-                self.back_to(portal, portal.position - 1)?;
-                fetching(false, one, 0)
-            }
-            Direction::Absolute(n) if n > 0 => {
-                let before = n.unsigned_abs() - 1;
-                if before < portal.position {
-                    check_backward(portal)?;
-                    self.back_to(portal, before)?;
-                } else {
-                    self.skip(portal, before - portal.position)?;
-                }
-                fetching(false, one, 0)
-            }
-            Direction::Absolute(0) => {
-                if portal.position > 0 {
-                    check_backward(portal)?;
-                    self.back_to(portal, 0)?;
-                }
-                fetching(false, Some(0), 0)
-            }
-            Direction::Absolute(n) => {
-                // to the end, and back from there
-                let from_end = n.unsigned_abs() - 1;
-                self.skip_all(portal)?;
-                check_backward(portal)?;
-                let end = portal.position;
-                self.back_to(portal, end.saturating_sub(from_end))?;
-                fetching(true, one, 0)
-            }
-            Direction::Relative(n) if n > 0 => {
-                self.skip(portal, n.unsigned_abs() - 1)?;
-                fetching(false, one, 0)
-            }
-            Direction::Relative(n) => {
-                check_backward(portal)?;
-                let target = portal.position.saturating_sub(n.unsigned_abs() - 1);
-                self.back_to(portal, target)?;
-                fetching(true, one, 0)
-            }
-        }
-    }
-
-    /// Whether the row that the position names exists (it does not behind the last).
-    fn is_on_row(&self, portal: &Portal) -> bool {
-        portal.position <= portal.spool.end()
-    }
-
-    fn skip(&mut self, portal: &mut Portal, rows: u64) -> Result<()> {
-        if rows > 0 {
-            self.give_rows(portal, Tag::Select, rows, &mut Unwanted)?;
-        }
-        Ok(())
-    }
-
-    fn skip_all(&mut self, portal: &mut Portal) -> Result<()> {
-        self.give_rows(portal, Tag::Select, 0, &mut Unwanted).map(|_| ())
-    }
-
-    /// To an earlier row (0: before the first). 55000 if the rows after it are not kept any more.
-    fn back_to(&mut self, portal: &mut Portal, target: u64) -> Result<()> {
-        if target < portal.position && target < portal.spool.end() && portal.spool.get(target + 1).is_none() {
-            return Err(forward_only());
-        }
-        portal.position = target;
-        Ok(())
-    }
-
-    fn give_forward(&mut self, portal: &mut Portal, fetching: &mut Fetching, rows: &mut Fetched) -> Result<Flow> {
-        let limit = match fetching.left {
-            Some(0) => return Ok(Flow::Continue),
-            Some(n) => n,
-            None => 0,
-        };
-        let execution = self.give_rows(portal, Tag::Select, limit, rows)?;
-        fetching.given += rows.rows;
-        // a paused portal remembers how many of its limit it has given
-        Ok(if matches!(execution, Execution::Paused) { Flow::Pause } else { Flow::Continue })
-    }
-
-    fn give_backward(
-        &mut self,
-        portal: &mut Portal,
-        fetching: &mut Fetching,
-        is_move: bool,
-        sink: &mut dyn RowSink,
-    ) -> Result<Flow> {
-        let view = self.view();
-        let context = Context { settings: &self.gucs.typed, names: &*view };
-        while fetching.left != Some(0) {
-            if portal.position <= 1 {
-                // from the first row to before it; rows that were let go cannot come again
-                if portal.position == 1 && portal.spool.end() > 0 && portal.spool.get(1).is_none() {
-                    return Err(forward_only());
-                }
-                portal.position = 0;
-                break;
-            }
-            let target = portal.position - 1;
-            let Some(row) = portal.spool.get(target) else { return Err(forward_only()) };
-            let flow = if is_move { Flow::Continue } else { sink.row(&Spooled(row), &context)? };
-            portal.position = target;
-            fetching.given += 1;
-            if let Some(left) = &mut fetching.left {
-                *left -= 1;
-            }
-            if flow == Flow::Pause {
-                return Ok(Flow::Pause);
-            }
-        }
-        Ok(Flow::Continue)
-    }
-
-    pub(in crate::session) fn close_portals(&mut self, which: impl Fn(&Portal) -> bool) {
-        let names: Vec<String> = self.portals.iter().filter(|(_, p)| which(p)).map(|(n, _)| n.clone()).collect();
-        for name in names {
-            self.drop_portal(&name);
-        }
-    }
-
-    /// At COMMIT: cursors WITH HOLD read the rest of their rows and stay, all other portals are closed.
-    pub(in crate::session) fn hold_cursors(&mut self) -> Result<()> {
-        if self.portals.values().all(|p| p.cursor.is_none()) {
-            let mut portals = std::mem::take(&mut self.portals);
-            portals.drain().for_each(|(_, portal)| self.close(portal));
-            self.portals = portals;
-            return Ok(());
-        }
-        self.close_portals(|p| !p.cursor.as_ref().is_some_and(|c| c.hold));
-        let mut portals = std::mem::take(&mut self.portals);
-        let mut result = Ok(());
-        for (name, portal) in &mut portals {
-            if portal.cursor.as_ref().is_some_and(|c| !c.held) {
-                self.transaction.holds(name.clone());
-            }
-            result = result.and_then(|()| {
-                self.on_sqlite(portal, Begins::Apart, |session, portal| {
-                    session.read_ahead(portal);
-                    portal.take_error()
-                })
-            });
-            if let Some(cursor) = &mut portal.cursor {
-                cursor.held |= result.is_ok();
-            }
-        }
-        self.portals = portals;
-        result
-    }
-
-    /// At PREPARE TRANSACTION: all portals are closed.
-    pub(in crate::session) fn close_cursors(&mut self) {
-        self.close_portals(|p| !p.is_held());
     }
 }
 

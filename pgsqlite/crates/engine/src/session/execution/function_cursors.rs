@@ -4,28 +4,18 @@
 use crate::plans::{Body, Prepared};
 use crate::routine::cursors::Open;
 use crate::routine::HasRoutines;
+use crate::session::context::SessionContext;
 use crate::session::execution::cursor::Cursor;
 use crate::session::execution::planning::output_columns;
 use crate::session::execution::portal::Portal;
-use crate::session::{Format, Session};
+use crate::session::executor::Executor;
+use crate::session::Format;
 use pgsqlite_natives::statistics::statements::Slot;
 use pgsqlite_sql::parse;
 use pgsqlite_types::{PgError, Result};
 use std::sync::Arc;
 
-impl Session {
-    /// After a statement: what its functions have left open.
-    pub(in crate::session) fn take_function_cursors(&mut self) -> Result<()> {
-        let Some(connection) = &self.connection else { return Ok(()) };
-        let opened = connection.cell.routines().cursors.borrow_mut().take();
-        let lasts = self.transaction.block().is_block();
-        for (name, open) in opened.into_iter().filter(|_| lasts) {
-            let portal = self.portal_of(open)?;
-            self.portals.insert(name, portal);
-        }
-        Ok(())
-    }
-
+impl SessionContext {
     fn portal_of(&self, open: Open) -> Result<Box<Portal>> {
         let view = self.view();
         let statement = parse::parse(&open.text)?.into_iter().next();
@@ -63,6 +53,20 @@ impl Session {
         let (scroll, statement, created) = (open.scroll, open.text, pgsqlite_metadata::clock::now());
         portal.cursor = Some(Cursor { scroll, hold: false, binary: false, held: false, statement, created });
         Ok(portal)
+    }
+}
+
+impl Executor {
+    /// After a statement: what its functions have left open.
+    pub(in crate::session) fn take_function_cursors(&mut self) -> Result<()> {
+        let Some(connection) = &self.connection else { return Ok(()) };
+        let opened = connection.cell.routines().cursors.borrow_mut().take();
+        let lasts = self.context.transaction.block().is_block();
+        for (name, open) in opened.into_iter().filter(|_| lasts) {
+            let portal = self.context.portal_of(open)?;
+            self.portals.insert(name, portal);
+        }
+        Ok(())
     }
 
     /// Before a statement: the names that its functions cannot give to cursors of their own.

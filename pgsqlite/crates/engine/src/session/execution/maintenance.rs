@@ -3,6 +3,8 @@
 //! The file is one SQLite database: VACUUM rewrites all of it whatever tables it names, and a lock on a table is the writer slot.
 
 use crate::locks::Mode;
+use crate::session::context::SessionContext;
+use crate::session::executor::Executor;
 use crate::session::Session;
 use pgsqlite_natives::statistics::progress::Command;
 use pgsqlite_sql::analyze::{find_relation, Environment};
@@ -59,7 +61,7 @@ fn options(nodes: &[ast::Node]) -> impl Iterator<Item = &ast::DefElem> {
     })
 }
 
-impl Session {
+impl SessionContext {
     /// The relation of a statement that PostgreSQL resolves without telling a position.
     pub(in crate::session) fn named_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
         let view = self.view();
@@ -89,6 +91,155 @@ impl Session {
         Ok(())
     }
 
+    fn inform(&mut self, message: String, detail: Option<String>) {
+        let mut notice = PgError::new(SqlState::SUCCESSFUL_COMPLETION, message).severity(Severity::Info);
+        if let Some(detail) = detail {
+            notice = notice.detail(detail);
+        }
+        self.notices.push(notice);
+    }
+
+    /// Whether the session's role owns what a role owns.
+    fn owns(&self, owner: Oid) -> bool {
+        let view = self.view();
+        self.with_environment(&view, |e| pgsqlite_sql::acl::owns(e.catalog, e.user, owner))
+    }
+
+    fn need_owned(&self, word: &str, name: &str, owner: Oid) -> Result<()> {
+        match self.owns(owner) {
+            true => Ok(()),
+            false => Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("must be owner of {word} {name}"))),
+        }
+    }
+}
+
+impl Executor {
+    /// Rewrites the file without its free pages. No transaction is open. `skips_locked`: not while a transaction holds rows, whose
+    /// numbers SQLite may change.
+    async fn vacuum(&mut self, verbose: bool, skips_locked: bool) -> Result<()> {
+        loop {
+            self.take_slot().await?;
+            if skips_locked && self.context.engine.rows.has_others(self.context.server.number()) {
+                return Ok(());
+            }
+            // (SQLite may number rows anew)
+            if !self.let_holder_end(None).await? {
+                break;
+            }
+        }
+        let pages = |session: &Executor| -> Result<i64> {
+            let connection = session.connection()?;
+            connection.rusqlite().query_row("PRAGMA main.page_count", [], |r| r.get(0)).map_err(|_| connection.error())
+        };
+        let before = pages(self)?;
+        // another program that writes is waited for as by other statements; SQLite's VACUUM cannot run in a transaction
+        self.begin_immediate().await?;
+        let ready = self.context.engine.writer.expect_commit(true);
+        self.connection()?.command("ROLLBACK")?;
+        ready?;
+        let shown = self.context.show_progress(Command::Vacuum, 0);
+        shown.progress.total.pages.store(before.max(0) as u64, Ordering::Relaxed);
+        let vacuumed = self.run_long("VACUUM main");
+        drop(shown);
+        if vacuumed.is_err() {
+            self.context.engine.writer.not_committed();
+        }
+        vacuumed?;
+        let commit = self.context.engine.writer.committed();
+        let after = pages(self)?;
+        self.context.engine.writer.wait_durable(commit, self.context.own_thread).await?;
+        // the file itself shrinks when the log is written back; readers may put that off
+        self.connection()?.write_back()?;
+        if verbose {
+            self.context.inform(
+                format!("vacuumed \"{}\"", self.context.database()),
+                Some(format!("{before} pages before, {after} pages after.")),
+            );
+        }
+        Ok(())
+    }
+
+    /// SQL of ours that may take long: it can be cancelled, and holds up no other session.
+    fn run_long(&mut self, sql: &str) -> Result<()> {
+        let connection = self.connection()?;
+        let interrupt = Some(connection.interrupt_handle());
+        let result = self
+            .context
+            .cancel
+            .work(crate::session::execution::work::Begins::Apart, interrupt, || connection.exec(sql));
+        self.statement_result(result)
+    }
+
+    pub(in crate::session) fn checkpoint(&mut self) -> Result<String> {
+        self.context.check_member_of(
+            "pg_checkpoint",
+            "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
+        )?;
+        if self.context.engine.leaves_log {
+            self.context.warn(
+                SqlState::WARNING,
+                "the write-ahead log is written back when it has been copied (archive, or checkpoints = external): CHECKPOINT does nothing",
+            );
+        } else {
+            self.connection()?.empty_log()?;
+        }
+        Ok("CHECKPOINT".into())
+    }
+
+    // --- LOCK TABLE -------------------------------------------------------------------------------------------------------
+
+    pub(in crate::session) async fn lock_table(&mut self, l: &ast::LockStmt) -> Result<String> {
+        if !self.context.transaction.block().is_block() {
+            return Err(PgError::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "LOCK TABLE can only be used in transaction blocks",
+            ));
+        }
+        let mut locked = Vec::new();
+        for node in &l.relations {
+            let Some(NodeEnum::RangeVar(r)) = &node.node else { return Err(PgError::internal("LOCK TABLE")) };
+            let relation = self.context.named_relation(r)?;
+            if !matches!(
+                relation.kind,
+                RelationKind::Table | RelationKind::View { .. } | RelationKind::ForeignView | RelationKind::System
+            ) {
+                let kind = if matches!(relation.kind, RelationKind::Sequence(_)) { "sequences" } else { "indexes" };
+                return Err(PgError::new(
+                    SqlState::WRONG_OBJECT_TYPE,
+                    format!("cannot lock relation \"{}\"", relation.name),
+                )
+                .detail(format!("This operation is not supported for {kind}.")));
+            }
+            use pgsqlite_sql::acl::privilege::{DELETE, INSERT, SELECT, TRUNCATE, UPDATE};
+            // ACCESS SHARE (mode 1) is what reading takes, ROW EXCLUSIVE (3) what writing takes
+            let needed = match l.mode {
+                1 => SELECT,
+                3 => INSERT | UPDATE | DELETE | TRUNCATE,
+                _ => UPDATE | DELETE | TRUNCATE,
+            };
+            self.context.check_relation_privilege(&relation, needed)?;
+            let mut all = Vec::new();
+            self.context.check_locked_below(&relation, needed, &mut all)?;
+            // with the tables that inherit from what a view reads, too
+            let catalog = self.context.catalog();
+            let expanded =
+                |oid: &Oid| if r.inh || *oid != relation.oid { catalog.with_descendants(*oid) } else { vec![*oid] };
+            locked.extend(all.iter().flat_map(expanded));
+        }
+        locked.dedup();
+        self.settle_portals();
+        self.lock_relations(l, &locked).await?;
+        // a table may have been dropped meanwhile
+        for node in &l.relations {
+            if let Some(NodeEnum::RangeVar(r)) = &node.node {
+                self.context.named_relation(r)?;
+            }
+        }
+        Ok("LOCK TABLE".into())
+    }
+}
+
+impl Session {
     // --- VACUUM, ANALYZE ------------------------------------------------------------------------------------------------
 
     pub(in crate::session) async fn vacuum_statement(
@@ -134,17 +285,17 @@ impl Session {
             return refused("PROCESS_TOAST required with VACUUM FULL");
         }
         if v.is_vacuumcmd {
-            self.need_no_block("VACUUM")?;
+            self.executor.context.need_no_block("VACUUM")?;
         }
         let (mut tables, mut named_catalogs) = (Vec::new(), Vec::new());
-        let owns_database = self.owns(self.catalog().properties.owner);
+        let owns_database = self.executor.context.owns(self.executor.context.catalog().properties.owner);
         let verb = if v.is_vacuumcmd { "vacuum" } else { "analyze" };
         if v.rels.is_empty() && !owns_database {
             // those of others are passed over
-            for relation in self.catalog().relations.values().filter(|r| r.is_stored()) {
-                match self.owns(relation.owner) {
+            for relation in self.executor.context.catalog().relations.values().filter(|r| r.is_stored()) {
+                match self.executor.context.owns(relation.owner) {
                     true => tables.push(relation.clone()),
-                    false => self.warn(
+                    false => self.executor.context.warn(
                         SqlState::WARNING,
                         format!("skipping \"{}\" --- only table or database owner can {verb} it", relation.name),
                     ),
@@ -163,23 +314,25 @@ impl Session {
                     "ANALYZE option must be specified when a column list is provided",
                 ));
             }
-            let relation = self.named_relation(r)?;
+            let relation = self.executor.context.named_relation(r)?;
             let catalog = is_catalog(&relation);
             if !catalog && !matches!(relation.kind, RelationKind::Table | RelationKind::MaterializedView { .. }) {
-                self.warn(
+                self.executor.context.warn(
                     SqlState::WARNING,
                     format!("skipping \"{}\" --- cannot {verb} non-tables or special system tables", relation.name),
                 );
                 continue;
             }
             let shared = catalog && SHARED_CATALOGS.contains(&&*relation.name);
-            if !self.owns(relation.owner) && (!owns_database || shared) {
+            if !self.executor.context.owns(relation.owner) && (!owns_database || shared) {
                 let who = match catalog {
                     true if shared => "superuser",
                     true => "superuser or database owner",
                     false => "table or database owner",
                 };
-                self.warn(SqlState::WARNING, format!("skipping \"{}\" --- only {who} can {verb} it", relation.name));
+                self.executor
+                    .context
+                    .warn(SqlState::WARNING, format!("skipping \"{}\" --- only {who} can {verb} it", relation.name));
                 continue;
             }
             check_columns(&relation, &rel.va_cols)?;
@@ -190,7 +343,7 @@ impl Session {
             }
         }
         if !v.rels.is_empty() && tables.is_empty() {
-            let (counters, now) = (&self.engine.counters, pgsqlite_metadata::clock::now());
+            let (counters, now) = (&self.executor.context.engine.counters, pgsqlite_metadata::clock::now());
             if v.is_vacuumcmd && !full {
                 counters.vacuumed(named_catalogs.iter().copied(), now);
             }
@@ -202,29 +355,29 @@ impl Session {
         let mut locked = Vec::new();
         let mode = if full { Mode::AccessExclusive } else { Mode::ShareUpdateExclusive };
         if skips_locked {
-            locked = self.locked_by_others(mode);
+            locked = self.executor.context.locked_by_others(mode);
             let named: Vec<_> = tables.iter().filter(|t| locked.contains(&t.oid)).map(|t| t.name.clone()).collect();
             for name in named.iter().filter(|_| !v.rels.is_empty()) {
                 let message = format!("skipping {verb} of \"{name}\" --- lock not available");
-                self.warn(SqlState::LOCK_NOT_AVAILABLE, message);
+                self.executor.context.warn(SqlState::LOCK_NOT_AVAILABLE, message);
             }
             tables.retain(|t| !locked.contains(&t.oid));
             if !v.rels.is_empty() && tables.is_empty() {
                 return Ok(command.into());
             }
-            self.take_slot().await?;
+            self.executor.take_slot().await?;
         } else {
             // (a partition is cleaned up and counted with its table)
-            let catalog = self.catalog();
+            let catalog = self.executor.context.catalog();
             let named: Vec<Oid> = tables.iter().flat_map(|t| catalog.with_partitions(t)).collect();
-            self.take_slot_of(Some(&*named).filter(|_| !v.rels.is_empty()), mode).await?;
+            self.executor.take_slot_of(Some(&*named).filter(|_| !v.rels.is_empty()), mode).await?;
         }
-        let catalog = self.catalog();
+        let catalog = self.executor.context.catalog();
         let mut left = Vec::new();
         for table in tables {
             match catalog.relation(table.oid) {
                 Some(table) => left.push(table.clone()),
-                None => self.warn(
+                None => self.executor.context.warn(
                     SqlState::WARNING,
                     format!("skipping {verb} of \"{}\" --- relation no longer exists", table.name),
                 ),
@@ -237,10 +390,10 @@ impl Session {
             false => named_catalogs.into_iter().chain(tables.iter().flat_map(|t| catalog.with_partitions(t))).collect(),
         };
         let meant: Vec<Oid> = meant.into_iter().filter(|t| !locked.contains(t)).collect();
-        let counters = self.engine.counters.clone();
+        let counters = self.executor.context.engine.counters.clone();
         counters.keep_tables(|table| catalog.relation(table).is_some());
         if v.is_vacuumcmd {
-            self.vacuum(verbose, skips_locked).await?;
+            self.executor.vacuum(verbose, skips_locked).await?;
             // (PostgreSQL writes tables anew by VACUUM FULL, and does not count that)
             if !full {
                 let cleaned =
@@ -249,21 +402,21 @@ impl Session {
             }
         }
         if analyze {
-            self.begin_slot(false).await?;
+            self.executor.begin_slot(false).await?;
             let partitions = tables.iter().flat_map(|t| catalog.with_partitions(t)).filter(|t| !locked.contains(t));
             for table in partitions.filter_map(|t| catalog.relation(t)) {
                 // ANALYZE of a temporary table has SQLite keep its figures beside it
                 let database = if table.temporary { "temp" } else { "main" };
-                let _shown = self.show_progress(Command::Analyze, table.oid);
-                self.run_long(&format!("ANALYZE {database}.{}", quoted(&table.sqlite_name)))?;
+                let _shown = self.executor.context.show_progress(Command::Analyze, table.oid);
+                self.executor.run_long(&format!("ANALYZE {database}.{}", quoted(&table.sqlite_name)))?;
             }
             if v.rels.is_empty() && owns_database && locked.is_empty() {
-                let _shown = self.show_progress(Command::Analyze, 0);
-                self.run_long("ANALYZE main")?;
+                let _shown = self.executor.context.show_progress(Command::Analyze, 0);
+                self.executor.run_long("ANALYZE main")?;
             }
             counters.analyzed(meant, pgsqlite_metadata::clock::now());
             if verbose {
-                self.inform(format!("analyzed \"{}\"", self.database()), None);
+                self.executor.context.inform(format!("analyzed \"{}\"", self.executor.context.database()), None);
             }
         }
         if !skips_locked {
@@ -272,7 +425,7 @@ impl Session {
         // (a statement that names no relation waits for none)
         let is_left = |node: &ast::Node| match &node.node {
             Some(NodeEnum::VacuumRelation(rel)) => {
-                let relation = rel.relation.as_ref().map(|r| self.named_relation(r));
+                let relation = rel.relation.as_ref().map(|r| self.executor.context.named_relation(r));
                 relation.is_some_and(|r| r.is_ok_and(|r| tables.iter().any(|t| t.oid == r.oid)))
             }
             _ => false,
@@ -281,81 +434,6 @@ impl Session {
         left.rels.retain(is_left);
         let left = RawStatement { node: NodeEnum::VacuumStmt(left), text: command.into(), offset: 0 };
         self.run_ddl_on(&left, &[], Default::default(), None).await
-    }
-
-    /// Rewrites the file without its free pages. No transaction is open. `skips_locked`: not while a transaction holds rows, whose
-    /// numbers SQLite may change.
-    async fn vacuum(&mut self, verbose: bool, skips_locked: bool) -> Result<()> {
-        loop {
-            self.take_slot().await?;
-            if skips_locked && self.engine.rows.has_others(self.server.number()) {
-                return Ok(());
-            }
-            // (SQLite may number rows anew)
-            if !self.let_holder_end(None).await? {
-                break;
-            }
-        }
-        let pages = |session: &Session| -> Result<i64> {
-            let connection = session.connection()?;
-            connection.rusqlite().query_row("PRAGMA main.page_count", [], |r| r.get(0)).map_err(|_| connection.error())
-        };
-        let before = pages(self)?;
-        // another program that writes is waited for as by other statements; SQLite's VACUUM cannot run in a transaction
-        self.begin_immediate().await?;
-        let ready = self.engine.writer.expect_commit(true);
-        self.connection()?.command("ROLLBACK")?;
-        ready?;
-        let shown = self.show_progress(Command::Vacuum, 0);
-        shown.progress.total.pages.store(before.max(0) as u64, Ordering::Relaxed);
-        let vacuumed = self.run_long("VACUUM main");
-        drop(shown);
-        if vacuumed.is_err() {
-            self.engine.writer.not_committed();
-        }
-        vacuumed?;
-        let commit = self.engine.writer.committed();
-        let after = pages(self)?;
-        self.engine.writer.wait_durable(commit, self.own_thread).await?;
-        // the file itself shrinks when the log is written back; readers may put that off
-        self.connection()?.write_back()?;
-        if verbose {
-            self.inform(
-                format!("vacuumed \"{}\"", self.database()),
-                Some(format!("{before} pages before, {after} pages after.")),
-            );
-        }
-        Ok(())
-    }
-
-    fn inform(&mut self, message: String, detail: Option<String>) {
-        let mut notice = PgError::new(SqlState::SUCCESSFUL_COMPLETION, message).severity(Severity::Info);
-        if let Some(detail) = detail {
-            notice = notice.detail(detail);
-        }
-        self.notices.push(notice);
-    }
-
-    /// SQL of ours that may take long: it can be cancelled, and holds up no other session.
-    fn run_long(&mut self, sql: &str) -> Result<()> {
-        let connection = self.connection()?;
-        let interrupt = Some(connection.interrupt_handle());
-        let result =
-            self.cancel.work(crate::session::execution::work::Begins::Apart, interrupt, || connection.exec(sql));
-        self.statement_result(result)
-    }
-
-    /// Whether the session's role owns what a role owns.
-    fn owns(&self, owner: Oid) -> bool {
-        let view = self.view();
-        self.with_environment(&view, |e| pgsqlite_sql::acl::owns(e.catalog, e.user, owner))
-    }
-
-    fn need_owned(&self, word: &str, name: &str, owner: Oid) -> Result<()> {
-        match self.owns(owner) {
-            true => Ok(()),
-            false => Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("must be owner of {word} {name}"))),
-        }
     }
 
     // --- REINDEX ----------------------------------------------------------------------------------------------------------
@@ -369,7 +447,7 @@ impl Session {
                 "concurrently" => {
                     concurrently = truth(option)?;
                     if concurrently {
-                        self.need_no_block("REINDEX CONCURRENTLY")?;
+                        self.executor.context.need_no_block("REINDEX CONCURRENTLY")?;
                     }
                 }
                 "tablespace" => return Err(PgError::not_supported("REINDEX (TABLESPACE)").at(option.location)),
@@ -383,10 +461,10 @@ impl Session {
             }
         }
         let kind = T::try_from(r.kind).map_err(|_| PgError::internal("unknown kind of REINDEX"))?;
-        let catalog = self.catalog();
+        let catalog = self.executor.context.catalog();
         let named = |session: &Session| {
             let name = r.relation.as_ref().ok_or_else(|| PgError::internal("REINDEX without a name"))?;
-            session.named_relation(name)
+            session.executor.context.named_relation(name)
         };
         let tables: Vec<Arc<Relation>> = match kind {
             T::ReindexObjectTable => {
@@ -397,9 +475,9 @@ impl Session {
                         format!("\"{}\" is not a table or materialized view", relation.name),
                     ));
                 }
-                self.need_owned("table", &relation.name, relation.owner)?;
+                self.executor.context.need_owned("table", &relation.name, relation.owner)?;
                 if relation.is_partitioned() {
-                    self.need_no_block("REINDEX TABLE")?;
+                    self.executor.context.need_no_block("REINDEX TABLE")?;
                 }
                 vec![relation]
             }
@@ -411,9 +489,9 @@ impl Session {
                         format!("\"{}\" is not an index", relation.name),
                     ));
                 };
-                self.need_owned("index", &relation.name, relation.owner)?;
+                self.executor.context.need_owned("index", &relation.name, relation.owner)?;
                 if catalog.relation(index.table).is_some_and(|table| table.is_partitioned()) {
-                    self.need_no_block("REINDEX INDEX")?;
+                    self.executor.context.need_no_block("REINDEX INDEX")?;
                 }
                 if concurrently && !index.exclusion.is_empty() {
                     return Err(PgError::new(
@@ -425,12 +503,12 @@ impl Session {
                 catalog.relation(index.table).cloned().into_iter().collect()
             }
             T::ReindexObjectSchema => {
-                self.need_no_block("REINDEX SCHEMA")?;
+                self.executor.context.need_no_block("REINDEX SCHEMA")?;
                 let schema = catalog.schema_oid(&r.name).ok_or_else(|| {
                     PgError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{}\" does not exist", r.name))
                 })?;
                 let owner = catalog.schemas.get(&schema).map_or(0, |s| s.owner);
-                self.need_owned("schema", &r.name, owner)?;
+                self.executor.context.need_owned("schema", &r.name, owner)?;
                 catalog
                     .relations
                     .values()
@@ -440,7 +518,7 @@ impl Session {
             }
             T::ReindexObjectDatabase | T::ReindexObjectSystem => {
                 let word = if kind == T::ReindexObjectDatabase { "DATABASE" } else { "SYSTEM" };
-                self.need_no_block(&format!("REINDEX {word}"))?;
+                self.executor.context.need_no_block(&format!("REINDEX {word}"))?;
                 if !r.name.is_empty() && !catalog.is_database(&r.name) {
                     return Err(PgError::new(
                         SqlState::FEATURE_NOT_SUPPORTED,
@@ -456,108 +534,40 @@ impl Session {
             }
             T::Undefined => return Err(PgError::internal("undefined kind of REINDEX")),
         };
-        self.begin_slot(false).await?;
+        self.executor.begin_slot(false).await?;
         // what has waited for the slot looks at the catalog again: what is named must be there still, the others are passed over
-        self.begin_statement().await?;
+        self.executor.begin_statement().await?;
         let tables: Vec<Arc<Relation>> = match kind {
             T::ReindexObjectTable => vec![named(self)?],
             T::ReindexObjectIndex => {
                 let index = named(self)?;
                 let table = match &index.kind {
-                    RelationKind::Index(index) => self.catalog().relation(index.table).cloned(),
+                    RelationKind::Index(index) => self.executor.context.catalog().relation(index.table).cloned(),
                     _ => None,
                 };
                 table.into_iter().collect()
             }
             _ => {
-                let catalog = self.catalog();
+                let catalog = self.executor.context.catalog();
                 tables.iter().filter_map(|t| catalog.relation(t.oid).cloned()).collect()
             }
         };
         // SQLite looks names of REINDEX up in the schema as the connection has it, even if that is an old one: it is read anew here
-        self.connection()?.take_snapshot()?;
+        self.executor.connection()?.take_snapshot()?;
         let oids: Vec<Oid> = tables.iter().map(|t| t.oid).collect();
         for table in tables {
             let database = if table.temporary { "temp" } else { "main" };
-            let _shown = self.show_progress(Command::Reindex, table.oid);
-            self.run_long(&format!("REINDEX {database}.{}", quoted(&table.sqlite_name)))?;
+            let _shown = self.executor.context.show_progress(Command::Reindex, table.oid);
+            self.executor.run_long(&format!("REINDEX {database}.{}", quoted(&table.sqlite_name)))?;
             if verbose {
-                self.inform(format!("indexes of table \"{}\" were reindexed", table.name), None);
+                self.executor.context.inform(format!("indexes of table \"{}\" were reindexed", table.name), None);
             }
         }
         self.run_ddl_on(raw, &oids, Default::default(), None).await
     }
-
-    pub(in crate::session) fn checkpoint(&mut self) -> Result<String> {
-        self.check_member_of(
-            "pg_checkpoint",
-            "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
-        )?;
-        if self.engine.leaves_log {
-            self.warn(
-                SqlState::WARNING,
-                "the write-ahead log is written back when it has been copied (archive, or checkpoints = external): CHECKPOINT does nothing",
-            );
-        } else {
-            self.connection()?.empty_log()?;
-        }
-        Ok("CHECKPOINT".into())
-    }
-
-    // --- LOCK TABLE -------------------------------------------------------------------------------------------------------
-
-    pub(in crate::session) async fn lock_table(&mut self, l: &ast::LockStmt) -> Result<String> {
-        if !self.transaction.block().is_block() {
-            return Err(PgError::new(
-                SqlState::NO_ACTIVE_SQL_TRANSACTION,
-                "LOCK TABLE can only be used in transaction blocks",
-            ));
-        }
-        let mut locked = Vec::new();
-        for node in &l.relations {
-            let Some(NodeEnum::RangeVar(r)) = &node.node else { return Err(PgError::internal("LOCK TABLE")) };
-            let relation = self.named_relation(r)?;
-            if !matches!(
-                relation.kind,
-                RelationKind::Table | RelationKind::View { .. } | RelationKind::ForeignView | RelationKind::System
-            ) {
-                let kind = if matches!(relation.kind, RelationKind::Sequence(_)) { "sequences" } else { "indexes" };
-                return Err(PgError::new(
-                    SqlState::WRONG_OBJECT_TYPE,
-                    format!("cannot lock relation \"{}\"", relation.name),
-                )
-                .detail(format!("This operation is not supported for {kind}.")));
-            }
-            use pgsqlite_sql::acl::privilege::{DELETE, INSERT, SELECT, TRUNCATE, UPDATE};
-            // ACCESS SHARE (mode 1) is what reading takes, ROW EXCLUSIVE (3) what writing takes
-            let needed = match l.mode {
-                1 => SELECT,
-                3 => INSERT | UPDATE | DELETE | TRUNCATE,
-                _ => UPDATE | DELETE | TRUNCATE,
-            };
-            self.check_relation_privilege(&relation, needed)?;
-            let mut all = Vec::new();
-            self.check_locked_below(&relation, needed, &mut all)?;
-            // with the tables that inherit from what a view reads, too
-            let catalog = self.catalog();
-            let expanded =
-                |oid: &Oid| if r.inh || *oid != relation.oid { catalog.with_descendants(*oid) } else { vec![*oid] };
-            locked.extend(all.iter().flat_map(expanded));
-        }
-        locked.dedup();
-        self.settle_portals();
-        self.lock_relations(l, &locked).await?;
-        // a table may have been dropped meanwhile
-        for node in &l.relations {
-            if let Some(NodeEnum::RangeVar(r)) = &node.node {
-                self.named_relation(r)?;
-            }
-        }
-        Ok("LOCK TABLE".into())
-    }
 }
 
-impl Session {
+impl SessionContext {
     /// 42501: what a view reads is locked with it, in the name of its owner, or with `security_invoker` of whoever locks it.
     /// `above`: the views that were looked into.
     fn check_locked_below(&self, view: &Relation, needed: u32, above: &mut Vec<Oid>) -> Result<()> {

@@ -11,6 +11,7 @@ pub(in crate::session) mod planning;
 pub(in crate::session) mod portal;
 pub(in crate::session) mod progress;
 pub(in crate::session) mod routines;
+pub(in crate::session) mod running;
 pub(in crate::session) mod scheduling;
 pub(crate) mod sequences;
 pub(crate) mod server_functions;

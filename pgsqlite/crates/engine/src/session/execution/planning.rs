@@ -3,6 +3,7 @@
 use crate::plans::{Body, Key, Prepared};
 use crate::session::execution::catalog_view::View;
 use crate::session::execution::cursor;
+use crate::session::execution::running::while_requests_count;
 use crate::session::execution::session_objects;
 use crate::session::explain;
 use crate::session::{OutputColumn, Session};
@@ -20,7 +21,7 @@ impl Session {
         raw: &Arc<RawStatement>,
         given: &[Oid],
     ) -> Result<(Arc<Prepared>, Arc<View>)> {
-        let view = self.view();
+        let view = self.executor.context.view();
         let key = Key {
             text: raw.text.clone(),
             parameter_types: given.to_vec(),
@@ -33,25 +34,27 @@ impl Session {
         // inside a transaction that changed the schema the catalog is this session's own; the columns of EXECUTE and FETCH
         // depend on the session's statements and cursors, which the text does not tell
         let of_session = matches!(raw.node, NodeEnum::ExecuteStmt(_) | NodeEnum::FetchStmt(_));
-        let shared = self.transaction.catalog().is_none() && !self.has_temporary() && !of_session;
+        let shared = self.executor.context.transaction.catalog().is_none()
+            && !self.executor.context.has_temporary()
+            && !of_session;
         if shared {
-            if let Some(found) = self.engine.plans.get(&key) {
+            if let Some(found) = self.executor.context.engine.plans.get(&key) {
                 return Ok((found, view));
             }
         }
-        if self.connection.is_some() {
-            self.refresh_catalog()?;
-            let now = self.view();
+        if self.executor.connection.is_some() {
+            self.executor.refresh_catalog()?;
+            let now = self.executor.context.view();
             if now.catalog.epoch != view.catalog.epoch {
                 // another program has changed the schema
-                self.tell_natives(self.connection()?);
+                self.executor.context.tell_natives(self.executor.connection()?);
                 return self.plan(raw, given);
             }
         }
-        let prepared = self.while_requests_count(|session| session.analyze_now(raw, given, &view));
+        let prepared = while_requests_count(self, |session| session.analyze_now(raw, given, &view));
         let prepared = Arc::new(prepared.map_err(|error| self.first_error(raw, given, &view, error))?);
         if shared {
-            self.engine.plans.put(key, prepared.clone());
+            self.executor.context.engine.plans.put(key, prepared.clone());
         }
         Ok((prepared, view))
     }
@@ -83,7 +86,7 @@ impl Session {
         match self.plan(raw, given) {
             Ok((prepared, view)) => Ok((prepared, view, false)),
             Err(error) if error.code() == SqlState::INSUFFICIENT_PRIVILEGE && is_query(&raw.node) => {
-                let view = self.view();
+                let view = self.executor.context.view();
                 let described = self.analyze_now(raw, given, &view.to_describe()).map_err(|_| error)?;
                 Ok((Arc::new(described), view, true))
             }
@@ -103,7 +106,7 @@ impl Session {
             let mut columns = self.utility_columns(&raw.node)?;
             let parameters = match &raw.node {
                 NodeEnum::CallStmt(call) => {
-                    let (outputs, parameters) = self.call_columns(call, given, view)?;
+                    let (outputs, parameters) = self.executor.context.call_columns(call, given, view)?;
                     columns = outputs;
                     parameters
                 }
@@ -147,10 +150,10 @@ impl Session {
         let begins = if raw.text.len() > crate::plans::LONGEST {
             crate::session::execution::work::Begins::Apart
         } else {
-            self.begins_here()
+            self.executor.context.begins_here()
         };
-        let plan = self.cancel.work(begins, None, || {
-            self.with_environment(view, |environment| {
+        let plan = self.executor.context.cancel.work(begins, None, || {
+            self.executor.context.with_environment(view, |environment| {
                 let (statement, parameters) = analyze(environment, &raw.node, given)?;
                 pgsqlite_sql::lower::lower(environment, &statement, parameters)
             })

@@ -6,8 +6,10 @@
 
 use crate::connection::{Connection, RawStatement, Step};
 use crate::plans::{Body, Prepared};
+use crate::session::context::SessionContext;
 use crate::session::execution::spool::{Keep, Spool};
 use crate::session::execution::work::Begins;
+use crate::session::executor::Executor;
 use crate::session::{Execution, Flow, Format, OutputColumn, Row, RowSink, Session};
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::plan::{QueryPlan, Tag};
@@ -72,8 +74,8 @@ pub(in crate::session) enum State {
 
 impl Portal {
     /// The connection that it reads from, if there is one already.
-    pub fn connection_of<'a>(&'a mut self, session: &'a mut Session) -> Option<&'a mut Connection> {
-        self.own.as_mut().or(session.connection.as_mut())
+    pub fn connection_of<'a>(&'a mut self, executor: &'a mut Executor) -> Option<&'a mut Connection> {
+        self.own.as_mut().or(executor.connection.as_mut())
     }
 
     pub fn new(prepared: Option<Arc<Prepared>>, parameters: Vec<Datum>, formats: Vec<Format>) -> Box<Portal> {
@@ -204,28 +206,7 @@ pub(in crate::session) fn copied(statement: &RawStatement) -> Box<[Datum]> {
     (0..statement.column_count()).map(|i| statement.column(i).to_owned()).collect()
 }
 
-impl Session {
-    /// Releases what a portal holds.
-    pub(in crate::session) fn close(&mut self, mut portal: Box<Portal>) {
-        self.stop_reading(&mut portal, State::Exhausted);
-    }
-
-    /// An error has ended a cursor, which stays until it is closed.
-    pub(in crate::session) fn fail(&mut self, portal: &mut Portal) {
-        self.stop_reading(portal, State::Exhausted);
-        portal.failed = true;
-    }
-
-    /// Gives the statement back, and the portal's own connection.
-    pub(in crate::session) fn stop_reading(&mut self, portal: &mut Portal, state: State) {
-        if let State::Running { statement, sql, .. } = std::mem::replace(&mut portal.state, state) {
-            if let Some(connection) = portal.own.as_mut().or(self.connection.as_mut()) {
-                connection.release(&sql, statement);
-            }
-        }
-        self.give_back_own(portal);
-    }
-
+impl SessionContext {
     /// The connection that a portal has for itself goes back to the pool.
     fn give_back_own(&mut self, portal: &mut Portal) {
         if let Some(connection) = portal.own.take() {
@@ -238,183 +219,6 @@ impl Session {
         }
     }
 
-    /// Executes a portal, or goes on with it.
-    pub(in crate::session) async fn run_portal(
-        &mut self,
-        portal: &mut Portal,
-        max_rows: u64,
-        sink: &mut dyn RowSink,
-    ) -> Result<Execution> {
-        let result = loop {
-            let once = self.run_portal_once(portal, max_rows, sink).await;
-            self.leave_silence()?;
-            if let Some(result) = once.transpose() {
-                break result;
-            }
-        };
-        self.server.end_turn(&self.engine);
-        result
-    }
-
-    /// None: it has to be executed anew, and nothing has happened yet.
-    async fn run_portal_once(
-        &mut self,
-        portal: &mut Portal,
-        max_rows: u64,
-        sink: &mut dyn RowSink,
-    ) -> Result<Option<Execution>> {
-        let Some(mut prepared) = portal.prepared.clone() else { return Ok(Some(Execution::Empty)) };
-        self.check_not_failed(&prepared.statement.node)?;
-        if let State::Done(tag) = &portal.state {
-            // executed again after it ended: nothing more comes
-            return Ok(Some(Execution::Complete(tag_of_rerun(tag))));
-        }
-        let began_without = !self.transaction.has_slot() && !self.transaction.has_begun();
-        if matches!((&prepared.body, &portal.state), (Body::Plan(_), State::New)) {
-            if let Err(e) = self.begin_plan(portal, &mut prepared, max_rows > 0).await {
-                // a lock that cannot be had, and what others have written, is met when rows are read
-                let of_rows = |plan: &QueryPlan| match e.code() {
-                    SqlState::LOCK_NOT_AVAILABLE => plan.locks_rows,
-                    SqlState::SERIALIZATION_FAILURE => !plan.writes,
-                    _ => false,
-                };
-                if let (Body::Plan(plan), Some(columns)) = (&prepared.body, &prepared.columns) {
-                    if of_rows(&plan.query) {
-                        sink.columns(columns)?;
-                    }
-                }
-                return Err(e);
-            }
-            // a query over constants has taken its first step
-            if let (State::Running { .. }, Some(columns)) = (&portal.state, &prepared.columns) {
-                sink.columns(columns)?;
-            }
-        }
-        match &prepared.body {
-            Body::Utility => {
-                if let (true, None, Some(columns)) = (max_rows > 0, &portal.collected, &prepared.columns) {
-                    let collected = self.collect(&prepared, portal).await?;
-                    sink.columns(columns)?;
-                    portal.collected = Some(collected);
-                }
-                let execution = match &mut portal.collected {
-                    Some(collected) => self.give_collected(collected, max_rows, sink)?,
-                    None => self.run_utility(&prepared, portal, sink).await?,
-                };
-                if let Execution::Complete(tag) = &execution {
-                    portal.state = State::Done(tag.clone());
-                }
-                Ok(Some(execution))
-            }
-            Body::Plan(plan) => {
-                let query = &plan.query;
-                if let Some((cursor, tables)) = &query.current_of {
-                    self.show_current(cursor, tables)?;
-                }
-                let fresh = portal.is_new();
-                let locked_before = if query.locks_rows { self.engine.rows.mark() } else { 0 };
-                portal.changed = false;
-                portal.checked = (query.locks_rows && self.transaction.is_repeatable()).then_some(locked_before);
-                let told = sink.mark();
-                let mark = self.may_wait_apart(portal, query).then_some(told).flatten();
-                if mark.is_some() {
-                    self.begin_apart(query.waits_aside);
-                }
-                self.note_statement();
-                if fresh && (query.writes || query.locks_rows || query.calls_writers) {
-                    self.heed(query, mark.is_some())?;
-                }
-                let mut result = self.run_on_sqlite(portal, &prepared, query, max_rows, sink);
-                if self.end_beside_silence(locked_before)? {
-                    self.stop_reading(portal, State::Exhausted);
-                    told.into_iter().for_each(|mark| sink.take_back(mark));
-                    portal.begin_anew();
-                    return Ok(None);
-                }
-                if let Ok(Execution::Complete(_)) = &result {
-                    result = self.check_touched().and(result);
-                    if query.locks_rows && result.is_ok() {
-                        result = self.check_locked_since(locked_before).and(result);
-                    }
-                }
-                if let Some(other) = self.in_the_way(query, &result)? {
-                    self.stop_reading(portal, State::Exhausted);
-                    self.leave_silence()?;
-                    self.step_aside(other).await?;
-                    told.into_iter().for_each(|mark| sink.take_back(mark));
-                    portal.begin_anew();
-                    return Ok(None);
-                }
-                if query.current_of.is_some() {
-                    if let Some(connection) = &self.connection {
-                        connection.cell.rows.current.take();
-                    }
-                }
-                if matches!(portal.state, State::Stale) {
-                    portal.state = State::New;
-                    return Ok(None);
-                }
-                if let Some(mark) = mark {
-                    if query.waits_aside && self.server.wants_apart() {
-                        self.stop_reading(portal, State::Exhausted);
-                        // (what cannot be put aside keeps the slot)
-                        self.make_way()?;
-                    }
-                    if self.wait_apart().await? {
-                        // nothing has happened yet
-                        sink.take_back(mark);
-                        portal.begin_anew();
-                        return Ok(None);
-                    }
-                }
-                let result = match (&query.triggered, &query.rewritten) {
-                    (_, Some(_)) => result,
-                    // (what the triggers have made of the row cannot be told again)
-                    (Some(_), _) => result,
-                    (None, None) => result.map_err(|e| self.diagnose(&prepared, &portal.parameters, e)),
-                };
-                let result = match result {
-                    Ok(Execution::Complete(tag)) if query.writes && !tag.ends_with(" 0") => {
-                        self.note_plan_writes(query).map(|()| Execution::Complete(tag))
-                    }
-                    other => other,
-                };
-                let result = match result {
-                    // (a function that the query has called may have changed data, too)
-                    Ok(Execution::Complete(tag)) if !query.modifies.is_empty() || query.calls_writers => {
-                        self.check_constraints().map(|()| Execution::Complete(tag))
-                    }
-                    other => other,
-                };
-                let result = self.statement_result(result);
-                if let Ok(Execution::Complete(tag)) = &result {
-                    portal.state = State::Done(tag.clone());
-                }
-                if began_without && result.is_ok() {
-                    let unused = matches!(&result, Ok(Execution::Complete(tag)) if tag.ends_with(" 0"));
-                    if unused || query.locks_rows && !query.writes {
-                        self.give_back_unused_slot(query)?;
-                    }
-                }
-                result.map(Some)
-            }
-        }
-    }
-
-    /// A statement of a block took the slot, and has changed and locked nothing: others may have it.
-    fn give_back_unused_slot(&mut self, query: &QueryPlan) -> Result<()> {
-        let t = &self.transaction;
-        let in_plain_block = t.block().is_open() && t.has_slot() && !t.is_joined() && !t.is_repeatable();
-        let does_no_more =
-            !query.calls_writers && query.triggered.is_none() && query.rewritten.is_none() && query.steps.len() == 1;
-        if in_plain_block && does_no_more && !self.portals.values().any(|p| p.reads_session_connection()) {
-            self.give_slot_back()?;
-        } else if self.transaction.is_repeatable() && query.locks_rows && does_no_more {
-            self.leave_slot()?;
-        }
-        Ok(())
-    }
-
     /// Whether a portal may be given up when it has to wait, and begun anew afterwards.
     fn may_wait_apart(&self, portal: &Portal, query: &QueryPlan) -> bool {
         (query.waits_apart || query.waits_aside)
@@ -422,87 +226,6 @@ impl Session {
             && portal.own.is_none()
             && portal.spool.keep == Keep::Nothing
             && !self.transaction.is_joined()
-    }
-
-    /// Runs what steps SQLite: cancel requests interrupt it, and what may take long does not hold up other sessions.
-    pub(in crate::session) fn on_sqlite<R>(
-        &mut self,
-        portal: &mut Portal,
-        begins: Begins,
-        run: impl FnOnce(&mut Session, &mut Portal) -> Result<R>,
-    ) -> Result<R> {
-        self.on_sqlite_noting(portal, begins, run).0
-    }
-
-    /// As [`Session::on_sqlite`]. Returns, too, whether it lasted so long that others' tasks were handed over.
-    pub(in crate::session) fn on_sqlite_noting<R>(
-        &mut self,
-        portal: &mut Portal,
-        begins: Begins,
-        run: impl FnOnce(&mut Session, &mut Portal) -> Result<R>,
-    ) -> (Result<R>, bool) {
-        let interrupt = match portal.own.as_ref().or(self.connection.as_ref()) {
-            // what interrupts SQLite takes back what others have done
-            _ if self.transaction.is_joined() => None,
-            connection => connection.map(Connection::interrupt_handle),
-        };
-        if let Some(own) = &portal.own {
-            // settings may have changed since the last rows
-            own.cell.update(|state| state.settings = self.gucs.typed.clone());
-        }
-        let cancel = self.cancel.clone();
-        let result = cancel.work_noting(begins, interrupt, || run(self, portal));
-        if let Some(own) = &portal.own {
-            self.notices.extend(own.cell.take_notices());
-        }
-        result
-    }
-
-    /// Takes the first step of a query over constants, so that its errors come before its columns are told.
-    fn start_constant(&mut self, portal: &mut Portal, plan: &QueryPlan) -> Result<()> {
-        let [step] = &plan.steps[..] else { return Ok(()) };
-        let begins = self.begins_here();
-        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
-        let mut statement = connection.prepare(&step.sql)?;
-        // SAFETY: the portal owns the values in a box and outlives the statement's execution.
-        unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
-        let interrupt = Some(connection.interrupt_handle());
-        let first = self.cancel.work(begins, interrupt, || connection.step(&mut statement));
-        match first {
-            Ok(Step::Row) => {
-                portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting: true };
-                Ok(())
-            }
-            Ok(Step::Done) => {
-                connection.release(&step.sql, statement);
-                Ok(())
-            }
-            Err(e) => {
-                connection.release(&step.sql, statement);
-                Err(e)
-            }
-        }
-    }
-
-    /// In Bind: a query over constants takes its first step, where PostgreSQL would plan (and fold constants).
-    pub(in crate::session) async fn start_if_constant(&mut self, portal: &mut Portal) -> Result<()> {
-        let Some(prepared) = portal.prepared.clone() else { return Ok(()) };
-        if let Body::Plan(plan) = &prepared.body {
-            if plan.query.constant
-                && !plan.query.writes
-                && self.transaction_status() != crate::session::TransactionStatus::Failed
-            {
-                self.statement_timestamp = pgsqlite_metadata::clock::now();
-                self.wait_for_place().await?;
-                self.begin_statement().await?;
-                self.check_standby_isolation()?;
-                self.transaction.set_queried();
-                self.begin_read()?;
-                let result = self.start_constant(portal, &plan.query);
-                return self.statement_result(result);
-            }
-        }
-        Ok(())
     }
 
     /// For pg_locks: what a data modification locks in a transaction block.
@@ -520,90 +243,6 @@ impl Session {
             });
             self.server.lock_relations(indexes.iter().copied(), ROW_EXCLUSIVE);
         }
-    }
-
-    /// Makes the session ready to run a plan. A plan that was made before the schema changed is made anew: constraints and
-    /// defaults are part of it, so the old one would store what the new schema forbids. `partial`: its rows are wanted in parts.
-    pub(in crate::session) async fn begin_plan(
-        &mut self,
-        portal: &mut Portal,
-        prepared: &mut Arc<Prepared>,
-        partial: bool,
-    ) -> Result<()> {
-        self.wait_for_place().await?;
-        self.begin_statement().await?;
-        self.check_standby_isolation()?;
-        self.transaction.set_queried();
-        let had_slot = self.transaction.has_slot();
-        loop {
-            let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
-            if self.transaction.block().is_explicit() {
-                self.server.note_read(prepared);
-            }
-            if plan.query.locks_rows && plan.query.tag == Tag::Select {
-                self.check_may_write_named(|| pgsqlite_sql::command::tag(&prepared.statement.node))?;
-            }
-            // (who waits in these goes on with another state of the catalog)
-            self.heed_locks(&plan.query).await?;
-            self.note_plan_reads(prepared, &plan.query, &portal.parameters)?;
-            if self.changes_temporary_alone(&plan.query) && self.begin_temporary()? {
-                // others may write meanwhile
-            } else if !partial && self.begin_beside_silence(&plan.query).await? {
-                // nobody writes meanwhile
-                if !self.locked_for_plan(&plan.query).is_empty() {
-                    self.leave_silence()?;
-                    continue;
-                }
-            } else if self.needs_slot(&plan.query) {
-                if self.transaction.is_repeatable() && plan.query.locks_rows && !plan.query.writes {
-                    // it reads its snapshot, and writes nothing
-                    self.begin_read()?;
-                }
-                let tag = command(plan.query.tag);
-                match self.transaction.is_repeatable() && self.may_write_beside(&plan.query)? {
-                    true => {
-                        self.check_may_write(tag)?;
-                        self.begin_beside().await?;
-                    }
-                    false => self.begin_write(tag, plan.query.shares && !partial).await?,
-                }
-                if self.is_locked_meanwhile(&plan.query, had_slot)? {
-                    continue;
-                }
-            } else if self.reads_what_is_aside(&plan.query) {
-                self.begin_slot(false).await?;
-            } else {
-                self.begin_read()?;
-            }
-            let view = self.view();
-            if prepared.epoch == view.catalog.epoch && prepared.role == view.role {
-                break;
-            }
-            let new = self.plan_anew(portal, prepared)?;
-            if let Body::Plan(plan) = &new.body {
-                if self.transaction.is_joined() && !plan.query.shares {
-                    self.withdraw()?;
-                }
-            }
-            *prepared = new;
-            portal.prepared = Some(prepared.clone());
-            // natives see the catalog that the new plan was made for
-            self.begin_statement().await?;
-        }
-        let view = self.view();
-        if prepared.shows_session {
-            self.show_session()?;
-        }
-        if let Body::Plan(plan) = &prepared.body {
-            self.note_modified(&plan.query, prepared, &view.catalog);
-            if partial && !prepared.shows_session && self.may_read_apart(&plan.query) {
-                portal.own = self.connection_apart()?;
-            }
-            if plan.query.constant && portal.own.is_none() && matches!(portal.state, State::New) {
-                self.start_constant(portal, &plan.query)?;
-            }
-        }
-        Ok(())
     }
 
     /// Whether a plan needs the writer slot: it writes, locks rows, or calls functions that may write (and are told if they must not).
@@ -629,6 +268,124 @@ impl Session {
         self.tell_natives(&connection);
         connection.begin_snapshot()?;
         Ok(Some(connection))
+    }
+}
+
+impl Executor {
+    /// Releases what a portal holds.
+    pub(in crate::session) fn close(&mut self, mut portal: Box<Portal>) {
+        self.stop_reading(&mut portal, State::Exhausted);
+    }
+
+    /// An error has ended a cursor, which stays until it is closed.
+    pub(in crate::session) fn fail(&mut self, portal: &mut Portal) {
+        self.stop_reading(portal, State::Exhausted);
+        portal.failed = true;
+    }
+
+    /// Gives the statement back, and the portal's own connection.
+    pub(in crate::session) fn stop_reading(&mut self, portal: &mut Portal, state: State) {
+        if let State::Running { statement, sql, .. } = std::mem::replace(&mut portal.state, state) {
+            if let Some(connection) = portal.own.as_mut().or(self.connection.as_mut()) {
+                connection.release(&sql, statement);
+            }
+        }
+        self.context.give_back_own(portal);
+    }
+
+    /// A statement of a block took the slot, and has changed and locked nothing: others may have it.
+    fn give_back_unused_slot(&mut self, query: &QueryPlan) -> Result<()> {
+        let t = &self.context.transaction;
+        let in_plain_block = t.block().is_open() && t.has_slot() && !t.is_joined() && !t.is_repeatable();
+        let does_no_more =
+            !query.calls_writers && query.triggered.is_none() && query.rewritten.is_none() && query.steps.len() == 1;
+        if in_plain_block && does_no_more && !self.portals.values().any(|p| p.reads_session_connection()) {
+            self.give_slot_back()?;
+        } else if self.context.transaction.is_repeatable() && query.locks_rows && does_no_more {
+            self.leave_slot()?;
+        }
+        Ok(())
+    }
+
+    /// Runs what steps SQLite: cancel requests interrupt it, and what may take long does not hold up other sessions.
+    pub(in crate::session) fn on_sqlite<R>(
+        &mut self,
+        portal: &mut Portal,
+        begins: Begins,
+        run: impl FnOnce(&mut Executor, &mut Portal) -> Result<R>,
+    ) -> Result<R> {
+        self.on_sqlite_noting(portal, begins, run).0
+    }
+
+    /// As [`Executor::on_sqlite`]. Returns, too, whether it lasted so long that others' tasks were handed over.
+    pub(in crate::session) fn on_sqlite_noting<R>(
+        &mut self,
+        portal: &mut Portal,
+        begins: Begins,
+        run: impl FnOnce(&mut Executor, &mut Portal) -> Result<R>,
+    ) -> (Result<R>, bool) {
+        let interrupt = match portal.own.as_ref().or(self.connection.as_ref()) {
+            // what interrupts SQLite takes back what others have done
+            _ if self.context.transaction.is_joined() => None,
+            connection => connection.map(Connection::interrupt_handle),
+        };
+        if let Some(own) = &portal.own {
+            // settings may have changed since the last rows
+            own.cell.update(|state| state.settings = self.context.gucs.typed.clone());
+        }
+        let cancel = self.context.cancel.clone();
+        let result = cancel.work_noting(begins, interrupt, || run(self, portal));
+        if let Some(own) = &portal.own {
+            self.context.notices.extend(own.cell.take_notices());
+        }
+        result
+    }
+
+    /// Takes the first step of a query over constants, so that its errors come before its columns are told.
+    fn start_constant(&mut self, portal: &mut Portal, plan: &QueryPlan) -> Result<()> {
+        let [step] = &plan.steps[..] else { return Ok(()) };
+        let begins = self.context.begins_here();
+        let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
+        let mut statement = connection.prepare(&step.sql)?;
+        // SAFETY: the portal owns the values in a box and outlives the statement's execution.
+        unsafe { connection.bind_all(&mut statement, &portal.parameters)? };
+        let interrupt = Some(connection.interrupt_handle());
+        let first = self.context.cancel.work(begins, interrupt, || connection.step(&mut statement));
+        match first {
+            Ok(Step::Row) => {
+                portal.state = State::Running { statement, sql: step.sql.clone(), row_waiting: true };
+                Ok(())
+            }
+            Ok(Step::Done) => {
+                connection.release(&step.sql, statement);
+                Ok(())
+            }
+            Err(e) => {
+                connection.release(&step.sql, statement);
+                Err(e)
+            }
+        }
+    }
+
+    /// In Bind: a query over constants takes its first step, where PostgreSQL would plan (and fold constants).
+    pub(in crate::session) async fn start_if_constant(&mut self, portal: &mut Portal) -> Result<()> {
+        let Some(prepared) = portal.prepared.clone() else { return Ok(()) };
+        if let Body::Plan(plan) = &prepared.body {
+            if plan.query.constant
+                && !plan.query.writes
+                && self.context.transaction_status() != crate::session::TransactionStatus::Failed
+            {
+                self.context.statement_timestamp = pgsqlite_metadata::clock::now();
+                self.context.wait_for_place().await?;
+                self.begin_statement().await?;
+                self.context.check_standby_isolation()?;
+                self.context.transaction.set_queried();
+                self.begin_read()?;
+                let result = self.start_constant(portal, &plan.query);
+                return self.statement_result(result);
+            }
+        }
+        Ok(())
     }
 
     /// Whether a portal reads from the session's connection, with rows to come.
@@ -667,7 +424,7 @@ impl Session {
                             portal.changed = true;
                             break State::Broken(e);
                         }
-                        portal.checked = Some(self.engine.rows.mark());
+                        portal.checked = Some(self.context.engine.rows.mark());
                     }
                     portal.spool.push(row);
                 }
@@ -678,30 +435,6 @@ impl Session {
         self.stop_reading(portal, end);
     }
 
-    /// Plans a cursor's query and starts it without giving a row: the state it shows is that of now. While others change the schema
-    /// in between, it begins anew.
-    pub(in crate::session) async fn begin_and_open(
-        &mut self,
-        portal: &mut Portal,
-        prepared: &mut Arc<Prepared>,
-    ) -> Result<()> {
-        loop {
-            self.begin_plan(portal, prepared, true).await?;
-            let opened = self.on_sqlite(portal, Begins::Apart, |session, portal| session.open(portal));
-            if let Some(other) = self.server.met() {
-                portal.begin_anew();
-                self.step_aside(other).await?;
-                continue;
-            }
-            opened?;
-            if !matches!(portal.state, State::Stale) {
-                return Ok(());
-            }
-            portal.begin_anew();
-            self.give_back_own(portal);
-        }
-    }
-
     /// Starts a cursor's query. It may have to begin anew: then the portal is stale.
     fn open(&mut self, portal: &mut Portal) -> Result<()> {
         let prepared = portal.prepared.clone().ok_or_else(|| PgError::internal("a cursor without a query"))?;
@@ -710,7 +443,7 @@ impl Session {
         // READ COMMITTED keeps no snapshot on the session's connection: what cannot be read apart is read now
         let now = portal.own.is_none()
             && (several
-                || !self.transaction.is_in_sqlite()
+                || !self.context.transaction.is_in_sqlite()
                 || plan.query.writes
                 || plan.query.calls_writers
                 || plan.query.locks_rows);
@@ -747,6 +480,283 @@ impl Session {
             Ok(())
         } else {
             connection.exec("ROLLBACK TO pg_statement; RELEASE pg_statement")
+        }
+    }
+}
+
+impl Session {
+    /// Executes a portal, or goes on with it.
+    pub(in crate::session) async fn run_portal(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Execution> {
+        let result = loop {
+            let once = self.run_portal_once(portal, max_rows, sink).await;
+            self.executor.leave_silence()?;
+            if let Some(result) = once.transpose() {
+                break result;
+            }
+        };
+        self.executor.context.server.end_turn(&self.executor.context.engine);
+        result
+    }
+
+    /// None: it has to be executed anew, and nothing has happened yet.
+    async fn run_portal_once(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: u64,
+        sink: &mut dyn RowSink,
+    ) -> Result<Option<Execution>> {
+        let Some(mut prepared) = portal.prepared.clone() else { return Ok(Some(Execution::Empty)) };
+        self.executor.context.check_not_failed(&prepared.statement.node)?;
+        if let State::Done(tag) = &portal.state {
+            // executed again after it ended: nothing more comes
+            return Ok(Some(Execution::Complete(tag_of_rerun(tag))));
+        }
+        let began_without =
+            !self.executor.context.transaction.has_slot() && !self.executor.context.transaction.has_begun();
+        if matches!((&prepared.body, &portal.state), (Body::Plan(_), State::New)) {
+            if let Err(e) = self.begin_plan(portal, &mut prepared, max_rows > 0).await {
+                // a lock that cannot be had, and what others have written, is met when rows are read
+                let of_rows = |plan: &QueryPlan| match e.code() {
+                    SqlState::LOCK_NOT_AVAILABLE => plan.locks_rows,
+                    SqlState::SERIALIZATION_FAILURE => !plan.writes,
+                    _ => false,
+                };
+                if let (Body::Plan(plan), Some(columns)) = (&prepared.body, &prepared.columns) {
+                    if of_rows(&plan.query) {
+                        sink.columns(columns)?;
+                    }
+                }
+                return Err(e);
+            }
+            // a query over constants has taken its first step
+            if let (State::Running { .. }, Some(columns)) = (&portal.state, &prepared.columns) {
+                sink.columns(columns)?;
+            }
+        }
+        match &prepared.body {
+            Body::Utility => {
+                if let (true, None, Some(columns)) = (max_rows > 0, &portal.collected, &prepared.columns) {
+                    let collected = self.collect(&prepared, portal).await?;
+                    sink.columns(columns)?;
+                    portal.collected = Some(collected);
+                }
+                let execution = match &mut portal.collected {
+                    Some(collected) => self.executor.context.give_collected(collected, max_rows, sink)?,
+                    None => self.run_utility(&prepared, portal, sink).await?,
+                };
+                if let Execution::Complete(tag) = &execution {
+                    portal.state = State::Done(tag.clone());
+                }
+                Ok(Some(execution))
+            }
+            Body::Plan(plan) => {
+                let query = &plan.query;
+                if let Some((cursor, tables)) = &query.current_of {
+                    self.executor.show_current(cursor, tables)?;
+                }
+                let fresh = portal.is_new();
+                let locked_before = if query.locks_rows { self.executor.context.engine.rows.mark() } else { 0 };
+                portal.changed = false;
+                portal.checked =
+                    (query.locks_rows && self.executor.context.transaction.is_repeatable()).then_some(locked_before);
+                let told = sink.mark();
+                let mark = self.executor.context.may_wait_apart(portal, query).then_some(told).flatten();
+                if mark.is_some() {
+                    self.executor.context.begin_apart(query.waits_aside);
+                }
+                self.executor.note_statement();
+                if fresh && (query.writes || query.locks_rows || query.calls_writers) {
+                    self.executor.heed(query, mark.is_some())?;
+                }
+                let mut result = self.executor.run_on_sqlite(portal, &prepared, query, max_rows, sink);
+                if self.executor.context.end_beside_silence(locked_before)? {
+                    self.executor.stop_reading(portal, State::Exhausted);
+                    told.into_iter().for_each(|mark| sink.take_back(mark));
+                    portal.begin_anew();
+                    return Ok(None);
+                }
+                if let Ok(Execution::Complete(_)) = &result {
+                    result = self.executor.check_touched().and(result);
+                    if query.locks_rows && result.is_ok() {
+                        result = self.executor.check_locked_since(locked_before).and(result);
+                    }
+                }
+                if let Some(other) = self.executor.in_the_way(query, &result)? {
+                    self.executor.stop_reading(portal, State::Exhausted);
+                    self.executor.leave_silence()?;
+                    self.executor.step_aside(other).await?;
+                    told.into_iter().for_each(|mark| sink.take_back(mark));
+                    portal.begin_anew();
+                    return Ok(None);
+                }
+                if query.current_of.is_some() {
+                    if let Some(connection) = &self.executor.connection {
+                        connection.cell.rows.current.take();
+                    }
+                }
+                if matches!(portal.state, State::Stale) {
+                    portal.state = State::New;
+                    return Ok(None);
+                }
+                if let Some(mark) = mark {
+                    if query.waits_aside && self.executor.context.server.wants_apart() {
+                        self.executor.stop_reading(portal, State::Exhausted);
+                        // (what cannot be put aside keeps the slot)
+                        self.executor.make_way()?;
+                    }
+                    if self.executor.wait_apart().await? {
+                        // nothing has happened yet
+                        sink.take_back(mark);
+                        portal.begin_anew();
+                        return Ok(None);
+                    }
+                }
+                let result = match (&query.triggered, &query.rewritten) {
+                    (_, Some(_)) => result,
+                    // (what the triggers have made of the row cannot be told again)
+                    (Some(_), _) => result,
+                    (None, None) => result.map_err(|e| self.executor.diagnose(&prepared, &portal.parameters, e)),
+                };
+                let result = match result {
+                    Ok(Execution::Complete(tag)) if query.writes && !tag.ends_with(" 0") => {
+                        self.executor.note_plan_writes(query).map(|()| Execution::Complete(tag))
+                    }
+                    other => other,
+                };
+                let result = match result {
+                    // (a function that the query has called may have changed data, too)
+                    Ok(Execution::Complete(tag)) if !query.modifies.is_empty() || query.calls_writers => {
+                        self.executor.check_constraints().map(|()| Execution::Complete(tag))
+                    }
+                    other => other,
+                };
+                let result = self.executor.statement_result(result);
+                if let Ok(Execution::Complete(tag)) = &result {
+                    portal.state = State::Done(tag.clone());
+                }
+                if began_without && result.is_ok() {
+                    let unused = matches!(&result, Ok(Execution::Complete(tag)) if tag.ends_with(" 0"));
+                    if unused || query.locks_rows && !query.writes {
+                        self.executor.give_back_unused_slot(query)?;
+                    }
+                }
+                result.map(Some)
+            }
+        }
+    }
+
+    /// Makes the session ready to run a plan. A plan that was made before the schema changed is made anew: constraints and
+    /// defaults are part of it, so the old one would store what the new schema forbids. `partial`: its rows are wanted in parts.
+    pub(in crate::session) async fn begin_plan(
+        &mut self,
+        portal: &mut Portal,
+        prepared: &mut Arc<Prepared>,
+        partial: bool,
+    ) -> Result<()> {
+        self.executor.context.wait_for_place().await?;
+        self.executor.begin_statement().await?;
+        self.executor.context.check_standby_isolation()?;
+        self.executor.context.transaction.set_queried();
+        let had_slot = self.executor.context.transaction.has_slot();
+        loop {
+            let Body::Plan(plan) = &prepared.body else { return Err(PgError::internal("not a plan")) };
+            if self.executor.context.transaction.block().is_explicit() {
+                self.executor.context.server.note_read(prepared);
+            }
+            if plan.query.locks_rows && plan.query.tag == Tag::Select {
+                self.executor.context.check_may_write_named(|| pgsqlite_sql::command::tag(&prepared.statement.node))?;
+            }
+            // (who waits in these goes on with another state of the catalog)
+            self.executor.heed_locks(&plan.query).await?;
+            self.executor.note_plan_reads(prepared, &plan.query, &portal.parameters)?;
+            if self.executor.context.changes_temporary_alone(&plan.query) && self.executor.begin_temporary()? {
+                // others may write meanwhile
+            } else if !partial && self.executor.begin_beside_silence(&plan.query).await? {
+                // nobody writes meanwhile
+                if !self.executor.context.locked_for_plan(&plan.query).is_empty() {
+                    self.executor.leave_silence()?;
+                    continue;
+                }
+            } else if self.executor.context.needs_slot(&plan.query) {
+                if self.executor.context.transaction.is_repeatable() && plan.query.locks_rows && !plan.query.writes {
+                    // it reads its snapshot, and writes nothing
+                    self.executor.begin_read()?;
+                }
+                let tag = command(plan.query.tag);
+                match self.executor.context.transaction.is_repeatable()
+                    && self.executor.may_write_beside(&plan.query)?
+                {
+                    true => {
+                        self.executor.context.check_may_write(tag)?;
+                        self.executor.begin_beside().await?;
+                    }
+                    false => self.executor.begin_write(tag, plan.query.shares && !partial).await?,
+                }
+                if self.executor.is_locked_meanwhile(&plan.query, had_slot)? {
+                    continue;
+                }
+            } else if self.executor.context.reads_what_is_aside(&plan.query) {
+                self.executor.begin_slot(false).await?;
+            } else {
+                self.executor.begin_read()?;
+            }
+            let view = self.executor.context.view();
+            if prepared.epoch == view.catalog.epoch && prepared.role == view.role {
+                break;
+            }
+            let new = self.plan_anew(portal, prepared)?;
+            if let Body::Plan(plan) = &new.body {
+                if self.executor.context.transaction.is_joined() && !plan.query.shares {
+                    self.executor.withdraw()?;
+                }
+            }
+            *prepared = new;
+            portal.prepared = Some(prepared.clone());
+            // natives see the catalog that the new plan was made for
+            self.executor.begin_statement().await?;
+        }
+        let view = self.executor.context.view();
+        if prepared.shows_session {
+            self.show_session()?;
+        }
+        if let Body::Plan(plan) = &prepared.body {
+            self.executor.context.note_modified(&plan.query, prepared, &view.catalog);
+            if partial && !prepared.shows_session && self.executor.context.may_read_apart(&plan.query) {
+                portal.own = self.executor.context.connection_apart()?;
+            }
+            if plan.query.constant && portal.own.is_none() && matches!(portal.state, State::New) {
+                self.executor.start_constant(portal, &plan.query)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans a cursor's query and starts it without giving a row: the state it shows is that of now. While others change the schema
+    /// in between, it begins anew.
+    pub(in crate::session) async fn begin_and_open(
+        &mut self,
+        portal: &mut Portal,
+        prepared: &mut Arc<Prepared>,
+    ) -> Result<()> {
+        loop {
+            self.begin_plan(portal, prepared, true).await?;
+            let opened = self.executor.on_sqlite(portal, Begins::Apart, |executor, portal| executor.open(portal));
+            if let Some(other) = self.executor.context.server.met() {
+                portal.begin_anew();
+                self.executor.step_aside(other).await?;
+                continue;
+            }
+            opened?;
+            if !matches!(portal.state, State::Stale) {
+                return Ok(());
+            }
+            portal.begin_anew();
+            self.executor.context.give_back_own(portal);
         }
     }
 }

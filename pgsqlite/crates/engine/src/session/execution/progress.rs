@@ -1,6 +1,6 @@
 //! What a session shows of how far its command is (pg_stat_progress_*).
 
-use crate::session::Session;
+use crate::session::context::SessionContext;
 use pgsqlite_natives::statistics::activity::Activity;
 use pgsqlite_natives::statistics::progress::{Command, Progress};
 use pgsqlite_types::Oid;
@@ -18,7 +18,7 @@ impl Drop for Shown {
     }
 }
 
-impl Session {
+impl SessionContext {
     /// Others see from now on how far a command is. `relation`: its table; 0: it is not known yet.
     pub(in crate::session) fn show_progress(&self, command: Command, relation: Oid) -> Shown {
         let progress = Progress::new(command, relation);

@@ -3,7 +3,9 @@
 use crate::routine::plpgsql::Program;
 use crate::routine::HasRoutines;
 use crate::routine::{statement::Planned, Access, Ender, Host, Outcome};
+use crate::session::context::SessionContext;
 use crate::session::execution::work::Begins;
+use crate::session::executor::Executor;
 use crate::session::{OutputColumn, RowSink, Session};
 use pgsqlite_sql::analyze::inline::analyze_call;
 use pgsqlite_sql::effects;
@@ -16,7 +18,7 @@ use unshared::Unshared;
 /// The stack of a body that has a thread of its own.
 const BODY_STACK: usize = 16 << 20;
 
-impl Session {
+impl SessionContext {
     /// Whether the transaction (or the statement outside one) may only read.
     pub(in crate::session) fn is_read_only(&self) -> bool {
         self.transaction.is_read_only()
@@ -24,22 +26,59 @@ impl Session {
                 && (self.gucs.often.default_transaction_read_only || self.gucs.often.in_hot_standby)
     }
 
+    /// Whether a body that COMMITs outside a transaction block ends a transaction.
+    fn is_outside_block(&self) -> bool {
+        !self.transaction.block().is_block()
+    }
+
+    /// The columns that CALL gives: the procedure's OUT parameters; and the types of the statement's parameters.
+    pub(in crate::session) fn call_columns(
+        &mut self,
+        call: &ast::CallStmt,
+        given: &[Oid],
+        view: &crate::session::execution::catalog_view::View,
+    ) -> Result<(Option<Arc<[OutputColumn]>>, Vec<Oid>)> {
+        let call = call.funccall.as_deref().ok_or_else(|| PgError::internal("CALL of nothing"))?;
+        let (procedure, _, parameters) = self.with_environment(view, |e| analyze_call(e, call, None, given))?;
+        let f = view.catalog.function(procedure).ok_or_else(|| PgError::internal("a procedure that is gone"))?;
+        let mut columns = Vec::new();
+        for (i, argument) in f.arguments.iter().filter(|a| a.mode.is_output()).enumerate() {
+            let codec = view
+                .catalog
+                .codec(argument.type_oid)
+                .ok_or_else(|| PgError::not_supported("an OUT parameter of this type"))?;
+            let name = if argument.name.is_empty() { format!("column{}", i + 1) } else { argument.name.clone() };
+            columns.push(OutputColumn {
+                name,
+                type_oid: argument.type_oid,
+                type_len: pgsqlite_types::catalog::by_oid(argument.type_oid).map_or(-1, |t| t.len),
+                typmod: -1,
+                table_oid: 0,
+                attnum: 0,
+                codec,
+            });
+        }
+        Ok(((!columns.is_empty()).then(|| columns.into()), parameters))
+    }
+}
+
+impl Executor {
     /// Tells the functions of the leased connection what they may do to data.
     pub(in crate::session) fn tell_access(&self) {
         let Some(connection) = &self.connection else { return };
-        let access = if self.is_read_only() {
+        let access = if self.context.is_read_only() {
             Access::ReadOnly
-        } else if self.transaction.may_write() {
+        } else if self.context.transaction.may_write() {
             Access::Write
         } else {
             Access::Read
         };
-        self.observation.activity.set_writes(self.transaction.is_writer());
+        self.context.observation.activity.set_writes(self.context.transaction.is_writer());
         self.tell_cursor_names();
         connection.cell.routines().access.set(access);
         let mut modes = connection.cell.routines().modes.borrow_mut();
-        if *modes != *self.transaction.constraints() {
-            modes.clone_from(self.transaction.constraints());
+        if *modes != *self.context.transaction.constraints() {
+            modes.clone_from(self.context.transaction.constraints());
         }
     }
 
@@ -55,7 +94,7 @@ impl Session {
         let Some(connection) = &self.connection else { return Ok(()) };
         let Some((catalog, sequences)) = connection.cell.routines().changed.take() else { return Ok(()) };
         {
-            let mut known = self.engine.sequences.lock();
+            let mut known = self.context.engine.sequences.lock();
             for sequence in sequences {
                 match pgsqlite_metadata::store::sequence_state(connection.rusqlite(), sequence)? {
                     Some((last, called)) => known.insert(sequence, crate::sequence_state::State::at(last, called)),
@@ -63,16 +102,11 @@ impl Session {
                 };
             }
         }
-        self.transaction.set_catalog(Some(catalog));
+        self.context.transaction.set_catalog(Some(catalog));
         if let Some(connection) = &mut self.connection {
             connection.clear_cache();
         }
         Ok(())
-    }
-
-    /// Whether a body that COMMITs outside a transaction block ends a transaction.
-    fn is_outside_block(&self) -> bool {
-        !self.transaction.block().is_block()
     }
 
     /// Runs a body that may end the transaction and begin another one. It has a thread of its own, so that the session can do that
@@ -80,8 +114,8 @@ impl Session {
     fn on_routines_with_transactions<R>(&mut self, writes: bool, run: impl FnOnce(Host) -> Result<R>) -> Result<R> {
         let connection = self.connection()?;
         let (cell, db) = (connection.cell.clone(), connection.handle());
-        self.cancel.arm(connection.interrupt_handle())?;
-        let cancel = self.cancel.clone();
+        self.context.cancel.arm(connection.interrupt_handle())?;
+        let cancel = self.context.cancel.clone();
         self.tell_access();
         let (request, requests) = std::sync::mpsc::channel();
         let (answers, done) = std::sync::mpsc::channel();
@@ -120,7 +154,7 @@ impl Session {
             connection.cell.routines().set_ender(None);
             connection.cell.routines().may_end_transaction.set(false);
         }
-        self.cancel.disarm();
+        self.context.cancel.disarm();
         if result.is_err() {
             self.connection()?.cell.routines().changed.take();
         }
@@ -129,7 +163,7 @@ impl Session {
 
     /// COMMIT or ROLLBACK in a body, and the beginning of the next transaction.
     async fn end_in_body(&mut self, commit: bool, writes: bool) -> Result<()> {
-        self.cancel.disarm();
+        self.context.cancel.disarm();
         match commit {
             true => {
                 self.statement_result(Ok(()))?;
@@ -140,12 +174,12 @@ impl Session {
                 self.rollback();
             }
         }
-        self.transaction.set_started(pgsqlite_metadata::clock::now());
+        self.context.transaction.set_started(pgsqlite_metadata::clock::now());
         self.begin_statement().await?;
-        if writes && !self.is_read_only() {
+        if writes && !self.context.is_read_only() {
             loop {
                 self.begin_write("CALL", false).await?;
-                self.note_anything(true)?;
+                self.context.note_anything(true)?;
                 if !self.let_holder_end(None).await? {
                     break;
                 }
@@ -153,26 +187,9 @@ impl Session {
         } else {
             self.begin_read()?;
         }
-        self.transaction.set_queried();
+        self.context.transaction.set_queried();
         self.tell_access();
-        self.cancel.arm(self.connection()?.interrupt_handle())
-    }
-
-    /// Before a body runs: the slot if it may write.
-    async fn begin_routine(&mut self, command: &str, writes: bool) -> Result<()> {
-        if writes && !self.is_read_only() {
-            loop {
-                self.begin_write_of(command, crate::locks::Mode::RowExclusive, true, None).await?;
-                // (what it changes is not known before, and it cannot be begun anew)
-                if !self.let_holder_end(None).await? {
-                    return Ok(());
-                }
-            }
-        } else {
-            self.begin_whole().await?;
-            self.note_anything(true)?;
-            self.begin_read()
-        }
+        self.context.cancel.arm(self.connection()?.interrupt_handle())
     }
 
     /// Runs what steps SQLite in functions, outside of any statement.
@@ -180,14 +197,33 @@ impl Session {
         let connection = self.connection()?;
         self.tell_access();
         let host = Host { cell: &connection.cell, db: connection.handle() };
-        host.routines().may_end_transaction.set(self.is_outside_block());
-        let result = self.cancel.work(Begins::Apart, Some(connection.interrupt_handle()), || run(host));
+        host.routines().may_end_transaction.set(self.context.is_outside_block());
+        let result = self.context.cancel.work(Begins::Apart, Some(connection.interrupt_handle()), || run(host));
         host.routines().may_end_transaction.set(false);
         if result.is_err() {
             // the transaction is rolled back, and the catalog that functions made with it
             self.connection()?.cell.routines().changed.take();
         }
         self.statement_result(result)
+    }
+}
+
+impl Session {
+    /// Before a body runs: the slot if it may write.
+    async fn begin_routine(&mut self, command: &str, writes: bool) -> Result<()> {
+        if writes && !self.executor.context.is_read_only() {
+            loop {
+                self.begin_write_of(command, crate::locks::Mode::RowExclusive, true, None).await?;
+                // (what it changes is not known before, and it cannot be begun anew)
+                if !self.executor.let_holder_end(None).await? {
+                    return Ok(());
+                }
+            }
+        } else {
+            self.executor.begin_whole().await?;
+            self.executor.context.note_anything(true)?;
+            self.executor.begin_read()
+        }
     }
 
     pub(in crate::session) async fn do_statement(
@@ -228,8 +264,8 @@ impl Session {
         }
         let (mut seen, mut program);
         loop {
-            seen = self.view();
-            let compiled = self.on_routines(|host| {
+            seen = self.executor.context.view();
+            let compiled = self.executor.on_routines(|host| {
                 let program = Program::inline(host, &code).map_err(|e| {
                     pgsqlite_objects::ddl::function_body::body_place(e, &raw.text, raw.offset, &code, false)
                 })?;
@@ -240,49 +276,20 @@ impl Session {
             program = compiled;
             self.begin_routine("DO", program.0).await?;
             // what waited for the slot may have changed what the body names
-            if self.view().catalog.epoch == seen.catalog.epoch {
+            if self.executor.context.view().catalog.epoch == seen.catalog.epoch {
                 break;
             }
-            self.begin_statement().await?;
+            self.executor.begin_statement().await?;
         }
         let (writes, program) = program;
-        let ends = self.is_outside_block() && program.get().may_end_transaction(&self.catalog());
-        self.transaction.set_queried();
+        let ends = self.executor.context.is_outside_block()
+            && program.get().may_end_transaction(&self.executor.context.catalog());
+        self.executor.context.transaction.set_queried();
         match ends {
-            true => self.on_routines_with_transactions(writes, |host| program.get().run_inline(host))?,
-            false => self.on_routines(|host| program.get().run_inline(host))?,
+            true => self.executor.on_routines_with_transactions(writes, |host| program.get().run_inline(host))?,
+            false => self.executor.on_routines(|host| program.get().run_inline(host))?,
         }
         Ok("DO".into())
-    }
-
-    /// The columns that CALL gives: the procedure's OUT parameters; and the types of the statement's parameters.
-    pub(in crate::session) fn call_columns(
-        &mut self,
-        call: &ast::CallStmt,
-        given: &[Oid],
-        view: &crate::session::execution::catalog_view::View,
-    ) -> Result<(Option<Arc<[OutputColumn]>>, Vec<Oid>)> {
-        let call = call.funccall.as_deref().ok_or_else(|| PgError::internal("CALL of nothing"))?;
-        let (procedure, _, parameters) = self.with_environment(view, |e| analyze_call(e, call, None, given))?;
-        let f = view.catalog.function(procedure).ok_or_else(|| PgError::internal("a procedure that is gone"))?;
-        let mut columns = Vec::new();
-        for (i, argument) in f.arguments.iter().filter(|a| a.mode.is_output()).enumerate() {
-            let codec = view
-                .catalog
-                .codec(argument.type_oid)
-                .ok_or_else(|| PgError::not_supported("an OUT parameter of this type"))?;
-            let name = if argument.name.is_empty() { format!("column{}", i + 1) } else { argument.name.clone() };
-            columns.push(OutputColumn {
-                name,
-                type_oid: argument.type_oid,
-                type_len: pgsqlite_types::catalog::by_oid(argument.type_oid).map_or(-1, |t| t.len),
-                typmod: -1,
-                table_oid: 0,
-                attnum: 0,
-                codec,
-            });
-        }
-        Ok(((!columns.is_empty()).then(|| columns.into()), parameters))
     }
 
     pub(in crate::session) async fn call_statement(
@@ -296,18 +303,20 @@ impl Session {
         let call = call.funccall.as_deref().ok_or_else(|| PgError::internal("CALL of nothing"))?;
         let (mut procedure, mut query, mut types, mut writes);
         loop {
-            let view = self.view();
-            (procedure, query, types) = self.with_environment(&view, |e| analyze_call(e, call, None, given))?;
+            let view = self.executor.context.view();
+            (procedure, query, types) =
+                self.executor.context.with_environment(&view, |e| analyze_call(e, call, None, given))?;
             writes = effects::may_write(&view.catalog, procedure);
             self.begin_routine("CALL", writes).await?;
             // what waited for the slot may have changed the procedure
-            if self.view().catalog.epoch == view.catalog.epoch {
+            if self.executor.context.view().catalog.epoch == view.catalog.epoch {
                 break;
             }
-            self.begin_statement().await?;
+            self.executor.begin_statement().await?;
         }
-        self.transaction.set_queried();
-        let ends = self.is_outside_block() && effects::may_end_transaction(&self.catalog(), procedure);
+        self.executor.context.transaction.set_queried();
+        let ends = self.executor.context.is_outside_block()
+            && effects::may_end_transaction(&self.executor.context.catalog(), procedure);
         let run = |host: Host| {
             let catalog = host.catalog();
             let f: Function =
@@ -321,8 +330,8 @@ impl Session {
             }
         };
         let returned = match ends {
-            true => self.on_routines_with_transactions(writes, run)?,
-            false => self.on_routines(run)?,
+            true => self.executor.on_routines_with_transactions(writes, run)?,
+            false => self.executor.on_routines(run)?,
         };
         if let Some(columns) = columns {
             let values: Vec<Datum> = match &returned {
@@ -334,7 +343,7 @@ impl Session {
                 _ => vec![Datum::Null; columns.len()],
             };
             sink.columns(columns)?;
-            self.give(sink, values)?;
+            self.executor.context.give(sink, values)?;
         }
         let _ = oid::RECORD;
         Ok("CALL".into())
@@ -390,9 +399,10 @@ mod tests {
         let new_session = || engine.session(SessionOptions { user: "postgres".into(), ..Default::default() }).unwrap();
         let (mut session, mut other) = (new_session(), new_session());
         runtime.block_on(async {
-            session.begin_statement().await.unwrap();
+            session.executor.begin_statement().await.unwrap();
             session.begin_routine("CALL", true).await.unwrap();
-            let broken = session.on_routines_with_transactions(true, |_| -> Result<()> { panic!("as it is to be") });
+            let broken =
+                session.executor.on_routines_with_transactions(true, |_| -> Result<()> { panic!("as it is to be") });
             assert_eq!(broken.unwrap_err().code(), SqlState::INTERNAL_ERROR);
             session.failed().await;
             session.sync().await.unwrap();

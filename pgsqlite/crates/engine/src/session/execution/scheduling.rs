@@ -6,13 +6,14 @@
 use crate::plans::Prepared;
 use crate::session::execution::portal::Portal;
 use crate::session::execution::work::{Begins, ALLOWED};
-use crate::session::{Execution, RowSink, Session};
+use crate::session::executor::Executor;
+use crate::session::{Execution, RowSink};
 use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_types::Result;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-impl Session {
+impl Executor {
     /// Runs (or goes on with) a plan, with as little ado as it may take.
     pub(in crate::session) fn run_on_sqlite(
         &mut self,
@@ -23,7 +24,7 @@ impl Session {
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
         let lasts = !query.touches_few_rows && (query.writes || prepared.lasts.load(Ordering::Relaxed));
-        let begins = match self.begins_here() {
+        let begins = match self.context.begins_here() {
             Begins::Here if lasts => Begins::Apart,
             other => other,
         };

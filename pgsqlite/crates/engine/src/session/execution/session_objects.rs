@@ -37,6 +37,7 @@ impl Session {
             })
             .collect();
         let cursors = self
+            .executor
             .portals
             .iter()
             .filter_map(|(name, p)| {
@@ -65,14 +66,14 @@ impl Session {
                             holdable: false,
                             binary: p.formats.first() == Some(&crate::session::Format::Binary),
                             scrollable: false,
-                            created: self.statement_timestamp,
+                            created: self.executor.context.statement_timestamp,
                         }
                     }
                 };
                 Some(row)
             })
             .collect();
-        self.connection()?.cell.update(|state| state.objects = SessionObjects { prepared, cursors });
+        self.executor.connection()?.cell.update(|state| state.objects = SessionObjects { prepared, cursors });
         Ok(())
     }
 }

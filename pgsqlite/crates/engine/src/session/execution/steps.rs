@@ -3,12 +3,13 @@
 use crate::connection::{Connection, RawStatement, Step};
 use crate::session::execution::portal::{copied, tag, OwnRow, Portal, State};
 use crate::session::execution::spool::{Keep, Spooled};
-use crate::session::{Execution, Flow, RowSink, Session};
+use crate::session::executor::Executor;
+use crate::session::{Execution, Flow, RowSink};
 use pgsqlite_sql::plan::{QueryPlan, StepOutput, Tag};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, PgError, Result};
 
-impl Session {
+impl Executor {
     /// Runs (or goes on with) the steps of a plan.
     pub(in crate::session) fn run_plan(
         &mut self,
@@ -137,8 +138,8 @@ impl Session {
         let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
         let given = crate::routine::rewritten::run(host, rewritten, &portal.parameters)?;
         if sink.takes_rows_aside() {
-            let view = self.view();
-            let context = Context { settings: &self.gucs.typed, names: &*view };
+            let view = self.context.view();
+            let context = Context { settings: &self.context.gucs.typed, names: &*view };
             for aside in given.aside {
                 sink.columns(&crate::session::execution::planning::output_columns(&view.catalog, &aside.columns)?)?;
                 for row in aside.rows {
@@ -251,7 +252,7 @@ impl Session {
     /// Whether the schema is no longer the one that a plan was made for.
     pub(in crate::session) fn is_stale(&self, epoch: u64) -> Result<bool> {
         self.refresh_catalog()?;
-        Ok(self.catalog().epoch != epoch)
+        Ok(self.context.catalog().epoch != epoch)
     }
 
     /// Gives up to `max_rows` rows (0: all) from where the portal stands. The tag counts those of this call (and of the calls
@@ -263,8 +264,8 @@ impl Session {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
-        let view = self.view();
-        let context = Context { settings: &self.gucs.typed, names: &*view };
+        let view = self.context.view();
+        let context = Context { settings: &self.context.gucs.typed, names: &*view };
         let mut given = std::mem::take(&mut portal.paused);
         let outcome = loop {
             if max_rows > 0 && given == max_rows {
@@ -272,7 +273,7 @@ impl Session {
             }
             let next = portal.position + 1;
             let passed_over = match portal.spool.get(next) {
-                Some(row) if self.may_pass_over(&portal.cursor_position) => {
+                Some(row) if self.context.may_pass_over(&portal.cursor_position) => {
                     self.passes_over(&portal.cursor_position, row)
                 }
                 _ => Ok(false),
@@ -302,7 +303,7 @@ impl Session {
                 match step {
                     Ok(Step::Row) => {
                         // a row is copied for this only where the cursor locks rows
-                        if self.may_pass_over(&portal.cursor_position) {
+                        if self.context.may_pass_over(&portal.cursor_position) {
                             match self.passes_over(&portal.cursor_position, &copied(statement)) {
                                 Ok(false) => {}
                                 Ok(true) => continue,

@@ -10,6 +10,7 @@
 //! tasks are handed over in its midst.
 
 use crate::requests::CancelHandle;
+use crate::session::context::SessionContext;
 use pgsqlite_types::work::{overseen, Overseer};
 use pgsqlite_types::{PgError, Result, SqlState};
 use rusqlite::InterruptHandle;
@@ -174,7 +175,7 @@ impl CancelHandle {
     }
 }
 
-impl crate::session::Session {
+impl SessionContext {
     /// Where work begins that may be over soon.
     pub(in crate::session) fn begins_here(&self) -> Begins {
         match self.own_thread {

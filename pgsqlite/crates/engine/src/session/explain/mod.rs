@@ -204,7 +204,7 @@ impl<'e> Explain<'e> {
         };
         if let Some(NodeEnum::ExecuteStmt(execute)) = execute {
             let Some(plan) = session.named_plan(&execute.name)? else { return Ok(None) };
-            let values = session.execute_arguments(execute, &plan)?;
+            let values = session.executor.execute_arguments(execute, &plan)?;
             return Ok(Some((plan, values)));
         }
         let inner = explained(self.statement, &self.prepared.statement)
@@ -222,8 +222,13 @@ impl<'e> Explain<'e> {
         let Some((plan, values)) = self.explained(session)? else { return sink.columns(columns()?) };
         let Body::Plan(body) = &plan.body else { return Err(PgError::not_supported("EXPLAIN of this statement")) };
         let planning = began.elapsed();
-        let mut root =
-            explain_plan::tree(session.connection()?, &session.catalog(), &body.query, options.verbose, None)?;
+        let mut root = explain_plan::tree(
+            session.executor.connection()?,
+            &session.executor.context.catalog(),
+            &body.query,
+            options.verbose,
+            None,
+        )?;
         let summary = options.summary.unwrap_or(options.analyze);
         let mut times = Vec::new();
         if summary {
@@ -232,8 +237,8 @@ impl<'e> Explain<'e> {
         if options.analyze {
             let ran = timed(session, plan.clone(), values).await?;
             root = explain_plan::tree(
-                session.connection()?,
-                &session.catalog(),
+                session.executor.connection()?,
+                &session.executor.context.catalog(),
                 &body.query,
                 options.verbose,
                 Some(&ran.ran),
@@ -246,13 +251,13 @@ impl<'e> Explain<'e> {
             }
         }
         if options.costs.unwrap_or(true) {
-            explain_costs::estimate(&mut root, &session.catalog(), plan.columns.as_deref());
+            explain_costs::estimate(&mut root, &session.executor.context.catalog(), plan.columns.as_deref());
         }
         let explained = Explained { plan: root, settings: options.settings, analyzed: options.analyze, times };
         let lines = explain_format::print(&explained, options.format);
         sink.columns(columns()?)?;
         for line in lines {
-            session.give(sink, vec![line.into()])?;
+            session.executor.context.give(sink, vec![line.into()])?;
         }
         Ok(())
     }
@@ -262,15 +267,15 @@ impl<'e> Explain<'e> {
 async fn timed(session: &mut Session, plan: Arc<Prepared>, values: Vec<Datum>) -> Result<Timed> {
     let mut portal = Portal::new(Some(plan), values, vec![]);
     let mut counter = Counter { rows: 0, first: None };
-    session.connection()?;
-    if let Some(connection) = &mut session.connection {
+    session.executor.connection()?;
+    if let Some(connection) = &mut session.executor.connection {
         connection.record();
     }
     let began = Instant::now();
     let result = Box::pin(session.run_portal(&mut portal, 0, &mut counter)).await;
     let took = began.elapsed();
-    session.close(portal);
-    let recorded = session.connection.as_mut().map(|c| c.end_record()).unwrap_or_default();
+    session.executor.close(portal);
+    let recorded = session.executor.connection.as_mut().map(|c| c.end_record()).unwrap_or_default();
     match result? {
         Execution::Complete(tag) => {
             let changed = tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);

@@ -2,6 +2,7 @@
 //! carries the statement out and collects them, as in PostgreSQL; each gives as many as its limit says.
 
 use crate::plans::Prepared;
+use crate::session::context::SessionContext;
 use crate::session::execution::portal::Portal;
 use crate::session::execution::spool::Spooled;
 use crate::session::{Execution, Flow, OutputColumn, Row, RowSink, Session};
@@ -31,20 +32,7 @@ impl RowSink for Collected {
     }
 }
 
-impl Session {
-    /// Carries the statement of a portal out.
-    pub(in crate::session) async fn collect(
-        &mut self,
-        prepared: &Arc<Prepared>,
-        portal: &mut Portal,
-    ) -> Result<Collected> {
-        let mut collected = Collected::default();
-        match self.run_utility(prepared, portal, &mut collected).await? {
-            Execution::Complete(tag) => Ok(Collected { tag, ..collected }),
-            other => Err(PgError::internal(format!("a statement whose rows were collected is {other:?}"))),
-        }
-    }
-
+impl SessionContext {
     /// Gives the next rows, at most `most`. The tag counts those of this call.
     pub(in crate::session) fn give_collected(
         &mut self,
@@ -67,6 +55,21 @@ impl Session {
             }
         }
         Ok(Execution::Suspended)
+    }
+}
+
+impl Session {
+    /// Carries the statement of a portal out.
+    pub(in crate::session) async fn collect(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        portal: &mut Portal,
+    ) -> Result<Collected> {
+        let mut collected = Collected::default();
+        match self.run_utility(prepared, portal, &mut collected).await? {
+            Execution::Complete(tag) => Ok(Collected { tag, ..collected }),
+            other => Err(PgError::internal(format!("a statement whose rows were collected is {other:?}"))),
+        }
     }
 }
 

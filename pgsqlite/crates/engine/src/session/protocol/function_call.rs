@@ -3,6 +3,7 @@
 //! It is carried out as the query `SELECT schema.function($1, …)` whose parameters have the declared types, so exactly that overload is
 //! found; what is checked before, and told of it, is what PostgreSQL's fast path checks.
 
+use crate::session::context::SessionContext;
 use crate::session::execution::portal::Portal;
 use crate::session::protocol::extended::incorrect_format_in;
 use crate::session::transaction;
@@ -17,79 +18,7 @@ fn protocol(message: String) -> PgError {
     PgError::new(SqlState::PROTOCOL_VIOLATION, message)
 }
 
-impl Session {
-    /// Calls the function and gives its result as one row of one column. `formats`: none (all text), one for all, or one for each argument.
-    /// Errors: 42883 for an OID that is no function's, 0A000 for what is no plain function, 08P01 for other numbers of arguments.
-    pub fn call_function<'a>(
-        &'a mut self,
-        function: Oid,
-        formats: &'a [Format],
-        values: &'a [Option<&'a [u8]>],
-        result_format: Format,
-        sink: &'a mut dyn RowSink,
-    ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(self.call(function, formats, values, result_format, sink))
-    }
-
-    async fn call(
-        &mut self,
-        function: Oid,
-        formats: &[Format],
-        values: &[Option<&[u8]>],
-        result_format: Format,
-        sink: &mut dyn RowSink,
-    ) -> Result<()> {
-        if self.transaction.block().is_failed() {
-            return Err(transaction::failed_block());
-        }
-        self.wait_for_place().await?;
-        self.begin_statement().await?;
-        let view = self.view();
-        let missing =
-            || PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function with OID {function} does not exist"));
-        let proc = view.catalog.proc(function).ok_or_else(missing)?;
-        if proc.kind != b'f' || proc.retset {
-            let message = format!("cannot call function \"{}\" via fastpath interface", proc.name);
-            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-        }
-        let schema = match view.catalog.function(function) {
-            Some(made) => made.schema,
-            None => match view.catalog.range_of_constructor(function) {
-                Some((_, range)) => range.constructor_schema,
-                None => view.catalog.schema_of_builtin(function).ok_or_else(missing)?,
-            },
-        };
-        let schema = view.catalog.schema_name(schema);
-        let parameters = self.function_arguments(proc, formats, values)?;
-
-        let mut arguments: Vec<String> = (1..=proc.args.len()).map(|n| format!("${n}")).collect();
-        if let (true, Some(last)) = (proc.variadic != 0, arguments.last_mut()) {
-            last.insert_str(0, "VARIADIC ");
-        }
-        let name = quote_identifier(&proc.name);
-        let text = format!("SELECT {}.{name}({})", quote_identifier(schema), arguments.join(", "));
-        let statements = self.parse_text(&text)?;
-        let [raw] = &statements[..] else { return Err(PgError::internal("a call that is not one statement")) };
-        let (prepared, _) = self.plan(raw, &proc.args).map_err(PgError::without_position)?;
-        if let Some(columns) = &prepared.columns {
-            sink.columns(columns)?;
-        }
-        let mut portal = Portal::new(Some(prepared), parameters, vec![result_format]);
-        portal.depth = self.transaction.savepoints().len();
-        self.begin_running();
-        let result = loop {
-            match self.run_portal(&mut portal, 0, sink).await {
-                Ok(Execution::Paused) => {}
-                Ok(Execution::Complete(_)) => break Ok(()),
-                Ok(_) => break Err(PgError::internal("a function call that is no query")),
-                Err(error) => break Err(PgError::without_position(error)),
-            }
-        };
-        self.end_running();
-        self.close(portal);
-        result
-    }
-
+impl SessionContext {
     /// The arguments, decoded by the function's declared types.
     fn function_arguments(&self, proc: &Proc, formats: &[Format], values: &[Option<&[u8]>]) -> Result<Vec<Datum>> {
         if values.len() != proc.args.len() {
@@ -133,5 +62,79 @@ impl Session {
             parameters.push(value.map_err(|e| incorrect_format_in(e, &format!("function argument {}", i + 1)))?);
         }
         Ok(parameters)
+    }
+}
+
+impl Session {
+    /// Calls the function and gives its result as one row of one column. `formats`: none (all text), one for all, or one for each argument.
+    /// Errors: 42883 for an OID that is no function's, 0A000 for what is no plain function, 08P01 for other numbers of arguments.
+    pub fn call_function<'a>(
+        &'a mut self,
+        function: Oid,
+        formats: &'a [Format],
+        values: &'a [Option<&'a [u8]>],
+        result_format: Format,
+        sink: &'a mut dyn RowSink,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.call(function, formats, values, result_format, sink))
+    }
+
+    async fn call(
+        &mut self,
+        function: Oid,
+        formats: &[Format],
+        values: &[Option<&[u8]>],
+        result_format: Format,
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
+        if self.executor.context.transaction.block().is_failed() {
+            return Err(transaction::failed_block());
+        }
+        self.executor.context.wait_for_place().await?;
+        self.executor.begin_statement().await?;
+        let view = self.executor.context.view();
+        let missing =
+            || PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function with OID {function} does not exist"));
+        let proc = view.catalog.proc(function).ok_or_else(missing)?;
+        if proc.kind != b'f' || proc.retset {
+            let message = format!("cannot call function \"{}\" via fastpath interface", proc.name);
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+        let schema = match view.catalog.function(function) {
+            Some(made) => made.schema,
+            None => match view.catalog.range_of_constructor(function) {
+                Some((_, range)) => range.constructor_schema,
+                None => view.catalog.schema_of_builtin(function).ok_or_else(missing)?,
+            },
+        };
+        let schema = view.catalog.schema_name(schema);
+        let parameters = self.executor.context.function_arguments(proc, formats, values)?;
+
+        let mut arguments: Vec<String> = (1..=proc.args.len()).map(|n| format!("${n}")).collect();
+        if let (true, Some(last)) = (proc.variadic != 0, arguments.last_mut()) {
+            last.insert_str(0, "VARIADIC ");
+        }
+        let name = quote_identifier(&proc.name);
+        let text = format!("SELECT {}.{name}({})", quote_identifier(schema), arguments.join(", "));
+        let statements = self.executor.context.parse_text(&text)?;
+        let [raw] = &statements[..] else { return Err(PgError::internal("a call that is not one statement")) };
+        let (prepared, _) = self.plan(raw, &proc.args).map_err(PgError::without_position)?;
+        if let Some(columns) = &prepared.columns {
+            sink.columns(columns)?;
+        }
+        let mut portal = Portal::new(Some(prepared), parameters, vec![result_format]);
+        portal.depth = self.executor.context.transaction.savepoints().len();
+        self.executor.context.begin_running();
+        let result = loop {
+            match self.run_portal(&mut portal, 0, sink).await {
+                Ok(Execution::Paused) => {}
+                Ok(Execution::Complete(_)) => break Ok(()),
+                Ok(_) => break Err(PgError::internal("a function call that is no query")),
+                Err(error) => break Err(PgError::without_position(error)),
+            }
+        };
+        self.executor.context.end_running();
+        self.executor.close(portal);
+        result
     }
 }

@@ -9,3 +9,4 @@ pub(in crate::session) mod long_texts;
 pub(in crate::session) mod rebinding;
 pub(in crate::session) mod script;
 pub(in crate::session) mod seen;
+pub(in crate::session) mod texts;

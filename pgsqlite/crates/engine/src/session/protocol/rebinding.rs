@@ -42,8 +42,8 @@ impl Session {
             let mut raw = prepared.statement.clone();
             if !portal.parameters.is_empty() {
                 // its literals are parameters: they are read where they stand
-                let text = self.source.clone();
-                let statements = self.parse_text(&text)?;
+                let text = self.executor.context.source.clone();
+                let statements = self.executor.context.parse_text(&text)?;
                 raw = statements.first().cloned().ok_or_else(|| pgsqlite_types::PgError::internal("an empty text"))?;
             }
             let (new, _) = self.plan(&raw, &[])?;
@@ -58,11 +58,11 @@ impl Session {
         let values = match &portal.given {
             Given::Bound { portal, formats, values } => {
                 let values: Vec<Option<&[u8]>> = values.iter().map(Option::as_deref).collect();
-                Some(self.read_parameters(portal, Some(&new), formats, &values)?)
+                Some(self.executor.context.read_parameters(portal, Some(&new), formats, &values)?)
             }
             Given::Arguments(execute) => {
                 let execute = execute.clone();
-                Some(self.execute_arguments(&execute, &new)?)
+                Some(self.executor.execute_arguments(&execute, &new)?)
             }
             Given::Nothing | Given::Script => None,
         };

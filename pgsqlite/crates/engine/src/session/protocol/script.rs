@@ -5,6 +5,7 @@
 //! its type, an error of analysis) is left to the plain way, which tells it with its position.
 
 use crate::plans::{Body, Parsed, Prepared, Template, LONGEST, LONGEST_PLANNED};
+use crate::session::context::SessionContext;
 use crate::session::execution::planning::is_result_type_changed;
 use crate::session::execution::portal::Portal;
 use crate::session::{BoxFuture, Execution, Format, RowSink, Session};
@@ -45,23 +46,7 @@ impl Script {
 
 const SCRIPT_PORTAL: &str = "\0script";
 
-impl Session {
-    /// Parses a whole query string (a syntax error anywhere runs nothing). Several statements form one implicit transaction.
-    pub fn script(&mut self, text: &str) -> Result<Script> {
-        self.drop_portal("");
-        self.statements.remove("");
-        self.source = text.into();
-        self.begin_observed(self.source.clone());
-        // requests count from here on, until the first statement has ended
-        self.begin_running_script();
-        let script = self.read_script(text);
-        match &script {
-            Ok(script) => self.log_statements(None, script.statements.iter().map(|raw| &raw.node)),
-            Err(_) => self.end_running(),
-        }
-        script
-    }
-
+impl SessionContext {
     fn read_script(&mut self, text: &str) -> Result<Script> {
         let parameterized = self.parameterized_script(text)?;
         let script = match parameterized {
@@ -124,43 +109,6 @@ impl Session {
         Ok(Some(Script { statements, parameterized: Some((template, values)), next: 0, running: false }))
     }
 
-    /// Makes the portal of the script's next statement.
-    async fn begin_script_statement(&mut self, script: &mut Script, mut raw: Arc<RawStatement>) -> Result<()> {
-        self.transaction.block_mut().start_of_script(script.statements.len() > 1);
-        self.sync_follows = script.statements.len() == 1;
-        self.begin_statement().await?;
-        let mut ready = None;
-        if let Some((template, values)) = script.parameterized.take() {
-            ready = self.bind_parameterized(&template, &values);
-            if ready.is_none() {
-                let text = self.source.clone();
-                script.statements = self.parse_text(&text)?;
-                raw = script.statements.first().cloned().ok_or_else(|| PgError::internal("an empty template"))?;
-            }
-        }
-        let (prepared, values) = match ready {
-            Some(ready) => ready,
-            None => {
-                let planned = self.plan(&raw, &[]);
-                // (the query within a COPY and the like is planned when that runs)
-                let has_none = is_query(&raw.node) && planned.as_ref().is_ok_and(|(p, _)| p.parameters.is_empty());
-                if raw.text.contains('$') && !has_none {
-                    self.check_parameters(&raw)?;
-                }
-                let (prepared, _) = planned?;
-                if !prepared.parameters.is_empty() {
-                    return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
-                }
-                (prepared, vec![])
-            }
-        };
-        let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
-        let mut portal = Portal::new(Some(prepared), values, formats);
-        portal.given = crate::session::protocol::rebinding::Given::Script;
-        self.portals.insert(SCRIPT_PORTAL.into(), portal);
-        Ok(())
-    }
-
     /// No values come with a script: 42P02 for a query with parameters. (PREPARE and bodies of functions may have some.)
     fn check_parameters(&mut self, raw: &Arc<RawStatement>) -> Result<()> {
         let inner = match &raw.node {
@@ -182,12 +130,67 @@ impl Session {
             self.with_environment(&view, |environment| check_without_parameters(environment, query))
         })
     }
+}
+
+impl Session {
+    /// Parses a whole query string (a syntax error anywhere runs nothing). Several statements form one implicit transaction.
+    pub fn script(&mut self, text: &str) -> Result<Script> {
+        self.executor.drop_portal("");
+        self.statements.remove("");
+        self.executor.context.source = text.into();
+        self.executor.context.begin_observed(self.executor.context.source.clone());
+        // requests count from here on, until the first statement has ended
+        self.executor.context.begin_running_script();
+        let script = self.executor.context.read_script(text);
+        match &script {
+            Ok(script) => self.log_statements(None, script.statements.iter().map(|raw| &raw.node)),
+            Err(_) => self.executor.context.end_running(),
+        }
+        script
+    }
+
+    /// Makes the portal of the script's next statement.
+    async fn begin_script_statement(&mut self, script: &mut Script, mut raw: Arc<RawStatement>) -> Result<()> {
+        self.executor.context.transaction.block_mut().start_of_script(script.statements.len() > 1);
+        self.executor.context.sync_follows = script.statements.len() == 1;
+        self.executor.begin_statement().await?;
+        let mut ready = None;
+        if let Some((template, values)) = script.parameterized.take() {
+            ready = self.bind_parameterized(&template, &values);
+            if ready.is_none() {
+                let text = self.executor.context.source.clone();
+                script.statements = self.executor.context.parse_text(&text)?;
+                raw = script.statements.first().cloned().ok_or_else(|| PgError::internal("an empty template"))?;
+            }
+        }
+        let (prepared, values) = match ready {
+            Some(ready) => ready,
+            None => {
+                let planned = self.plan(&raw, &[]);
+                // (the query within a COPY and the like is planned when that runs)
+                let has_none = is_query(&raw.node) && planned.as_ref().is_ok_and(|(p, _)| p.parameters.is_empty());
+                if raw.text.contains('$') && !has_none {
+                    self.executor.context.check_parameters(&raw)?;
+                }
+                let (prepared, _) = planned?;
+                if !prepared.parameters.is_empty() {
+                    return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+                }
+                (prepared, vec![])
+            }
+        };
+        let formats = vec![Format::Text; prepared.columns.as_ref().map_or(0, |c| c.len())];
+        let mut portal = Portal::new(Some(prepared), values, formats);
+        portal.given = crate::session::protocol::rebinding::Given::Script;
+        self.executor.portals.insert(SCRIPT_PORTAL.into(), portal);
+        Ok(())
+    }
 
     /// The formats of the columns that the script's next statement gives: those of FETCH from a BINARY cursor are binary.
     pub fn script_formats(&self, script: &Script) -> Vec<Format> {
         let next = if script.running { script.next.wrapping_sub(1) } else { script.next };
         let Some(NodeEnum::FetchStmt(fetch)) = script.statements.get(next).map(|s| &s.node) else { return vec![] };
-        let Some(portal) = self.portals.get(&fetch.portalname) else { return vec![] };
+        let Some(portal) = self.executor.portals.get(&fetch.portalname) else { return vec![] };
         match &portal.cursor {
             Some(cursor) if cursor.binary => vec![Format::Binary; portal.columns().map_or(0, |c| c.len())],
             _ => vec![],
@@ -207,19 +210,19 @@ impl Session {
         if !script.running {
             if script.statements.is_empty() && script.next == 0 {
                 script.next = 1;
-                self.end_running();
+                self.executor.context.end_running();
                 return Ok(Some(Execution::Empty));
             }
             let Some(raw) = script.statements.get(script.next).cloned() else { return Ok(None) };
             script.next += 1;
-            self.begin_running_script();
-            let begun = self.check_not_failed(&raw.node);
+            self.executor.context.begin_running_script();
+            let begun = self.executor.context.check_not_failed(&raw.node);
             if begun.is_err() {
-                self.end_running();
+                self.executor.context.end_running();
             }
             begun?;
             if let Err(e) = self.begin_script_statement(script, raw).await {
-                self.end_running();
+                self.executor.context.end_running();
                 return Err(e);
             }
         }
@@ -228,8 +231,8 @@ impl Session {
         // the schema has changed since the statement was planned: nobody knows its columns yet
         if begins && result.as_ref().is_err_and(is_result_type_changed) {
             let at = script.next - 1;
-            if let ([_], text) = (&script.statements[..], self.source.clone()) {
-                script.statements = self.parse_text(&text)?;
+            if let ([_], text) = (&script.statements[..], self.executor.context.source.clone()) {
+                script.statements = self.executor.context.parse_text(&text)?;
             }
             let raw = script.statements.get(at).cloned().ok_or_else(|| PgError::internal("a statement is gone"))?;
             result = match self.begin_script_statement(script, raw).await {
@@ -241,7 +244,7 @@ impl Session {
             Ok(Execution::Paused) => {}
             _ => {
                 script.running = false;
-                self.drop_portal(SCRIPT_PORTAL);
+                self.executor.drop_portal(SCRIPT_PORTAL);
             }
         }
         result.map(Some)
@@ -249,7 +252,7 @@ impl Session {
 
     /// The plan of a template with the values of a text. None: the plain way must do it.
     fn bind_parameterized(&mut self, template: &Template, values: &[Value]) -> Option<(Arc<Prepared>, Vec<Datum>)> {
-        let text = self.source.clone();
+        let text = self.executor.context.source.clone();
         let (prepared, view) = self.plan(&template.statement, &template.given).ok()?;
         // SQLite uses a partial index only where it sees the value that its condition names
         if matches!(&prepared.body, Body::Plan(plan) if view.may_use_partial_index(&plan.query)) {
@@ -258,7 +261,7 @@ impl Session {
         if prepared.parameters.len() != values.len() {
             return None;
         }
-        let context = Context { settings: &self.gucs.typed, names: &*view };
+        let context = Context { settings: &self.executor.context.gucs.typed, names: &*view };
         let mut bound = Vec::with_capacity(values.len());
         for (value, ty) in values.iter().zip(&prepared.parameters) {
             let literal = Literal { start: value.place.start, kind: value.kind, text: text.get(value.place.clone())? };

@@ -4,46 +4,62 @@
 //! That covers rows, but also what follows from them: a row count, a refused key, "it is there already".
 
 use crate::connection::Connection;
+use crate::session::context::SessionContext;
+use crate::session::executor::Executor;
 use crate::session::Session;
 use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_types::Result;
 
-impl Session {
+impl SessionContext {
     /// What was seen through a connection that the session gives up.
     pub(in crate::session) fn note_seen(&mut self, connection: &Connection) {
         self.seen = self.seen.max(connection.seen());
     }
 
-    /// The number of the last commit that the session may have seen and that is not on disk yet; None: there is none.
-    pub fn unsettled(&self) -> Option<u64> {
-        let progress = self.engine.writer.progress();
-        if !progress.has_unsynced() {
-            return None;
-        }
-        let held = self.connection.iter().chain(self.portals.values().filter_map(|p| p.own_connection()));
-        let without = self.seen.max(self.engine.writer.seen_by_all());
-        let seen = held.map(Connection::seen).fold(without, u64::max).min(progress.begun());
-        (seen > progress.synced()).then_some(seen)
-    }
-
-    /// Whether a transaction of the session has the writer slot: whoever wants to write waits for its end.
-    pub fn has_writer_slot(&self) -> bool {
-        self.transaction.has_slot()
-    }
-
-    /// Waits until all that the session may have seen is on disk. Errors: as of [`Session::settle`].
-    pub(in crate::session) async fn settle_seen(&mut self) -> Result<()> {
-        match self.unsettled() {
-            Some(commit) => self.settle(commit).await,
-            None => Ok(()),
-        }
-    }
-
     /// Waits until this commit is on disk. Errors: 58030, fatal: it may be lost, and what was seen of it with it.
-    pub async fn settle(&mut self, commit: u64) -> Result<()> {
+    pub(in crate::session) async fn settle(&mut self, commit: u64) -> Result<()> {
         self.observation.activity.set_wait(Wait::Sync);
         let settled = self.engine.writer.wait_durable(commit, self.own_thread).await;
         self.observation.activity.set_wait(Wait::Nothing);
         settled
+    }
+}
+
+impl Executor {
+    /// The number of the last commit that the session may have seen and that is not on disk yet; None: there is none.
+    pub(in crate::session) fn unsettled(&self) -> Option<u64> {
+        let progress = self.context.engine.writer.progress();
+        if !progress.has_unsynced() {
+            return None;
+        }
+        let held = self.connection.iter().chain(self.portals.values().filter_map(|p| p.own_connection()));
+        let without = self.context.seen.max(self.context.engine.writer.seen_by_all());
+        let seen = held.map(Connection::seen).fold(without, u64::max).min(progress.begun());
+        (seen > progress.synced()).then_some(seen)
+    }
+
+    /// Waits until all that the session may have seen is on disk. Errors: as of [`SessionContext::settle`].
+    pub(in crate::session) async fn settle_seen(&mut self) -> Result<()> {
+        match self.unsettled() {
+            Some(commit) => self.context.settle(commit).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Session {
+    /// The number of the last commit that the session may have seen and that is not on disk yet; None: there is none.
+    pub fn unsettled(&self) -> Option<u64> {
+        self.executor.unsettled()
+    }
+
+    /// Waits until this commit is on disk. Errors: 58030, fatal: it may be lost, and what was seen of it with it.
+    pub async fn settle(&mut self, commit: u64) -> Result<()> {
+        self.executor.context.settle(commit).await
+    }
+
+    /// Whether a transaction of the session has the writer slot: whoever wants to write waits for its end.
+    pub fn has_writer_slot(&self) -> bool {
+        self.executor.context.transaction.has_slot()
     }
 }

@@ -1,6 +1,6 @@
 //! Who the session is: the user it authenticated as, and the role whose privileges count (SET ROLE, SET SESSION AUTHORIZATION).
 
-use crate::session::Session;
+use crate::session::context::SessionContext;
 use pgsqlite_natives::settings::rights::Claimant;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::Catalog;
@@ -9,7 +9,7 @@ use pgsqlite_types::{Oid, PgError, Result, SqlState};
 /// ((version of the settings, epoch of the catalog), role, it is a superuser)
 pub(in crate::session) type Known = ((u64, u64), Oid, bool);
 
-impl Session {
+impl SessionContext {
     /// The role whose privileges count, and whether it is a superuser. Kept until the settings or the catalog change.
     fn identity(&self, catalog: &Catalog) -> (Oid, bool) {
         let state = (self.gucs.version(), catalog.epoch);
@@ -120,7 +120,7 @@ impl Session {
         self.check_relation_privilege_of(self.user_oid(&self.catalog()), relation, needed)
     }
 
-    /// As [`Session::check_relation_privilege`], for a role that need not be the session's.
+    /// As [`SessionContext::check_relation_privilege`], for a role that need not be the session's.
     pub(in crate::session) fn check_relation_privilege_of(
         &self,
         user: pgsqlite_types::Oid,

@@ -58,21 +58,21 @@ impl Session {
         portal: Option<&str>,
         nodes: impl IntoIterator<Item = &'n NodeEnum>,
     ) {
-        self.observation.is_logged = false;
-        let Some(least) = self.gucs.often.log_statement else { return };
+        self.executor.context.observation.is_logged = false;
+        let Some(least) = self.executor.context.gucs.often.log_statement else { return };
         if nodes.into_iter().any(|node| self.class(node) <= least) {
             let what = match portal {
                 None => "statement".to_string(),
                 Some("") => "execute <unnamed>".to_string(),
                 Some(name) => format!("execute {name}"),
             };
-            self.observation.log_statement(&what, &self.source);
+            self.executor.context.observation.log_statement(&what, &self.executor.context.source);
         }
     }
 
     /// The same of the statement of a portal that is executed for the first time.
     pub(in crate::session) fn log_execution(&mut self, portal: &str, prepared: Option<&Prepared>) {
-        if self.gucs.often.log_statement.is_some() || self.observation.is_logged {
+        if self.executor.context.gucs.often.log_statement.is_some() || self.executor.context.observation.is_logged {
             self.log_statements(Some(portal), prepared.map(|p| &p.statement.node));
         }
     }

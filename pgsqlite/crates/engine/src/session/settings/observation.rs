@@ -3,7 +3,9 @@
 use crate::config::EngineConfig;
 use crate::engine::Engine;
 use crate::plans::{Body, Prepared};
+use crate::session::context::SessionContext;
 use crate::session::execution::portal::Portal;
+use crate::session::executor::Executor;
 use crate::session::explain::format::{self as explain_format, Explained, Format as Layout};
 use crate::session::explain::plan as explain_plan;
 use crate::session::{Execution, Session, SessionOptions, TransactionStatus};
@@ -311,7 +313,7 @@ pub(in crate::session) fn database_name<'a>(engine: &'a Engine, options: &Sessio
     }
 }
 
-impl Session {
+impl SessionContext {
     /// The client asks for something: a query string, Parse or Execute. This is the time that statement_timestamp() tells.
     pub(in crate::session) fn begin_observed(&mut self, query: Arc<str>) {
         self.statement_timestamp = pgsqlite_metadata::clock::now();
@@ -319,24 +321,50 @@ impl Session {
     }
 
     /// The client has got its answers and may say something: others see the session as idle, in a transaction or not.
-    pub fn observe_pause(&mut self) {
+    pub(in crate::session) fn observe_pause(&mut self) {
         let writes = self.transaction.is_writer();
         self.observation.idles(&self.gucs, self.transaction_status(), writes);
     }
 
+    /// As [`Session::observe_error`], for a statement of this text.
+    pub(in crate::session) fn observe_error_of(&self, error: &PgError, statement: &str) {
+        self.observation.fails(error, statement);
+    }
+}
+
+impl Executor {
+    /// The plan of a query as EXPLAIN prints it. None: the statement is none.
+    fn plan_lines(&self, prepared: &Prepared) -> Option<Result<Vec<String>>> {
+        let Body::Plan(plan) = &prepared.body else { return None };
+        let lines = || {
+            let connection = self.connection.as_ref().ok_or_else(|| PgError::internal("no connection"))?;
+            let root = explain_plan::tree(connection, &self.context.catalog(), &plan.query, false, None)?;
+            let explained = Explained { plan: root, settings: false, analyzed: false, times: Vec::new() };
+            Ok(explain_format::print(&explained, Layout::default()))
+        };
+        Some(lines())
+    }
+}
+
+impl Session {
     /// Whether an error ends the session (`exit_on_error`).
     pub fn exits_on_error(&self) -> bool {
-        self.gucs.often.exits_on_error
+        self.executor.context.gucs.often.exits_on_error
+    }
+
+    /// The client has got its answers and may say something: others see the session as idle, in a transaction or not.
+    pub fn observe_pause(&mut self) {
+        self.executor.context.observe_pause();
+    }
+
+    /// As [`Session::observe_error`], for an error of a statement that the client has written in another dialect.
+    pub fn observe_error_of(&self, error: &PgError, statement: &str) {
+        self.executor.context.observe_error_of(error, statement);
     }
 
     /// An error is told to the client.
     pub fn observe_error(&self, error: &PgError) {
-        self.observe_error_of(error, &self.source);
-    }
-
-    /// The same of an error of a statement that the client has written in another dialect.
-    pub fn observe_error_of(&self, error: &PgError, statement: &str) {
-        self.observation.fails(error, statement);
+        self.executor.context.observe_error_of(error, &self.executor.context.source);
     }
 
     /// A portal was executed, perhaps in part: this part began at `began`.
@@ -354,20 +382,20 @@ impl Session {
             Err(_) => None,
         };
         let took = std::mem::take(&mut portal.spent);
-        if self.observation.is_of_program {
+        if self.executor.context.observation.is_of_program {
             return;
         }
-        self.observation.count_statement(took);
+        self.executor.context.observation.count_statement(took);
         let Some(prepared) = portal.prepared.clone() else { return };
         let entry = tag.map(|_| self.entry_of(&prepared));
-        if tag.is_some() && self.observation.logs_plan(&self.gucs, took) {
-            if let Some(plan) = self.plan_lines(&prepared) {
-                self.observation.log_plan(plan, took, &self.source);
+        if tag.is_some() && self.executor.context.observation.logs_plan(&self.executor.context.gucs, took) {
+            if let Some(plan) = self.executor.plan_lines(&prepared) {
+                self.executor.context.observation.log_plan(plan, took, &self.executor.context.source);
             }
         }
-        let alone = !self.transaction.block().is_script();
-        let executed = Executed { name, tag, began, took, source: &self.source, alone };
-        self.observation.executes(&self.gucs, &executed, entry);
+        let alone = !self.executor.context.transaction.block().is_script();
+        let executed = Executed { name, tag, began, took, source: &self.executor.context.source, alone };
+        self.executor.context.observation.executes(&self.executor.context.gucs, &executed, entry);
     }
 
     /// The entry of pg_stat_statements. EXECUTE counts for the statement that it executes.
@@ -376,7 +404,7 @@ impl Session {
             NodeEnum::ExecuteStmt(e) => self.statements.get(&e.name),
             _ => None,
         };
-        let user = self.view().user;
+        let user = self.executor.context.view().user;
         let slot = match executed.and_then(|s| s.prepared.as_ref()) {
             Some(inner) => &inner.entry,
             None => &prepared.entry,
@@ -387,23 +415,15 @@ impl Session {
         let text: Arc<str> = match executed {
             Some(statement) => statement.text.clone(),
             // a parameterized statement has a text of its own; of several statements each has its part
-            None if self.transaction.block().is_script() => prepared.statement.text.clone(),
-            None => self.source.clone(),
+            None if self.executor.context.transaction.block().is_script() => prepared.statement.text.clone(),
+            None => self.executor.context.source.clone(),
         };
-        let entry = self.engine.config.statistics.statements.entry(user, &self.engine.config.database, &text);
+        let entry = self.executor.context.engine.config.statistics.statements.entry(
+            user,
+            &self.executor.context.engine.config.database,
+            &text,
+        );
         slot.put(&entry);
         entry
-    }
-
-    /// The plan of a query as EXPLAIN prints it. None: the statement is none.
-    fn plan_lines(&self, prepared: &Prepared) -> Option<Result<Vec<String>>> {
-        let Body::Plan(plan) = &prepared.body else { return None };
-        let lines = || {
-            let connection = self.connection.as_ref().ok_or_else(|| PgError::internal("no connection"))?;
-            let root = explain_plan::tree(connection, &self.catalog(), &plan.query, false, None)?;
-            let explained = Explained { plan: root, settings: false, analyzed: false, times: Vec::new() };
-            Ok(explain_format::print(&explained, Layout::default()))
-        };
-        Some(lines())
     }
 }

@@ -87,20 +87,20 @@ fn steps_of(connection: &Connection, plan: &QueryPlan, out: &mut String) -> Resu
 
 /// What a statement becomes for the session. Errors: it is refused.
 fn translation(session: &mut Session, sql: &str) -> Result<String> {
-    let view = session.view();
+    let view = session.executor.context.view();
     let statements = parse(sql)?;
     let Some(statement) = statements.first() else { return Err(PgError::internal("no statement")) };
-    let (tree, plan) = session.with_environment(&view, |environment| {
+    let (tree, plan) = session.executor.context.with_environment(&view, |environment| {
         let (tree, parameters) = analyze(environment, &statement.node, &[])?;
         let shown = short(&tree);
         Ok((shown, lower(environment, &tree, parameters)?))
     })?;
     let mut out = format!("{tree}\n");
-    let own = session.connection.take();
+    let own = session.executor.connection.take();
     let is_own = own.is_some();
     let connection = match own {
         Some(connection) => connection,
-        None => match session.engine.connection_to_spare()? {
+        None => match session.executor.context.engine.connection_to_spare()? {
             Some(connection) => connection,
             None => return Err(PgError::internal("no connection to spare")),
         },
@@ -111,8 +111,8 @@ fn translation(session: &mut Session, sql: &str) -> Result<String> {
     let result = steps_of(&connection, &plan.query, &mut out);
     connection.cell.take_error();
     match is_own {
-        true => session.connection = Some(connection),
-        false => session.engine.idle.put(connection),
+        true => session.executor.connection = Some(connection),
+        false => session.executor.context.engine.idle.put(connection),
     }
     result.map(|()| without_counters(out.trim_end()))
 }

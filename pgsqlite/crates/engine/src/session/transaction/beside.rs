@@ -6,16 +6,17 @@
 //! row wins, as in PostgreSQL: 40001 for a row that another transaction has changed since the snapshot, and a wait for one that another
 //! transaction holds (manual: "Repeatable Read Isolation Level").
 //!
-//! COMMIT makes the recorded changes again, on the newest state ([`Session::put_back`]). Nothing is in their way: the locks have kept others
+//! COMMIT makes the recorded changes again, on the newest state ([`Executor::put_back`]). Nothing is in their way: the locks have kept others
 //! from it. Where nobody has committed since the snapshot, the transaction goes on as one that has the slot, and is committed as it is.
 
 use crate::changes::table::{obstacle, Now, Table};
 use crate::connection::Connection;
 use crate::locks::rows::{Footprint, Row, RowMode};
 use crate::routine::HasRoutines;
+use crate::session::context::SessionContext;
+use crate::session::executor::Executor;
 use crate::session::transaction::resting::{changed, footprint, Aside};
 use crate::session::transaction::state::Open;
-use crate::session::Session;
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_storage::changes::log::{Change, ChangeLog, Operation};
@@ -32,11 +33,11 @@ pub(in crate::session) struct Beside {
     locked: usize,
 }
 
-impl Session {
+impl Executor {
     /// Whether a plan's changes can be made beside the log. These need the slot to the end: what follows DDL, TRUNCATE and changes of
     /// temporary tables, and tables of which rows cannot be put back.
     pub(in crate::session) fn may_write_beside(&self, plan: &QueryPlan) -> Result<bool> {
-        let t = &self.transaction;
+        let t = &self.context.transaction;
         if t.branch().is_some() {
             return Ok(true);
         }
@@ -50,14 +51,14 @@ impl Session {
         if !plain {
             return Ok(false);
         }
-        let catalog = self.catalog();
+        let catalog = self.context.catalog();
         let mut log = ChangeLog::default();
         for relation in plan.modifies.iter().filter_map(|t| catalog.relation(*t)) {
             if relation.is_stored() {
                 log.table(&relation.sqlite_name);
             }
         }
-        let tables = self.engine.tables_of(connection, &log)?;
+        let tables = self.context.engine.tables_of(connection, &log)?;
         Ok(tables.iter().all(|t| t.obstacle.is_none()))
     }
 
@@ -66,14 +67,14 @@ impl Session {
         self.settle_portals();
         self.begin_read()?;
         self.acquire_slot(false).await?;
-        if self.transaction.branch().is_none() {
+        if self.context.transaction.branch().is_none() {
             let connection = self.connection()?;
             if connection.begin_branch()? {
                 connection.begins_to_write();
                 connection.cell.routines().begin();
                 drop(connection.recorder().take());
                 connection.record_changes(true);
-                self.transaction.opened(Open::Branch(Beside::default()));
+                self.context.transaction.opened(Open::Branch(Beside::default()));
             }
         }
         self.tell_access();
@@ -83,11 +84,11 @@ impl Session {
     /// What cannot be done beside the log begins, in the writer slot: the transaction goes on as one that keeps the slot. Errors: 40001 if others
     /// have committed since its snapshot.
     pub(in crate::session) fn keep_slot(&mut self) -> Result<()> {
-        if self.transaction.branch().is_none() {
+        if self.context.transaction.branch().is_none() {
             return Ok(());
         }
         if self.connection()?.join_branch()? {
-            self.transaction.goes_on_plainly();
+            self.context.transaction.goes_on_plainly();
             return Ok(());
         }
         Err(changed(
@@ -98,20 +99,20 @@ impl Session {
     /// A statement has made its changes beside the log: compares what they touch, from number `since` on, with what is committed now.
     /// `upserts`: the statement has ON CONFLICT. Errors: 40001, 23505.
     pub(in crate::session) fn check_beside(&mut self, since: usize, upserts: bool) -> Result<()> {
-        if self.transaction.branch().is_some() && self.cannot_be_made_again()? {
+        if self.context.transaction.branch().is_some() && self.cannot_be_made_again()? {
             return self.keep_slot();
         }
-        let Some(beside) = self.transaction.branch() else { return Ok(()) };
+        let Some(beside) = self.context.transaction.branch() else { return Ok(()) };
         let connection = self.connection()?;
         let log = &connection.recorder().log;
         if log.len() == since {
             return Ok(());
         }
-        let tables = self.engine.tables_of(connection, log)?;
-        let keeper = self.engine.keeper();
+        let tables = self.context.engine.tables_of(connection, log)?;
+        let keeper = self.context.engine.keeper();
         let newest = keeper.as_ref().ok_or_else(|| PgError::shut_down())?;
         let mut comparison = Comparison {
-            session: self,
+            context: &self.context,
             newest,
             own: connection,
             log,
@@ -128,19 +129,19 @@ impl Session {
     fn cannot_be_made_again(&self) -> Result<bool> {
         let connection = self.connection()?;
         let log = &connection.recorder().log;
-        let tables = self.engine.tables_of(connection, log)?;
+        let tables = self.context.engine.tables_of(connection, log)?;
         Ok(obstacle(log, &tables).is_some())
     }
 
     /// A statement has ended: what it has changed is locked.
     pub(in crate::session) fn lock_beside(&mut self) -> Result<()> {
-        let Some(beside) = self.transaction.branch_mut() else { return Ok(()) };
+        let Some(beside) = self.context.transaction.branch_mut() else { return Ok(()) };
         let mut beside = std::mem::take(beside);
         let held = self.footprint_beside(&mut beside);
-        self.transaction.opened(Open::Branch(beside));
+        self.context.transaction.opened(Open::Branch(beside));
         if let Some(held) = held? {
-            self.engine.rows.hold_more(self.server.number(), held);
-            self.server.hold_transaction(&self.engine);
+            self.context.engine.rows.hold_more(self.context.server.number(), held);
+            self.context.server.hold_transaction(&self.context.engine);
         }
         Ok(())
     }
@@ -152,7 +153,7 @@ impl Session {
         if log.len() == beside.locked {
             return Ok(None);
         }
-        let tables = self.engine.tables_of(connection, log)?;
+        let tables = self.context.engine.tables_of(connection, log)?;
         for change in &log.changes()[beside.locked..] {
             let place = (change.table, change.rowid);
             match change.operation {
@@ -172,26 +173,28 @@ impl Session {
 
     /// Whether the transaction has changed a row, beside the log.
     pub(in crate::session) fn has_changed_row(&self, row: &Row) -> bool {
-        let (Some(beside), Some(connection)) = (self.transaction.branch(), &self.connection) else { return false };
+        let (Some(beside), Some(connection)) = (self.context.transaction.branch(), &self.connection) else {
+            return false;
+        };
         let table = connection.recorder().log.tables.iter().position(|t| **t == *row.table);
         table.is_some_and(|table| beside.inserted.contains(&(table, row.rowid)))
-            || self.engine.rows.holds_by_change(self.server.number(), row)
+            || self.context.engine.rows.holds_by_change(self.context.server.number(), row)
     }
 
     /// ROLLBACK TO has taken changes back: what is locked is what is left of them.
     pub(in crate::session) fn lock_what_is_left_beside(&mut self) -> Result<()> {
         let mut beside = Beside::default();
         let left = self.footprint_beside(&mut beside);
-        self.transaction.opened(Open::Branch(beside));
+        self.context.transaction.opened(Open::Branch(beside));
         // (in one step: nobody finds a row free that is still held)
-        self.engine.rows.put_aside(self.server.number(), left?.unwrap_or_default());
+        self.context.engine.rows.put_aside(self.context.server.number(), left?.unwrap_or_default());
         Ok(())
     }
 
     /// At COMMIT: what was changed beside the log is made part of the newest state, in the writer slot, for SQLite's COMMIT. Errors: 40001 if
     /// it cannot be.
     pub(in crate::session) async fn bring_home(&mut self) -> Result<()> {
-        if self.transaction.branch().is_none() {
+        if self.context.transaction.branch().is_none() {
             return Ok(());
         }
         if self.connection()?.has_deferred_violations() {
@@ -203,32 +206,32 @@ impl Session {
         }
         self.acquire_slot(false).await?;
         if self.connection()?.join_branch()? {
-            self.transaction.goes_on_plainly();
+            self.context.transaction.goes_on_plainly();
             return Ok(());
         }
         let connection = self.connection()?;
         let log = connection.recorder().take();
-        let tables = self.engine.tables_of(connection, &log)?;
+        let tables = self.context.engine.tables_of(connection, &log)?;
         let obstacle = obstacle(&log, &tables);
         connection.leave_branch()?;
-        self.transaction.closed();
+        self.context.transaction.closed();
         if let Some(obstacle) = obstacle {
             return Err(changed(format!(
                 "The changes cannot be made again on what others have committed: {obstacle}."
             )));
         }
         if log.is_empty() {
-            self.transaction.give_up_slot();
+            self.context.transaction.give_up_slot();
             return Ok(());
         }
-        self.transaction.puts_aside(Aside { log, tables });
+        self.context.transaction.puts_aside(Aside { log, tables });
         self.begin_slot(false).await
     }
 }
 
 /// Compares the changes of a statement with what is committed now.
 struct Comparison<'a> {
-    session: &'a Session,
+    context: &'a SessionContext,
     newest: &'a Connection,
     own: &'a Connection,
     log: &'a ChangeLog,
@@ -253,7 +256,7 @@ impl Comparison<'_> {
 
     /// Whether the transaction keeps others from changing a row.
     fn holds(&self, table: &Table, rowid: i64) -> bool {
-        self.session.engine.rows.holds(self.session.server.number(), &self.row(table, rowid), RowMode::Share)
+        self.context.engine.rows.holds(self.context.server.number(), &self.row(table, rowid), RowMode::Share)
     }
 
     fn check(&mut self, change: &Change) -> Result<()> {
@@ -281,9 +284,9 @@ impl Comparison<'_> {
                     return Err(concurrent("update"));
                 }
                 // (what keeps the row out was read, too)
-                self.session.note_met(table.oid)?;
+                self.context.note_met(table.oid)?;
                 let message = format!("UNIQUE constraint failed: {names}");
-                let catalog = self.session.catalog();
+                let catalog = self.context.catalog();
                 return Err(pgsqlite_metadata::error::from_sqlite(
                     ffi::SQLITE_CONSTRAINT_UNIQUE,
                     &message,

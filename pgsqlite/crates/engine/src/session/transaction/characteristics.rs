@@ -3,8 +3,8 @@
 //!
 //! DEFERRABLE needs no waiting: a SQLite snapshot is always one that a read-only serializable transaction may use.
 
+use crate::session::context::SessionContext;
 use crate::session::transaction::state::Isolation;
-use crate::session::Session;
 use pgsqlite_natives::settings::rights::{self, Permit, Source};
 use pgsqlite_natives::settings::{values, OF_TRANSACTION};
 use pgsqlite_sql::parse::ast;
@@ -14,7 +14,7 @@ fn active(message: &str) -> PgError {
     PgError::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
 }
 
-impl Session {
+impl SessionContext {
     /// Before one of [`OF_TRANSACTION`] is changed: 25001 where it is too late. `value`: as given; None: the default.
     pub(in crate::session) fn check_characteristic(&self, key: &str, value: Option<&str>) -> Result<()> {
         let t = &self.transaction;
@@ -117,7 +117,7 @@ impl Session {
         self.apply_setting(name, value, local, permit)
     }
 
-    /// As [`Session::set_setting`], for a change that is permitted.
+    /// As [`SessionContext::set_setting`], for a change that is permitted.
     pub(in crate::session) fn apply_setting(
         &mut self,
         name: &str,

@@ -8,7 +8,8 @@ use crate::connection::Connection;
 use crate::constraint_modes::Modes;
 use crate::diagnose::printed;
 use crate::routine::HasRoutines;
-use crate::session::Session;
+use crate::session::context::SessionContext;
+use crate::session::executor::Executor;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, Relation};
 use pgsqlite_sql::lower::table_name;
@@ -140,63 +141,7 @@ fn parts_of(catalog: &Catalog, constraint: Oid) -> Vec<Oid> {
     all
 }
 
-impl Session {
-    /// SET CONSTRAINTS. Errors: 42704 for an unknown name, 42809 for one that is not deferrable, 23503 if what becomes immediate
-    /// is violated.
-    pub(in crate::session) fn set_constraints(&mut self, s: &ast::ConstraintsSetStmt) -> Result<String> {
-        if !self.transaction.block().is_block() {
-            self.warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "SET CONSTRAINTS can only be used in transaction blocks");
-        }
-        let mut modes = self.transaction.constraints().clone();
-        if s.constraints.is_empty() {
-            modes = Modes { all: Some(s.deferred), named: BTreeMap::new() };
-        }
-        for node in &s.constraints {
-            let Some(NodeEnum::RangeVar(name)) = &node.node else {
-                return Err(PgError::internal("a constraint's name"));
-            };
-            for oid in self.constraints_named(name)? {
-                modes.named.insert(oid, s.deferred);
-            }
-        }
-        self.transaction.set_constraints(modes);
-        self.defer_in_sqlite()?;
-        self.run_due()?;
-        self.check_all_immediate_keys()?;
-        self.check_constraints()?;
-        Ok("SET CONSTRAINTS".into())
-    }
-
-    /// Carries out what waits of constraints that are immediate now.
-    fn run_due(&mut self) -> Result<()> {
-        self.tell_access();
-        let modes = self.transaction.constraints().clone();
-        let catalog = self.catalog();
-        self.run_pending(move |oid| match catalog.constraint(oid) {
-            Some((_, constraint)) => !modes.is_deferred(constraint),
-            None => {
-                let trigger = catalog.relations.values().flat_map(|r| &r.triggers).find(|t| t.constraint == oid);
-                trigger.is_none_or(|t| !modes.says(oid, t.deferrable, t.initially_deferred))
-            }
-        })
-    }
-
-    /// What managed foreign keys and constraint triggers have left for later, of the constraints that `due` names.
-    pub(in crate::session) fn run_pending(&mut self, due: impl Fn(Oid) -> bool) -> Result<()> {
-        let Some(connection) = &self.connection else { return Ok(()) };
-        if connection.cell.routines().pending.borrow().is_empty() {
-            return Ok(());
-        }
-        let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
-        let interrupt = Some(connection.interrupt_handle());
-        let ran = self.cancel.work(crate::session::execution::work::Begins::Apart, interrupt, || {
-            crate::routine::after::run_pending(host, due)
-        });
-        // (also of what failed: its notices)
-        let changes = self.take_native_changes();
-        ran.and(changes)
-    }
-
+impl SessionContext {
     /// The deferrable constraints of a name: those of the first schema of the path that has any.
     fn constraints_named(&self, name: &ast::RangeVar) -> Result<Vec<Oid>> {
         let view = self.view();
@@ -237,29 +182,89 @@ impl Session {
         }
         Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("constraint \"{}\" does not exist", name.relname)))
     }
+}
+
+impl Executor {
+    /// SET CONSTRAINTS. Errors: 42704 for an unknown name, 42809 for one that is not deferrable, 23503 if what becomes immediate
+    /// is violated.
+    pub(in crate::session) fn set_constraints(&mut self, s: &ast::ConstraintsSetStmt) -> Result<String> {
+        if !self.context.transaction.block().is_block() {
+            self.context
+                .warn(SqlState::NO_ACTIVE_SQL_TRANSACTION, "SET CONSTRAINTS can only be used in transaction blocks");
+        }
+        let mut modes = self.context.transaction.constraints().clone();
+        if s.constraints.is_empty() {
+            modes = Modes { all: Some(s.deferred), named: BTreeMap::new() };
+        }
+        for node in &s.constraints {
+            let Some(NodeEnum::RangeVar(name)) = &node.node else {
+                return Err(PgError::internal("a constraint's name"));
+            };
+            for oid in self.context.constraints_named(name)? {
+                modes.named.insert(oid, s.deferred);
+            }
+        }
+        self.context.transaction.set_constraints(modes);
+        self.defer_in_sqlite()?;
+        self.run_due()?;
+        self.check_all_immediate_keys()?;
+        self.check_constraints()?;
+        Ok("SET CONSTRAINTS".into())
+    }
+
+    /// Carries out what waits of constraints that are immediate now.
+    fn run_due(&mut self) -> Result<()> {
+        self.tell_access();
+        let modes = self.context.transaction.constraints().clone();
+        let catalog = self.context.catalog();
+        self.run_pending(move |oid| match catalog.constraint(oid) {
+            Some((_, constraint)) => !modes.is_deferred(constraint),
+            None => {
+                let trigger = catalog.relations.values().flat_map(|r| &r.triggers).find(|t| t.constraint == oid);
+                trigger.is_none_or(|t| !modes.says(oid, t.deferrable, t.initially_deferred))
+            }
+        })
+    }
+
+    /// What managed foreign keys and constraint triggers have left for later, of the constraints that `due` names.
+    pub(in crate::session) fn run_pending(&mut self, due: impl Fn(Oid) -> bool) -> Result<()> {
+        let Some(connection) = &self.connection else { return Ok(()) };
+        if connection.cell.routines().pending.borrow().is_empty() {
+            return Ok(());
+        }
+        let host = crate::routine::Host { cell: &connection.cell, db: connection.handle() };
+        let interrupt = Some(connection.interrupt_handle());
+        let ran = self.context.cancel.work(crate::session::execution::work::Begins::Apart, interrupt, || {
+            crate::routine::after::run_pending(host, due)
+        });
+        // (also of what failed: its notices)
+        let changes = self.take_native_changes();
+        ran.and(changes)
+    }
 
     /// Makes SQLite wait with all keys where one that it would check at once is deferred now. Also when SQLite's transaction
     /// begins later than SET CONSTRAINTS. Once on it stays on until the transaction ends: turned off, SQLite forgets what it
     /// has seen violated.
     pub(in crate::session) fn defer_in_sqlite(&mut self) -> Result<()> {
-        let modes = self.transaction.constraints();
-        if !self.transaction.is_in_sqlite() || self.transaction.defers_all() {
+        let modes = self.context.transaction.constraints();
+        if !self.context.transaction.is_in_sqlite() || self.context.transaction.defers_all() {
             return Ok(());
         }
-        if !foreign_keys(&self.catalog(), |c| modes.is_deferred(c) && !c.initially_deferred).is_empty() {
+        if !foreign_keys(&self.context.catalog(), |c| modes.is_deferred(c) && !c.initially_deferred).is_empty() {
             self.connection()?.exec("PRAGMA defer_foreign_keys = ON")?;
-            self.transaction.set_defers_all();
+            self.context.transaction.set_defers_all();
         }
         Ok(())
     }
 
     /// Foreign keys are due when a statement ends, not after one of its steps: SQLite waits with them, and
-    /// [`Session::check_constraints`] looks at them.
+    /// [`Executor::check_constraints`] looks at them.
     pub(in crate::session) fn defer_between_steps(&mut self, plan: &pgsqlite_sql::plan::QueryPlan) -> Result<()> {
-        if plan.modifies.is_empty() || !self.transaction.is_in_sqlite() || self.transaction.defers_all() {
+        if plan.modifies.is_empty() || !self.context.transaction.is_in_sqlite() || self.context.transaction.defers_all()
+        {
             return Ok(());
         }
-        let catalog = self.catalog();
+        let catalog = self.context.catalog();
         let changed = |oid: &Oid| plan.modifies.contains(oid);
         let concerned = catalog.relations.values().any(|r| {
             r.constraints.iter().any(|c| match c.kind {
@@ -271,7 +276,7 @@ impl Session {
         });
         if concerned {
             self.connection()?.exec("PRAGMA defer_foreign_keys = ON")?;
-            self.transaction.set_defers_all();
+            self.context.transaction.set_defers_all();
         }
         Ok(())
     }
@@ -279,11 +284,11 @@ impl Session {
     /// After a change of data: 23503 for a key that is immediate now although SQLite waits with it, 23505 for a deferrable one.
     pub(in crate::session) fn check_constraints(&mut self) -> Result<()> {
         self.check_written_keys()?;
-        let as_declared = self.transaction.constraints().is_default() && !self.transaction.defers_all();
-        if as_declared || !self.transaction.is_in_sqlite() || !self.connection()?.has_deferred_violations() {
+        let as_declared = self.context.transaction.constraints().is_default() && !self.context.transaction.defers_all();
+        if as_declared || !self.context.transaction.is_in_sqlite() || !self.connection()?.has_deferred_violations() {
             return Ok(());
         }
-        let modes = self.transaction.constraints().clone();
+        let modes = self.context.transaction.constraints().clone();
         match self.violated(|c| !modes.is_deferred(c))? {
             Some(error) => Err(error),
             None => Ok(()),
@@ -311,7 +316,7 @@ impl Session {
         if !connection.has_deferred_violations() {
             return Ok(false);
         }
-        for key in foreign_keys(&self.catalog(), |_| true) {
+        for key in foreign_keys(&self.context.catalog(), |_| true) {
             if (key.child.name == table || key.parent.name == table) && key.violation(connection)?.is_some() {
                 return Ok(true);
             }
@@ -320,12 +325,12 @@ impl Session {
     }
 
     pub(in crate::session) fn violated(&self, wanted: impl Fn(&Constraint) -> bool) -> Result<Option<PgError>> {
-        let view = self.view();
-        let context = Context { settings: &self.gucs.typed, names: &*view };
+        let view = self.context.view();
+        let context = Context { settings: &self.context.gucs.typed, names: &*view };
         let connection = self.connection()?;
         for key in foreign_keys(&view.catalog, wanted) {
             if let Some(values) = key.violation(connection)? {
-                let keeper = self.engine.keeper();
+                let keeper = self.context.engine.keeper();
                 return key.error(&values, keeper.as_ref(), &view.catalog, &context, view.user).map(Some);
             }
         }

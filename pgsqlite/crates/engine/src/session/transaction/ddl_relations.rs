@@ -1,7 +1,7 @@
 //! The relations that DDL names, and those that it locks besides: children and partitions, the tables of foreign keys, the default
 //! partition, the tables with a column of a domain, what CASCADE takes along.
 
-use crate::session::Session;
+use crate::session::context::SessionContext;
 use ast::{AlterTableType as T, ObjectType};
 use pgsqlite_sql::analyze::resolve_type_name;
 use pgsqlite_sql::catalog::{Catalog, PartitionBound, Relation, RelationKind};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// Collects relations.
 struct Found<'a> {
-    session: &'a Session,
+    context: &'a SessionContext,
     catalog: &'a Catalog,
     relations: BTreeSet<Oid>,
 }
@@ -31,14 +31,14 @@ impl Found<'_> {
 
     fn named(&mut self, name: Option<&ast::RangeVar>, inherits: bool) {
         let Some(name) = name else { return };
-        if let Ok(relation) = self.session.named_relation(name) {
+        if let Ok(relation) = self.context.named_relation(name) {
             self.tree(&relation, inherits);
         }
     }
 
     /// The default partition of a table: its rows may belong to a new one.
     fn default_of(&mut self, parent: Option<&ast::RangeVar>) {
-        let Some(parent) = parent.and_then(|name| self.session.named_relation(name).ok()) else { return };
+        let Some(parent) = parent.and_then(|name| self.context.named_relation(name).ok()) else { return };
         self.relations.insert(parent.oid);
         let is_default = |oid: &&Oid| {
             self.catalog.relation(**oid).is_some_and(|r| r.inheritance.bound == Some(PartitionBound::Default))
@@ -134,8 +134,8 @@ impl Found<'_> {
                     self.all(|r| Some(r.schema) == schema);
                 }
                 (ObjectType::ObjectType | ObjectType::ObjectDomain, Some(NodeEnum::TypeName(name))) if cascades => {
-                    let view = self.session.view();
-                    if let Ok((oid, _)) = self.session.with_environment(&view, |e| resolve_type_name(e, name)) {
+                    let view = self.context.view();
+                    if let Ok((oid, _)) = self.context.with_environment(&view, |e| resolve_type_name(e, name)) {
                         self.of_type(oid);
                     }
                 }
@@ -143,7 +143,7 @@ impl Found<'_> {
                     let name = range_var(list);
                     self.named(name.as_ref(), true);
                     // (nobody reads or fills a table while one of its partitions goes)
-                    if let Some(table) = name.and_then(|name| self.session.named_relation(&name).ok()) {
+                    if let Some(table) = name.and_then(|name| self.context.named_relation(&name).ok()) {
                         if table.is_partition() {
                             self.relations.extend(table.inheritance.parents.first());
                         }
@@ -266,7 +266,7 @@ pub(in crate::session) fn cascades(node: &NodeEnum) -> bool {
     behavior == ast::DropBehavior::DropCascade
 }
 
-impl Session {
+impl SessionContext {
     /// The relations that a statement of DDL names.
     pub(in crate::session) fn named_by_ddl(&self, node: &NodeEnum) -> Vec<Oid> {
         names_in(node).iter().filter_map(|name| self.named_relation(name).ok()).map(|r| r.oid).collect()
@@ -275,7 +275,7 @@ impl Session {
     /// The relations that a statement locks against writers or readers, as far as they follow from its nodes and the catalog.
     pub(in crate::session) fn locked_by_ddl(&self, node: &NodeEnum) -> Vec<Oid> {
         let catalog = self.catalog();
-        let mut found = Found { session: self, catalog: &catalog, relations: BTreeSet::new() };
+        let mut found = Found { context: self, catalog: &catalog, relations: BTreeSet::new() };
         match node {
             NodeEnum::AlterTableStmt(s) => found.alter_table(s),
             NodeEnum::RenameStmt(s) => found.named(s.relation.as_ref(), true),

@@ -6,7 +6,7 @@
 
 use crate::connection::Connection;
 use crate::diagnose::printed;
-use crate::session::Session;
+use crate::session::executor::Executor;
 use pgsqlite_objects::exclusion_violation::violation;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::Environment;
@@ -132,58 +132,61 @@ impl<'a> Key<'a> {
     }
 }
 
-impl Session {
+impl Executor {
     /// Before a statement writes: the connection notes the rows of tables with deferrable keys.
     pub(in crate::session) fn watch_keys(&mut self) -> Result<()> {
-        let catalog = self.catalog();
-        if self.transaction.keys().epoch == Some(catalog.epoch) {
+        let catalog = self.context.catalog();
+        if self.context.transaction.keys().epoch == Some(catalog.epoch) {
             return Ok(());
         }
         let mut tables = catalog.tables_with_deferrable_keys().peekable();
         let on = tables.peek().is_some();
         let connection = self.connection()?;
         if on || connection.written().is_watching() {
-            if self.transaction.keys().epoch.is_none() {
+            if self.context.transaction.keys().epoch.is_none() {
                 connection.written().clear();
             }
             connection.watch(tables.map(|t| (t.temporary, t.sqlite_name.clone())));
         }
-        let checked = self.transaction.keys().checked;
-        self.transaction.set_keys(Watch { epoch: Some(catalog.epoch), on, checked });
+        let checked = self.context.transaction.keys().checked;
+        self.context.transaction.set_keys(Watch { epoch: Some(catalog.epoch), on, checked });
         Ok(())
     }
 
     /// After a statement: 23505 (23P01) for a key that is immediate now and that a row written by the statement has twice.
     pub(in crate::session) fn check_written_keys(&mut self) -> Result<()> {
-        if !self.transaction.keys().on {
+        if !self.context.transaction.keys().on {
             return Ok(());
         }
-        self.check_keys_since(self.transaction.keys().checked)?;
-        let modes = self.transaction.constraints();
-        let waits =
-            self.catalog().tables_with_deferrable_keys().any(|t| t.deferrable_keys().any(|c| modes.is_deferred(c)));
+        self.check_keys_since(self.context.transaction.keys().checked)?;
+        let modes = self.context.transaction.constraints();
+        let waits = self
+            .context
+            .catalog()
+            .tables_with_deferrable_keys()
+            .any(|t| t.deferrable_keys().any(|c| modes.is_deferred(c)));
         let connection = self.connection()?;
         // (after ROLLBACK TO a key may be deferred again that is immediate now: what was written before the savepoint stays noted)
-        let checked = if waits || !self.transaction.savepoints().is_empty() {
+        let checked = if waits || !self.context.transaction.savepoints().is_empty() {
             connection.written().now()
         } else {
             connection.written().clear();
             0
         };
-        self.transaction.set_keys(Watch { checked, ..self.transaction.keys() });
+        self.context.transaction.set_keys(Watch { checked, ..self.context.transaction.keys() });
         Ok(())
     }
 
     /// SET CONSTRAINTS: 23505 for a key that is immediate now and that a row of the transaction has twice.
     pub(in crate::session) fn check_all_immediate_keys(&mut self) -> Result<()> {
-        match self.transaction.keys().on {
+        match self.context.transaction.keys().on {
             true => self.check_keys_since(0),
             false => Ok(()),
         }
     }
 
     fn check_keys_since(&self, since: u64) -> Result<()> {
-        let modes = self.transaction.constraints().clone();
+        let modes = self.context.transaction.constraints().clone();
         match self.key_violated(since, |c| !modes.is_deferred(c))? {
             Some((_, error)) => Err(error),
             None => Ok(()),
@@ -192,7 +195,7 @@ impl Session {
 
     /// At COMMIT: 23505 for a key that a row of the transaction has twice.
     pub(in crate::session) fn check_keys_at_commit(&self) -> Result<()> {
-        if !self.transaction.keys().on {
+        if !self.context.transaction.keys().on {
             return Ok(());
         }
         match self.key_violated(0, |_| true)? {
@@ -203,7 +206,7 @@ impl Session {
 
     /// Before a change of a table's definition: 55006 if a key of it waits to be checked and would fail now.
     pub(in crate::session) fn check_no_pending_keys(&self, node: &NodeEnum) -> Result<()> {
-        if !self.transaction.keys().on && !self.connection()?.has_deferred_violations() {
+        if !self.context.transaction.keys().on && !self.connection()?.has_deferred_violations() {
             return Ok(());
         }
         let (command, names): (&str, Vec<&str>) = match node {
@@ -233,7 +236,7 @@ impl Session {
         if self.violated_in_sqlite(name)? {
             return Ok(Some(name.to_string()));
         }
-        if !self.transaction.keys().on {
+        if !self.context.transaction.keys().on {
             return Ok(None);
         }
         Ok(self.key_violated(0, |_| true)?.map(|(table, _)| table.name.clone()).filter(|table| table == name))
@@ -247,7 +250,7 @@ impl Session {
     ) -> Result<Option<(Arc<Relation>, PgError)>> {
         // (it only reads: what has been written stays)
         let interrupt = Some(self.connection()?.interrupt_handle());
-        self.cancel.work(self.begins_here(), interrupt, || self.find_violated(since, wanted))
+        self.context.cancel.work(self.context.begins_here(), interrupt, || self.find_violated(since, wanted))
     }
 
     fn find_violated(
@@ -255,9 +258,9 @@ impl Session {
         since: u64,
         wanted: impl Fn(&Constraint) -> bool,
     ) -> Result<Option<(Arc<Relation>, PgError)>> {
-        let view = self.view();
+        let view = self.context.view();
         let connection = self.connection()?;
-        let context = Context { settings: &self.gucs.typed, names: &*view };
+        let context = Context { settings: &self.context.gucs.typed, names: &*view };
         // (when, table, its rows, row)
         let mut events: Vec<(u64, &Arc<Relation>, Arc<Rows>, Option<i64>)> = Vec::new();
         for table in view.catalog.tables_with_deferrable_keys() {
@@ -278,7 +281,8 @@ impl Session {
         for (_, table, rows, rowid) in events {
             work::tick(1)?;
             for constraint in table.deferrable_keys().filter(|c| wanted(c)) {
-                let key = self.with_environment(&view, |environment| Key::new(environment, table, constraint))?;
+                let key =
+                    self.context.with_environment(&view, |environment| Key::new(environment, table, constraint))?;
                 let Some(values) = key.violation(connection, &rows, rowid)? else { continue };
                 let error = key.error(&view.catalog, &context, (table, view.user), &constraint.name, &values)?;
                 return Ok(Some((table.clone(), error)));

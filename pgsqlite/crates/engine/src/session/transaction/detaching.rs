@@ -7,6 +7,7 @@
 use crate::engine::Engine;
 use crate::locks::{Mode, Request, Target};
 use crate::session::execution::server_functions::{sessions_of, SessionServer};
+use crate::session::executor::Executor;
 use crate::session::Session;
 use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_sql::catalog::Relation;
@@ -82,49 +83,51 @@ impl SessionServer {
     }
 }
 
+impl Executor {
+    /// Waits for the end of the transactions that have used these tables until now.
+    async fn wait_for_users(&mut self, tables: &[Arc<Relation>], users: Users) -> Result<()> {
+        let own = self.context.server.number();
+        let others: Vec<u64> = sessions_of(&self.context.engine)
+            .into_iter()
+            .filter(|other| other.number() != own && other.lets_wait_who_uses(&self.context.engine, tables, users))
+            .map(|other| other.number())
+            .collect();
+        for other in others {
+            let keeps_lease = self.release_for_wait();
+            let server = self.context.server.clone();
+            let request =
+                Request { session: own, target: Target::Transaction(other), mode: Mode::Share, transaction: false };
+            server.wait(Wait::Transaction, self.context.limits(), server.turn(request, keeps_lease)).await?;
+            self.context.engine.locks.release(request);
+        }
+        self.begin_statement().await
+    }
+}
+
 impl Session {
     pub(in crate::session) async fn detach_concurrently(
         &mut self,
         statement: &ast::AlterTableStmt,
         raw: &RawStatement,
     ) -> Result<String> {
-        self.need_no_block("ALTER TABLE ... DETACH CONCURRENTLY")?;
-        let catalog = self.catalog();
-        let parent = statement.relation.as_ref().and_then(|name| self.named_relation(name).ok());
+        self.executor.context.need_no_block("ALTER TABLE ... DETACH CONCURRENTLY")?;
+        let catalog = self.executor.context.catalog();
+        let parent = statement.relation.as_ref().and_then(|name| self.executor.context.named_relation(name).ok());
         let parts = parent.map(|parent| catalog.with_descendants(parent.oid)).unwrap_or_default();
         let used: Vec<Arc<Relation>> = parts.iter().filter_map(|oid| catalog.relation(*oid)).cloned().collect();
         let referencing = parts.iter().flat_map(|part| catalog.referencing(*part));
         let referencing: Vec<Arc<Relation>> = referencing.map(|(table, _)| table.clone()).collect();
         // (whoever has inserted references to its rows: they are to be found)
-        self.wait_for_users(&referencing, Users::Writers).await?;
-        self.wait_for_users(&used, Users::OfSnapshots).await?;
+        self.executor.wait_for_users(&referencing, Users::Writers).await?;
+        self.executor.wait_for_users(&used, Users::OfSnapshots).await?;
         self.run_ddl_on(raw, &[], (vec![], vec![]), None).await?;
-        self.statement_result(Ok(()))?;
-        self.commit().await?;
-        self.transaction.set_started(pgsqlite_metadata::clock::now());
-        self.begin_statement().await?;
-        self.transaction.set_ends_with_statement();
-        self.wait_for_users(&referencing, Users::Writers).await?;
-        self.wait_for_users(&used, Users::All).await?;
+        self.executor.statement_result(Ok(()))?;
+        self.executor.commit().await?;
+        self.executor.context.transaction.set_started(pgsqlite_metadata::clock::now());
+        self.executor.begin_statement().await?;
+        self.executor.context.transaction.set_ends_with_statement();
+        self.executor.wait_for_users(&referencing, Users::Writers).await?;
+        self.executor.wait_for_users(&used, Users::All).await?;
         self.run_ddl_on(&end_of(statement, raw)?, &[], (vec![], vec![]), None).await
-    }
-
-    /// Waits for the end of the transactions that have used these tables until now.
-    async fn wait_for_users(&mut self, tables: &[Arc<Relation>], users: Users) -> Result<()> {
-        let own = self.server.number();
-        let others: Vec<u64> = sessions_of(&self.engine)
-            .into_iter()
-            .filter(|other| other.number() != own && other.lets_wait_who_uses(&self.engine, tables, users))
-            .map(|other| other.number())
-            .collect();
-        for other in others {
-            let keeps_lease = self.release_for_wait();
-            let server = self.server.clone();
-            let request =
-                Request { session: own, target: Target::Transaction(other), mode: Mode::Share, transaction: false };
-            server.wait(Wait::Transaction, self.limits(), server.turn(request, keeps_lease)).await?;
-            self.engine.locks.release(request);
-        }
-        self.begin_statement().await
     }
 }

@@ -1,10 +1,11 @@
 //! The settings of a session as its transaction ends, fails, or runs a statement again.
 
+use crate::session::context::SessionContext;
+use crate::session::executor::Executor;
 use crate::session::transaction::state::ChangedSettings;
-use crate::session::Session;
 use pgsqlite_natives::settings::rights::{is_identity, Permit};
 
-impl Session {
+impl SessionContext {
     /// The transaction ends: what it has set stays or is taken back, and what it has set for itself goes. Returns whether the session may be
     /// another role now.
     pub(in crate::session) fn end_settings(&mut self, rolled_back: bool) -> bool {
@@ -44,13 +45,15 @@ impl Session {
             }
         }
     }
+}
 
+impl Executor {
     /// The statement is undone and run again: it has set nothing.
     pub(in crate::session) fn forget_native_settings(&self) {
-        if !self.variables.take_changes().is_empty() {
-            self.variables.refresh(&self.gucs);
+        if !self.context.variables.take_changes().is_empty() {
+            self.context.variables.refresh(&self.context.gucs);
             if let Some(connection) = &self.connection {
-                self.tell_natives(connection);
+                self.context.tell_natives(connection);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Its transactions begin as READ ONLY, so that all is refused that is refused there. What PostgreSQL refuses besides is here.
 
 use crate::gate::during_recovery;
-use crate::session::Session;
+use crate::session::context::SessionContext;
 use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -23,7 +23,7 @@ pub(in crate::session) fn no_serializable() -> PgError {
     PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use serializable mode in a hot standby")
 }
 
-impl Session {
+impl SessionContext {
     /// After a promotion: the session may write, beginning with its next transaction.
     pub(in crate::session) fn follow_promotion(&mut self) {
         if !self.gucs.often.in_hot_standby || self.engine.in_recovery() {
@@ -83,7 +83,7 @@ impl Session {
         self.server.wait(Wait::Replay, self.limits(), applied).await
     }
 
-    /// As [`Session::wait_for_place`], before a statement that is no query itself but reads.
+    /// As [`SessionContext::wait_for_place`], before a statement that is no query itself but reads.
     pub(in crate::session) async fn wait_for_place_of(&mut self, node: &NodeEnum) -> Result<()> {
         match node {
             NodeEnum::CopyStmt(_)
@@ -109,7 +109,7 @@ impl Session {
         }
     }
 
-    /// As [`Session::check_may_write`], for a command whose name is not known beforehand.
+    /// As [`SessionContext::check_may_write`], for a command whose name is not known beforehand.
     pub(in crate::session) fn check_may_write_named(&self, command: impl FnOnce() -> String) -> Result<()> {
         match self.is_read_only() || self.engine.in_recovery() {
             true => self.check_may_write(&command()),

@@ -14,8 +14,9 @@
 
 use crate::engine::Engine;
 use crate::requests::too_old;
+use crate::session::context::SessionContext;
 use crate::session::execution::work::Begins;
-use crate::session::Session;
+use crate::session::executor::Executor;
 use crate::writer::Slot;
 use pgsqlite_storage::vfs::OldestReader;
 use pgsqlite_types::Result;
@@ -122,23 +123,7 @@ impl Engine {
     }
 }
 
-impl Session {
-    /// With the writer slot, before a transaction begins in it: looks at the log's length, and does what it asks for. Errors: those of
-    /// requests that come while the readers are waited for.
-    pub(in crate::session) async fn bound_log(&mut self, slot: &mut Slot) -> Result<()> {
-        self.engine.look_at_oldest_reader();
-        let Some(patience) = self.engine.patience() else { return Ok(()) };
-        if self.connection.as_ref().is_some_and(|connection| connection.is_reading()) {
-            // its own snapshot is in the log
-            return Ok(());
-        }
-        slot.commit_shared();
-        let began = Instant::now();
-        let waited = self.wait_for_readers(&patience).await;
-        *self.engine.long_log.next.lock() = Some(Instant::now() + began.elapsed().max(LOOKS) * SHARE);
-        waited
-    }
-
+impl SessionContext {
     /// Empties the log, and waits for those who keep that from being done.
     async fn wait_for_readers(&mut self, patience: &Patience) -> Result<()> {
         let began = Instant::now();
@@ -183,11 +168,29 @@ impl Session {
         self.engine.idle.put(connection);
         result
     }
+}
+
+impl Executor {
+    /// With the writer slot, before a transaction begins in it: looks at the log's length, and does what it asks for. Errors: those of
+    /// requests that come while the readers are waited for.
+    pub(in crate::session) async fn bound_log(&mut self, slot: &mut Slot) -> Result<()> {
+        self.context.engine.look_at_oldest_reader();
+        let Some(patience) = self.context.engine.patience() else { return Ok(()) };
+        if self.connection.as_ref().is_some_and(|connection| connection.is_reading()) {
+            // its own snapshot is in the log
+            return Ok(());
+        }
+        slot.commit_shared();
+        let began = Instant::now();
+        let waited = self.context.wait_for_readers(&patience).await;
+        *self.context.engine.long_log.next.lock() = Some(Instant::now() + began.elapsed().max(LOOKS) * SHARE);
+        waited
+    }
 
     /// 72000 (fatal) if the transaction that the silent client has left open is to end.
     pub(in crate::session) fn check_snapshot(&self) -> Result<()> {
         let began = self.connection.as_ref().map_or(0, |connection| connection.reading().began());
-        match self.cancel.ends_snapshot(began) {
+        match self.context.cancel.ends_snapshot(began) {
             true => Err(too_old().fatal()),
             false => Ok(()),
         }

@@ -12,6 +12,8 @@ use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::plans::Body;
 use crate::routine::HasRoutines;
+use crate::session::context::SessionContext;
+use crate::session::executor::Executor;
 use crate::session::transaction::state::Open;
 use crate::session::Session;
 use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind, PG_TEMP};
@@ -47,7 +49,7 @@ impl Temporary {
     }
 }
 
-impl Session {
+impl SessionContext {
     /// Whether a plan changes temporary tables, and nothing else.
     pub(in crate::session) fn changes_temporary_alone(&self, plan: &QueryPlan) -> bool {
         if self.temporary.is_empty() || self.transaction.has_slot() || !plan.writes {
@@ -75,36 +77,57 @@ impl Session {
         table.temporary && table.kind == RelationKind::Table && table.triggers.is_empty() && calls_none()
     }
 
+    /// The object of a DROP.
+    fn is_temporary_or_missing(&self, node: &ast::Node, missing_ok: bool) -> bool {
+        let Some(NodeEnum::List(list)) = &node.node else { return false };
+        let part = |n: &ast::Node| match &n.node {
+            Some(NodeEnum::String(s)) => Some(s.sval.clone()),
+            _ => None,
+        };
+        let Some(parts) = list.items.iter().map(part).collect::<Option<Vec<String>>>() else { return false };
+        let (schemaname, relname) = match &parts[..] {
+            [name] => (String::new(), name.clone()),
+            [schema, name] => (schema.clone(), name.clone()),
+            _ => return false,
+        };
+        match self.named_relation(&ast::RangeVar { schemaname, relname, ..Default::default() }) {
+            Ok(relation) => relation.temporary,
+            Err(e) => missing_ok && e.code() == SqlState::UNDEFINED_TABLE,
+        }
+    }
+}
+
+impl Executor {
     /// Before a statement that changes temporary tables alone: a transaction of SQLite, without the writer slot. False: it needs the slot.
     pub(in crate::session) fn begin_temporary(&mut self) -> Result<bool> {
-        if self.transaction.has_slot() || self.transaction.branch().is_some() {
+        if self.context.transaction.has_slot() || self.context.transaction.branch().is_some() {
             return Ok(false);
         }
         self.settle_portals();
-        self.transaction.set_queried();
-        if self.transaction.is_temporary_alone() {
+        self.context.transaction.set_queried();
+        if self.context.transaction.is_temporary_alone() {
             self.renew_snapshot()?;
-        } else if !self.transaction.is_in_sqlite() {
+        } else if !self.context.transaction.is_in_sqlite() {
             let connection = self.connection()?;
-            let pin = match self.transaction.is_repeatable() {
+            let pin = match self.context.transaction.is_repeatable() {
                 true => None,
                 false => match connection.pin_log() {
                     Some(pin) => Some(pin),
                     None => return Ok(false),
                 },
             };
-            match self.transaction.is_repeatable() {
+            match self.context.transaction.is_repeatable() {
                 true => connection.begin_snapshot()?,
                 false => connection.command("BEGIN")?,
             }
             connection.cell.routines().begin();
-            self.transaction.opened(pin.map_or(Open::Plain, Open::Temporary));
+            self.context.transaction.opened(pin.map_or(Open::Plain, Open::Temporary));
             self.reopen_savepoints()?;
-            if !self.transaction.constraints().is_default() {
+            if !self.context.transaction.constraints().is_default() {
                 self.defer_in_sqlite()?;
             }
         }
-        self.transaction.changes_temporary();
+        self.context.transaction.changes_temporary();
         self.tell_access();
         self.watch_keys()?;
         Ok(true)
@@ -114,21 +137,43 @@ impl Session {
     pub(in crate::session) fn renew_snapshot(&mut self) -> Result<()> {
         self.settle_portals();
         let connection = self.connection()?;
-        self.engine.renew_snapshot(connection)?;
-        self.engine.refresh(self.connection.as_ref())
+        self.context.engine.renew_snapshot(connection)?;
+        self.context.engine.refresh(self.connection.as_ref())
     }
 
     /// Errors: XX000 if a transaction without the writer slot has written to the database after all. Nothing of it is kept then.
     pub(in crate::session) fn check_private(&self) -> Result<()> {
-        match !self.transaction.has_slot() && self.connection()?.is_writing() {
+        match !self.context.transaction.has_slot() && self.connection()?.is_writing() {
             true => Err(PgError::internal("a transaction has written to the database without the writer slot")),
             false => Ok(()),
         }
     }
 
+    /// The session has other temporary objects from now on.
+    pub(in crate::session) fn set_temporary(&mut self, temporary: Temporary) {
+        self.context.temporary = temporary;
+        *self.context.merged.lock() = None;
+        if let Some(connection) = &mut self.connection {
+            connection.clear_cache();
+        }
+    }
+
+    /// DDL on temporary objects has given this catalog, in a transaction without the writer slot.
+    pub(in crate::session) fn keep_temporary(&mut self, catalog: &Catalog) {
+        let now = Temporary::of(catalog);
+        let before = std::mem::take(&mut self.context.temporary);
+        self.context.transaction.note_temporary_before(before);
+        self.set_temporary(now);
+    }
+}
+
+impl Session {
     /// DDL on temporary objects alone begins: true if it needs no slot, and its transaction is ready.
     pub(in crate::session) async fn begin_private_ddl(&mut self, raw: &RawStatement) -> Result<bool> {
-        if self.transaction.has_slot() || self.is_read_only() || self.transaction.catalog().is_some() {
+        if self.executor.context.transaction.has_slot()
+            || self.executor.context.is_read_only()
+            || self.executor.context.transaction.catalog().is_some()
+        {
             return Ok(false);
         }
         if !self.is_private_ddl(&raw.node, &raw.text) {
@@ -140,17 +185,19 @@ impl Session {
             if locked.is_empty() {
                 break;
             }
-            self.wait_for_locks(&locked).await?;
+            self.executor.wait_for_locks(&locked).await?;
         }
-        self.begin_temporary()
+        self.executor.begin_temporary()
     }
 
     fn is_private_ddl(&mut self, node: &NodeEnum, text: &str) -> bool {
-        let made_in_temporary = self.view().path.first() == Some(&PG_TEMP);
+        let made_in_temporary = self.executor.context.view().path.first() == Some(&PG_TEMP);
         let named_temporary = |r: &ast::RangeVar| {
             r.relpersistence == "t" || r.schemaname == "pg_temp" || made_in_temporary && r.schemaname.is_empty()
         };
-        let is_temporary = |session: &Session, r: &ast::RangeVar| session.named_relation(r).is_ok_and(|r| r.temporary);
+        let is_temporary = |session: &Session, r: &ast::RangeVar| {
+            session.executor.context.named_relation(r).is_ok_and(|r| r.temporary)
+        };
         match node {
             NodeEnum::CreateStmt(s) => {
                 let parents = s.inh_relations.iter().all(|n| match &n.node {
@@ -176,34 +223,16 @@ impl Session {
                 use ast::ObjectType as T;
                 let kind =
                     matches!(s.remove_type(), T::ObjectTable | T::ObjectIndex | T::ObjectSequence | T::ObjectView);
-                kind && !s.concurrent && s.objects.iter().all(|n| self.is_temporary_or_missing(n, s.missing_ok))
+                kind && !s.concurrent
+                    && s.objects.iter().all(|n| self.executor.context.is_temporary_or_missing(n, s.missing_ok))
             }
             NodeEnum::TruncateStmt(s) => s.relations.iter().all(|n| match &n.node {
                 Some(NodeEnum::RangeVar(r)) => {
-                    self.named_relation(r).is_ok_and(|r| r.temporary && r.triggers.is_empty())
+                    self.executor.context.named_relation(r).is_ok_and(|r| r.temporary && r.triggers.is_empty())
                 }
                 _ => false,
             }),
             _ => false,
-        }
-    }
-
-    /// The object of a DROP.
-    fn is_temporary_or_missing(&self, node: &ast::Node, missing_ok: bool) -> bool {
-        let Some(NodeEnum::List(list)) = &node.node else { return false };
-        let part = |n: &ast::Node| match &n.node {
-            Some(NodeEnum::String(s)) => Some(s.sval.clone()),
-            _ => None,
-        };
-        let Some(parts) = list.items.iter().map(part).collect::<Option<Vec<String>>>() else { return false };
-        let (schemaname, relname) = match &parts[..] {
-            [name] => (String::new(), name.clone()),
-            [schema, name] => (schema.clone(), name.clone()),
-            _ => return false,
-        };
-        match self.named_relation(&ast::RangeVar { schemaname, relname, ..Default::default() }) {
-            Ok(relation) => relation.temporary,
-            Err(e) => missing_ok && e.code() == SqlState::UNDEFINED_TABLE,
         }
     }
 
@@ -214,23 +243,6 @@ impl Session {
             matches!(&prepared.body, Body::Plan(plan)
                 if !plan.query.writes && !plan.query.calls_writers && !plan.query.locks_rows)
         })
-    }
-
-    /// The session has other temporary objects from now on.
-    pub(in crate::session) fn set_temporary(&mut self, temporary: Temporary) {
-        self.temporary = temporary;
-        *self.merged.lock() = None;
-        if let Some(connection) = &mut self.connection {
-            connection.clear_cache();
-        }
-    }
-
-    /// DDL on temporary objects has given this catalog, in a transaction without the writer slot.
-    pub(in crate::session) fn keep_temporary(&mut self, catalog: &Catalog) {
-        let now = Temporary::of(catalog);
-        let before = std::mem::take(&mut self.temporary);
-        self.transaction.note_temporary_before(before);
-        self.set_temporary(now);
     }
 }
 

@@ -8,7 +8,9 @@
 use crate::engine::Engine;
 use crate::locks::{Mode, Request, Target};
 use crate::plans::{Body, Prepared};
+use crate::session::context::SessionContext;
 use crate::session::execution::server_functions::{sessions_of, SessionServer};
+use crate::session::executor::Executor;
 use crate::session::transaction::ddl_relations::cascades;
 use crate::session::transaction::key_relations::{reached, reached_by_rows, Reached};
 use crate::session::Session;
@@ -63,7 +65,7 @@ impl SessionServer {
     }
 }
 
-impl Session {
+impl SessionContext {
     /// The relations locked by others that a plan has to wait for, each with the mode in which it would lock it.
     pub(in crate::session) fn locked_for_plan(&self, plan: &QueryPlan) -> Vec<(Oid, Mode)> {
         if !self.engine.locks.has_relations() {
@@ -94,141 +96,6 @@ impl Session {
         self.engine.locks.relations_against(self.server.number(), mode).contains(&relation)
     }
 
-    /// Before a plan runs: waits for the locks of others on what it reads or changes. True: it has waited.
-    pub(in crate::session) async fn heed_locks(&mut self, plan: &QueryPlan) -> Result<bool> {
-        let locked = self.locked_for_plan(plan);
-        if locked.is_empty() {
-            return Ok(false);
-        }
-        self.wait_for_locks(&locked).await?;
-        Ok(true)
-    }
-
-    /// Takes locks in one mode on relations, waiting for each.
-    pub(in crate::session) async fn wait_for_relations(&mut self, relations: &[Oid], mode: Mode) -> Result<()> {
-        let wanted: Vec<(Oid, Mode)> = relations.iter().map(|&oid| (oid, mode)).collect();
-        self.wait_for_locks(&wanted).await
-    }
-
-    /// Takes locks on relations, waiting for each.
-    pub(in crate::session) async fn wait_for_locks(&mut self, wanted: &[(Oid, Mode)]) -> Result<()> {
-        for &(relation, mode) in wanted {
-            let request = self.server.relation_request(relation, mode);
-            let keeps_lease = self.release_for_wait();
-            let server = self.server.clone();
-            server.wait(Wait::Relation, self.limits(), server.turn(request, keeps_lease)).await?;
-        }
-        self.begin_statement().await
-    }
-
-    /// After the slot was taken for a plan: true if somebody has locked a relation meanwhile that the plan needs. Then the slot is given
-    /// back, if it was taken for this statement.
-    pub(in crate::session) fn is_locked_meanwhile(&mut self, plan: &QueryPlan, had_slot: bool) -> Result<bool> {
-        if had_slot || self.transaction.is_repeatable() || self.locked_for_plan(plan).is_empty() {
-            return Ok(false);
-        }
-        self.give_slot_back()?;
-        Ok(true)
-    }
-
-    /// What is written without a plan (COPY FROM, DO): waits for the locks of others on `filled` (`all`: on any relation), on those that
-    /// functions may change which it calls, and on those that the rows of `filled` reference; takes the writer slot.
-    pub(in crate::session) async fn begin_write_of(
-        &mut self,
-        command: &str,
-        mode: Mode,
-        all: bool,
-        filled: Option<(&ast::RangeVar, Oid)>,
-    ) -> Result<()> {
-        let calls = match filled {
-            Some((name, _)) => self.has_writing_functions() && self.row_calls_writers(name),
-            None => false,
-        };
-        let filled = filled.map(|(_, table)| table);
-        let named = match filled {
-            Some(table) if !all => Named::One(table),
-            _ => Named::All,
-        };
-        self.begin_write_in(command, named, &[], mode, Beyond { calls, query: None, filled }).await
-    }
-
-    /// Whether the defaults and checks of a new row of a table may call functions that change data.
-    fn row_calls_writers(&mut self, table: &ast::RangeVar) -> bool {
-        let insert = ast::InsertStmt { relation: Some(table.clone()), ..Default::default() };
-        let text = format!("row of {}.{}", table.schemaname, table.relname);
-        let plan = self.plan_inside(NodeEnum::InsertStmt(Box::new(insert)), &text);
-        !matches!(plan.as_deref(), Some(Prepared { body: Body::Plan(plan), .. }) if !plan.query.calls_writers)
-    }
-
-    /// As [`Session::begin_write_of`], for relations that the statement need not name, too.
-    async fn begin_write_in(
-        &mut self,
-        command: &str,
-        named: Named<'_>,
-        touched: &[Oid],
-        mode: Mode,
-        beyond: Beyond<'_>,
-    ) -> Result<()> {
-        let locked_by_others = |session: &Session| -> Vec<Oid> {
-            let against = session.engine.locks.relations_against(session.server.number(), mode);
-            let mut locked: Vec<Oid> = against.into_iter().filter(|oid| touched.contains(oid)).collect();
-            let named = session.locked_of(&named, mode);
-            locked.extend(named.into_iter().filter(|oid| !touched.contains(oid)));
-            locked
-        };
-        let locked_beyond = |session: &Session| -> Vec<(Oid, Mode)> {
-            let mut locked = beyond.query.map_or(vec![], |query| session.locked_for_plan(query));
-            if let Some(table) = beyond.filled {
-                let reached = reached_by_rows(&session.catalog(), table).relations;
-                locked.extend(reached.into_iter().filter(|&(oid, mode)| session.is_locked_against(oid, mode)));
-            }
-            if beyond.calls {
-                let mode = Mode::RowExclusive;
-                let against = session.engine.locks.relations_against(session.server.number(), mode);
-                locked.extend(against.into_iter().map(|oid| (oid, mode)));
-            }
-            locked
-        };
-        loop {
-            let locked = locked_by_others(self);
-            if !locked.is_empty() {
-                self.wait_for_relations(&locked, mode).await?;
-            }
-            let locked = locked_beyond(self);
-            if !locked.is_empty() {
-                self.wait_for_locks(&locked).await?;
-            }
-            let had_slot = self.transaction.has_slot();
-            self.begin_write(command, false).await?;
-            self.note_anything(true)?;
-            let free = |session: &Session| locked_by_others(session).is_empty() && locked_beyond(session).is_empty();
-            if had_slot || self.transaction.is_repeatable() || free(self) {
-                return Ok(());
-            }
-            self.give_slot_back()?;
-        }
-    }
-
-    /// Waits for the locks of others on these tables (`None`: on any relation), and takes the writer slot; no transaction of SQLite's begins.
-    pub(in crate::session) async fn take_slot_of(&mut self, tables: Option<&[Oid]>, mode: Mode) -> Result<()> {
-        let locked = |session: &Session| -> Vec<Oid> {
-            let against = session.engine.locks.relations_against(session.server.number(), mode);
-            against.into_iter().filter(|oid| tables.is_none_or(|tables| tables.contains(oid))).collect()
-        };
-        loop {
-            let against = locked(self);
-            if !against.is_empty() {
-                self.wait_for_relations(&against, mode).await?;
-            }
-            let had_slot = self.transaction.has_slot();
-            self.take_slot().await?;
-            if had_slot || locked(self).is_empty() {
-                return self.begin_statement().await;
-            }
-            self.transaction.give_up_slot();
-        }
-    }
-
     /// The relations of these that others have locked against a mode.
     fn locked_of(&self, named: &Named<'_>, mode: Mode) -> Vec<Oid> {
         if !self.engine.locks.has_relations() {
@@ -245,59 +112,6 @@ impl Session {
             }
         }
         against
-    }
-
-    /// DDL: waits for the locks of others on the relations that it names, takes the slot, and notes what it locks.
-    pub(in crate::session) async fn begin_ddl(&mut self, raw: &RawStatement) -> Result<()> {
-        // (told by the refusal of a read-only transaction only)
-        let command = if self.is_read_only() { pgsqlite_sql::command::tag(&raw.node) } else { String::new() };
-        if let NodeEnum::AlterSeqStmt(s) = &raw.node {
-            self.begin_write(&command, false).await?;
-            self.note_anything(true)?;
-            // nextval in other sessions waits for the end of this transaction. (It is locked after the slot is taken: who has the slot
-            // and calls nextval must not wait for who waits for the slot.)
-            let sequence = s.sequence.as_ref().and_then(|r| self.named_relation(r).ok());
-            if let Some(relation) = sequence.filter(|s| !s.temporary) {
-                self.wait_for_relations(&[relation.oid], Mode::ShareRowExclusive).await?;
-            }
-            return Ok(());
-        }
-        let Some(mode) = mode_of_ddl(&raw.node) else {
-            self.begin_write(&command, false).await?;
-            return self.note_anything(true);
-        };
-        self.check_may_truncate(&raw.node)?;
-        let touched = self.locked_by_ddl(&raw.node);
-        for relation in &touched {
-            self.import_holders(*relation);
-        }
-        let keeps_rows = self.transaction.keeps_rows() || !leaves_rows(&raw.node);
-        let calls = may_call(&raw.node) && self.has_writing_functions();
-        let query = if self.engine.locks.has_relations() { self.plan_of_create_as(raw) } else { None };
-        let query = query.as_ref().and_then(|prepared| match &prepared.body {
-            Body::Plan(plan) => Some(&plan.query),
-            _ => None,
-        });
-        let named = match cascades(&raw.node) {
-            true => Named::All,
-            false => Named::ByDdl(&raw.node),
-        };
-        self.begin_write_in(&command, named, &touched, mode, Beyond { calls, query, filled: None }).await?;
-        self.transaction.set_keeps_rows(keeps_rows);
-        if self.transaction.block().is_explicit() {
-            let catalog = self.catalog();
-            let is_table = |oid: &Oid| {
-                catalog
-                    .relation(*oid)
-                    .is_some_and(|r| r.kind == pgsqlite_sql::catalog::RelationKind::Table && !r.temporary)
-            };
-            let mut locked: Vec<Oid> =
-                touched.into_iter().chain(self.named_by_ddl(&raw.node)).filter(is_table).collect();
-            locked.sort_unstable();
-            locked.dedup();
-            self.server.lock_relations(locked, mode as i32);
-        }
-        Ok(())
     }
 
     /// Who may not empty a table does not wait for it, and keeps nobody waiting. Errors: 42501.
@@ -324,62 +138,6 @@ impl Session {
             && catalog.routines.values().any(|r| called(&r.function) && may_write(&catalog, r.function.oid))
     }
 
-    /// The plan of the query of a CREATE TABLE AS; None where it is none, or cannot be planned (which is reported when it runs).
-    fn plan_of_create_as(&mut self, raw: &RawStatement) -> Option<Arc<Prepared>> {
-        let node = match &raw.node {
-            NodeEnum::CreateTableAsStmt(s) => s.query.as_ref()?.node.clone()?,
-            NodeEnum::SelectStmt(s) => {
-                NodeEnum::SelectStmt(Box::new(ast::SelectStmt { into_clause: None, ..(**s).clone() }))
-            }
-            _ => return None,
-        };
-        self.plan_inside(node, &raw.text)
-    }
-
-    /// The relations locked by others that the query of a CREATE TABLE AS (or a SELECT INTO) reads.
-    pub(in crate::session) fn locked_for_create_as(&mut self, raw: &RawStatement) -> Vec<(Oid, Mode)> {
-        if !self.engine.locks.has_relations() {
-            return vec![];
-        }
-        match self.plan_of_create_as(raw).as_deref() {
-            Some(Prepared { body: Body::Plan(plan), .. }) => self.locked_for_plan(&plan.query),
-            _ => vec![],
-        }
-    }
-
-    /// LOCK TABLE: the relations, in the order of the statement.
-    pub(in crate::session) async fn lock_relations(&mut self, l: &ast::LockStmt, relations: &[Oid]) -> Result<()> {
-        let mode = Mode::numbered(l.mode).ok_or_else(|| PgError::internal("an unknown mode of LOCK TABLE"))?;
-        for &relation in relations {
-            let request = self.server.relation_request(relation, mode);
-            loop {
-                // from now on others look
-                self.server.note_locked();
-                self.import_holders(relation);
-                if l.nowait {
-                    if !self.engine.locks.try_acquire(request) {
-                        let catalog = self.catalog();
-                        let name = catalog.relation(relation).map_or("", |r| &r.name);
-                        let message = format!("could not obtain lock on relation \"{name}\"");
-                        return Err(PgError::new(SqlState::LOCK_NOT_AVAILABLE, message));
-                    }
-                } else {
-                    let keeps_lease = self.release_for_wait();
-                    let server = self.server.clone();
-                    server.wait(Wait::Relation, self.limits(), server.turn(request, keeps_lease)).await?;
-                }
-                self.let_writer_finish(mode).await?;
-                // a statement may have begun before it could see the lock
-                self.import_holders(relation);
-                if !self.engine.locks.conflicts_of_holder(request) {
-                    break;
-                }
-                self.engine.locks.release(request);
-            }
-        }
-        self.begin_statement().await
-    }
-
     /// The relations that others have locked so that a lock in this mode would have to wait.
     pub(in crate::session) fn locked_by_others(&self, mode: Mode) -> Vec<Oid> {
         let catalog = self.catalog();
@@ -401,25 +159,274 @@ impl Session {
             }
         }
     }
+}
+
+impl Executor {
+    /// Before a plan runs: waits for the locks of others on what it reads or changes. True: it has waited.
+    pub(in crate::session) async fn heed_locks(&mut self, plan: &QueryPlan) -> Result<bool> {
+        let locked = self.context.locked_for_plan(plan);
+        if locked.is_empty() {
+            return Ok(false);
+        }
+        self.wait_for_locks(&locked).await?;
+        Ok(true)
+    }
+
+    /// Takes locks in one mode on relations, waiting for each.
+    pub(in crate::session) async fn wait_for_relations(&mut self, relations: &[Oid], mode: Mode) -> Result<()> {
+        let wanted: Vec<(Oid, Mode)> = relations.iter().map(|&oid| (oid, mode)).collect();
+        self.wait_for_locks(&wanted).await
+    }
+
+    /// Takes locks on relations, waiting for each.
+    pub(in crate::session) async fn wait_for_locks(&mut self, wanted: &[(Oid, Mode)]) -> Result<()> {
+        for &(relation, mode) in wanted {
+            let request = self.context.server.relation_request(relation, mode);
+            let keeps_lease = self.release_for_wait();
+            let server = self.context.server.clone();
+            server.wait(Wait::Relation, self.context.limits(), server.turn(request, keeps_lease)).await?;
+        }
+        self.begin_statement().await
+    }
+
+    /// After the slot was taken for a plan: true if somebody has locked a relation meanwhile that the plan needs. Then the slot is given
+    /// back, if it was taken for this statement.
+    pub(in crate::session) fn is_locked_meanwhile(&mut self, plan: &QueryPlan, had_slot: bool) -> Result<bool> {
+        if had_slot || self.context.transaction.is_repeatable() || self.context.locked_for_plan(plan).is_empty() {
+            return Ok(false);
+        }
+        self.give_slot_back()?;
+        Ok(true)
+    }
+
+    /// As [`Session::begin_write_of`], for relations that the statement need not name, too.
+    async fn begin_write_in(
+        &mut self,
+        command: &str,
+        named: Named<'_>,
+        touched: &[Oid],
+        mode: Mode,
+        beyond: Beyond<'_>,
+    ) -> Result<()> {
+        let locked_by_others = |session: &Executor| -> Vec<Oid> {
+            let against = session.context.engine.locks.relations_against(session.context.server.number(), mode);
+            let mut locked: Vec<Oid> = against.into_iter().filter(|oid| touched.contains(oid)).collect();
+            let named = session.context.locked_of(&named, mode);
+            locked.extend(named.into_iter().filter(|oid| !touched.contains(oid)));
+            locked
+        };
+        let locked_beyond = |session: &Executor| -> Vec<(Oid, Mode)> {
+            let mut locked = beyond.query.map_or(vec![], |query| session.context.locked_for_plan(query));
+            if let Some(table) = beyond.filled {
+                let reached = reached_by_rows(&session.context.catalog(), table).relations;
+                locked.extend(reached.into_iter().filter(|&(oid, mode)| session.context.is_locked_against(oid, mode)));
+            }
+            if beyond.calls {
+                let mode = Mode::RowExclusive;
+                let against = session.context.engine.locks.relations_against(session.context.server.number(), mode);
+                locked.extend(against.into_iter().map(|oid| (oid, mode)));
+            }
+            locked
+        };
+        loop {
+            let locked = locked_by_others(self);
+            if !locked.is_empty() {
+                self.wait_for_relations(&locked, mode).await?;
+            }
+            let locked = locked_beyond(self);
+            if !locked.is_empty() {
+                self.wait_for_locks(&locked).await?;
+            }
+            let had_slot = self.context.transaction.has_slot();
+            self.begin_write(command, false).await?;
+            self.context.note_anything(true)?;
+            let free = |session: &Executor| locked_by_others(session).is_empty() && locked_beyond(session).is_empty();
+            if had_slot || self.context.transaction.is_repeatable() || free(self) {
+                return Ok(());
+            }
+            self.give_slot_back()?;
+        }
+    }
+
+    /// Waits for the locks of others on these tables (`None`: on any relation), and takes the writer slot; no transaction of SQLite's begins.
+    pub(in crate::session) async fn take_slot_of(&mut self, tables: Option<&[Oid]>, mode: Mode) -> Result<()> {
+        let locked = |session: &Executor| -> Vec<Oid> {
+            let against = session.context.engine.locks.relations_against(session.context.server.number(), mode);
+            against.into_iter().filter(|oid| tables.is_none_or(|tables| tables.contains(oid))).collect()
+        };
+        loop {
+            let against = locked(self);
+            if !against.is_empty() {
+                self.wait_for_relations(&against, mode).await?;
+            }
+            let had_slot = self.context.transaction.has_slot();
+            self.take_slot().await?;
+            if had_slot || locked(self).is_empty() {
+                return self.begin_statement().await;
+            }
+            self.context.transaction.give_up_slot();
+        }
+    }
+
+    /// LOCK TABLE: the relations, in the order of the statement.
+    pub(in crate::session) async fn lock_relations(&mut self, l: &ast::LockStmt, relations: &[Oid]) -> Result<()> {
+        let mode = Mode::numbered(l.mode).ok_or_else(|| PgError::internal("an unknown mode of LOCK TABLE"))?;
+        for &relation in relations {
+            let request = self.context.server.relation_request(relation, mode);
+            loop {
+                // from now on others look
+                self.context.server.note_locked();
+                self.context.import_holders(relation);
+                if l.nowait {
+                    if !self.context.engine.locks.try_acquire(request) {
+                        let catalog = self.context.catalog();
+                        let name = catalog.relation(relation).map_or("", |r| &r.name);
+                        let message = format!("could not obtain lock on relation \"{name}\"");
+                        return Err(PgError::new(SqlState::LOCK_NOT_AVAILABLE, message));
+                    }
+                } else {
+                    let keeps_lease = self.release_for_wait();
+                    let server = self.context.server.clone();
+                    server.wait(Wait::Relation, self.context.limits(), server.turn(request, keeps_lease)).await?;
+                }
+                self.let_writer_finish(mode).await?;
+                // a statement may have begun before it could see the lock
+                self.context.import_holders(relation);
+                if !self.context.engine.locks.conflicts_of_holder(request) {
+                    break;
+                }
+                self.context.engine.locks.release(request);
+            }
+        }
+        self.begin_statement().await
+    }
 
     /// Waits for a statement that is writing now and may have begun before the lock was there.
     async fn let_writer_finish(&mut self, mode: Mode) -> Result<()> {
-        if !mode.conflicts(Mode::RowExclusive) || self.transaction.has_slot() {
+        if !mode.conflicts(Mode::RowExclusive) || self.context.transaction.has_slot() {
             return Ok(());
         }
-        let engine = self.engine.clone();
+        let engine = self.context.engine.clone();
         let done = async {
             while !engine.writer_is_done() {
                 tokio::time::sleep(LOOK).await;
             }
             Ok(())
         };
-        self.server.wait(Wait::Relation, self.limits(), done).await?;
+        self.context.server.wait(Wait::Relation, self.context.limits(), done).await?;
         // what others have left open becomes visible
-        if let Some(mut slot) = self.engine.writer.try_acquire(self.applicant())? {
+        if let Some(mut slot) = self.context.engine.writer.try_acquire(self.applicant())? {
             slot.commit_shared();
         }
         Ok(())
+    }
+}
+
+impl Session {
+    /// What is written without a plan (COPY FROM, DO): waits for the locks of others on `filled` (`all`: on any relation), on those that
+    /// functions may change which it calls, and on those that the rows of `filled` reference; takes the writer slot.
+    pub(in crate::session) async fn begin_write_of(
+        &mut self,
+        command: &str,
+        mode: Mode,
+        all: bool,
+        filled: Option<(&ast::RangeVar, Oid)>,
+    ) -> Result<()> {
+        let calls = match filled {
+            Some((name, _)) => self.executor.context.has_writing_functions() && self.row_calls_writers(name),
+            None => false,
+        };
+        let filled = filled.map(|(_, table)| table);
+        let named = match filled {
+            Some(table) if !all => Named::One(table),
+            _ => Named::All,
+        };
+        self.executor.begin_write_in(command, named, &[], mode, Beyond { calls, query: None, filled }).await
+    }
+
+    /// Whether the defaults and checks of a new row of a table may call functions that change data.
+    fn row_calls_writers(&mut self, table: &ast::RangeVar) -> bool {
+        let insert = ast::InsertStmt { relation: Some(table.clone()), ..Default::default() };
+        let text = format!("row of {}.{}", table.schemaname, table.relname);
+        let plan = self.plan_inside(NodeEnum::InsertStmt(Box::new(insert)), &text);
+        !matches!(plan.as_deref(), Some(Prepared { body: Body::Plan(plan), .. }) if !plan.query.calls_writers)
+    }
+
+    /// DDL: waits for the locks of others on the relations that it names, takes the slot, and notes what it locks.
+    pub(in crate::session) async fn begin_ddl(&mut self, raw: &RawStatement) -> Result<()> {
+        // (told by the refusal of a read-only transaction only)
+        let command =
+            if self.executor.context.is_read_only() { pgsqlite_sql::command::tag(&raw.node) } else { String::new() };
+        if let NodeEnum::AlterSeqStmt(s) = &raw.node {
+            self.executor.begin_write(&command, false).await?;
+            self.executor.context.note_anything(true)?;
+            // nextval in other sessions waits for the end of this transaction. (It is locked after the slot is taken: who has the slot
+            // and calls nextval must not wait for who waits for the slot.)
+            let sequence = s.sequence.as_ref().and_then(|r| self.executor.context.named_relation(r).ok());
+            if let Some(relation) = sequence.filter(|s| !s.temporary) {
+                self.executor.wait_for_relations(&[relation.oid], Mode::ShareRowExclusive).await?;
+            }
+            return Ok(());
+        }
+        let Some(mode) = mode_of_ddl(&raw.node) else {
+            self.executor.begin_write(&command, false).await?;
+            return self.executor.context.note_anything(true);
+        };
+        self.executor.context.check_may_truncate(&raw.node)?;
+        let touched = self.executor.context.locked_by_ddl(&raw.node);
+        for relation in &touched {
+            self.executor.context.import_holders(*relation);
+        }
+        let keeps_rows = self.executor.context.transaction.keeps_rows() || !leaves_rows(&raw.node);
+        let calls = may_call(&raw.node) && self.executor.context.has_writing_functions();
+        let query = if self.executor.context.engine.locks.has_relations() { self.plan_of_create_as(raw) } else { None };
+        let query = query.as_ref().and_then(|prepared| match &prepared.body {
+            Body::Plan(plan) => Some(&plan.query),
+            _ => None,
+        });
+        let named = match cascades(&raw.node) {
+            true => Named::All,
+            false => Named::ByDdl(&raw.node),
+        };
+        self.executor.begin_write_in(&command, named, &touched, mode, Beyond { calls, query, filled: None }).await?;
+        self.executor.context.transaction.set_keeps_rows(keeps_rows);
+        if self.executor.context.transaction.block().is_explicit() {
+            let catalog = self.executor.context.catalog();
+            let is_table = |oid: &Oid| {
+                catalog
+                    .relation(*oid)
+                    .is_some_and(|r| r.kind == pgsqlite_sql::catalog::RelationKind::Table && !r.temporary)
+            };
+            let mut locked: Vec<Oid> =
+                touched.into_iter().chain(self.executor.context.named_by_ddl(&raw.node)).filter(is_table).collect();
+            locked.sort_unstable();
+            locked.dedup();
+            self.executor.context.server.lock_relations(locked, mode as i32);
+        }
+        Ok(())
+    }
+
+    /// The plan of the query of a CREATE TABLE AS; None where it is none, or cannot be planned (which is reported when it runs).
+    fn plan_of_create_as(&mut self, raw: &RawStatement) -> Option<Arc<Prepared>> {
+        let node = match &raw.node {
+            NodeEnum::CreateTableAsStmt(s) => s.query.as_ref()?.node.clone()?,
+            NodeEnum::SelectStmt(s) => {
+                NodeEnum::SelectStmt(Box::new(ast::SelectStmt { into_clause: None, ..(**s).clone() }))
+            }
+            _ => return None,
+        };
+        self.plan_inside(node, &raw.text)
+    }
+
+    /// The relations locked by others that the query of a CREATE TABLE AS (or a SELECT INTO) reads.
+    pub(in crate::session) fn locked_for_create_as(&mut self, raw: &RawStatement) -> Vec<(Oid, Mode)> {
+        if !self.executor.context.engine.locks.has_relations() {
+            return vec![];
+        }
+        match self.plan_of_create_as(raw).as_deref() {
+            Some(Prepared { body: Body::Plan(plan), .. }) => self.executor.context.locked_for_plan(&plan.query),
+            _ => vec![],
+        }
     }
 }
 

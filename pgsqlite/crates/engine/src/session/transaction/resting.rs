@@ -5,10 +5,10 @@
 //! locks on the rows and keys that it has changed ([`crate::locks::rows`]), rolls it back in SQLite, and has the slot. Before the block's next
 //! statement that writes, or reads a table that it has changed, its changes are put back ([`crate::changes`]).
 //!
-//! What cannot be put back keeps the slot: see [`Session::may_be_put_aside`].
+//! What cannot be put back keeps the slot: see [`Executor::may_be_put_aside`].
 //!
 //! A statement that meets a row or key of a transaction that was put aside is undone; its own transaction is put aside, too, waits
-//! for the other's end, and runs the statement anew on what is there then ([`Session::heed`], [`Session::step_aside`]).
+//! for the other's end, and runs the statement anew on what is there then ([`Executor::heed`], [`Executor::step_aside`]).
 
 use crate::changes::replay::{replay, Failure};
 use crate::changes::table::{needs_deferral, obstacle, Table};
@@ -17,7 +17,9 @@ use crate::engine::Engine;
 use crate::locks::rows::{Footprint, Row, RowMode};
 use crate::locks::{Mode, Request, Target};
 use crate::routine::HasRoutines;
+use crate::session::context::SessionContext;
 use crate::session::execution::server_functions::SessionServer;
+use crate::session::executor::Executor;
 use crate::session::Session;
 use crate::writer::{Resting, Slot};
 use parking_lot::Mutex;
@@ -210,7 +212,17 @@ pub(in crate::session) struct Heeding {
     told: NotificationMark,
 }
 
-impl Session {
+impl SessionContext {
+    /// Whether a plan reads what the transaction, which was put aside, has changed (or may do so).
+    pub(in crate::session) fn reads_what_is_aside(&self, plan: &QueryPlan) -> bool {
+        let Some(aside) = self.transaction.aside() else { return false };
+        plan.named.reads_more
+            || !self.catalog().routines.is_empty()
+            || aside.tables.iter().any(|table| plan.named.read.contains(&table.oid))
+    }
+}
+
+impl Executor {
     /// Whether the transaction, which has the writer slot, can be taken out of SQLite and put back. These cannot: REPEATABLE READ (its
     /// snapshot is not the newest), DDL and TRUNCATE, temporary tables, deferred constraints and triggers, cursors for WHERE CURRENT OF.
     fn may_be_put_aside(&self) -> bool {
@@ -226,7 +238,7 @@ impl Session {
     }
 
     fn may_be_put_aside_but_for_sqlite(&self) -> bool {
-        let t = &self.transaction;
+        let t = &self.context.transaction;
         let Some(connection) = &self.connection else { return false };
         let plain = t.has_slot()
             && t.is_in_sqlite()
@@ -242,37 +254,20 @@ impl Session {
             && !connection.cell.routines().has_positioned_cursors.get()
     }
 
-    /// The client is silent from now on, until [`Session::rouse`]: whoever needs the writer slot may have that of an open block.
-    pub fn rest_block(&mut self) {
-        self.server.end_turn(&self.engine);
-        if self.transaction.branch().is_some() && !self.has_open_query() {
-            self.transaction.give_up_slot();
-        }
-        if self.transaction.has_slot() && self.transaction.block().is_explicit() && self.may_be_put_aside() {
-            let patience = self.pace.patience(self.connection.as_ref().map_or(0, |c| c.recorder().log.len()));
-            self.lay_down(self.engine.config.puts_aside, patience);
-        }
-        self.fall_silent();
-        // a block that has nothing open in SQLite needs no connection of the pool
-        let is_free =
-            self.transaction.block().is_explicit() && !self.transaction.is_in_sqlite() && !self.transaction.has_slot();
-        if is_free && self.connection.is_some() && self.connection_is_passing() && !self.has_open_query() {
-            self.give_connection_back();
-        }
-    }
-
     /// `away`: the transaction is put aside, whether or not anybody waits. `patience`: see [`crate::session::execution::pace::Pace::patience`].
     fn lay_down(&mut self, away: bool, patience: Option<Duration>) {
-        let (Some(connection), Some(slot)) = (self.connection.take(), self.transaction.take_slot()) else { return };
+        let (Some(connection), Some(slot)) = (self.connection.take(), self.context.transaction.take_slot()) else {
+            return;
+        };
         self.random = connection.cell.random.get();
-        self.note_seen(&connection);
-        self.transaction.lies_down();
+        self.context.note_seen(&connection);
+        self.context.transaction.lies_down();
         self.pace.rests();
-        let (server, engine) = (self.server.clone(), self.engine.clone());
+        let (server, engine) = (self.context.server.clone(), self.context.engine.clone());
         let goes = {
             let mut place = self.place.0.lock();
             *place = Some(Rest::Untouched(Box::new(AtRest { connection, slot, server, engine })));
-            away || !self.engine.writer.lay_down(self.place.clone(), patience)
+            away || !self.context.engine.writer.lay_down(self.place.clone(), patience)
         };
         if goes {
             drop(self.place.put_aside());
@@ -280,28 +275,31 @@ impl Session {
     }
 
     /// The client goes on.
-    pub fn rouse(&mut self) {
-        if self.engine.config.rereads && !self.transaction.block().is_open() && !self.transaction.is_in_sqlite() {
-            if let Err(e) = self.engine.reread(self.connection.as_ref()) {
+    pub(in crate::session) fn rouse(&mut self) {
+        if self.context.engine.config.rereads
+            && !self.context.transaction.block().is_open()
+            && !self.context.transaction.is_in_sqlite()
+        {
+            if let Err(e) = self.context.engine.reread(self.connection.as_ref()) {
                 tracing::error!("the catalog is not read anew: {}", e.message());
             }
         }
-        if self.transaction.ends_silence() {
-            self.engine.writer.take_up();
+        if self.context.transaction.ends_silence() {
+            self.context.engine.writer.take_up();
         }
-        let Some(checks) = self.transaction.gets_up() else { return };
+        let Some(checks) = self.context.transaction.gets_up() else { return };
         self.pace.goes_on();
         let rest = self.place.0.lock().take();
         match rest {
             Some(Rest::Untouched(rest)) => {
-                self.engine.writer.take_up();
+                self.context.engine.writer.take_up();
                 let AtRest { connection, slot, .. } = *rest;
                 self.connection = Some(connection);
-                self.transaction.set_slot(slot);
-                self.transaction.goes_on(checks);
+                self.context.transaction.set_slot(slot);
+                self.context.transaction.goes_on(checks);
             }
             Some(Rest::Aside(aside)) => {
-                self.transaction.puts_aside(aside);
+                self.context.transaction.puts_aside(aside);
             }
             None => {}
         }
@@ -314,57 +312,49 @@ impl Session {
         }
         self.lay_down(true, None);
         self.rouse();
-        self.transaction.aside().is_some()
+        self.context.transaction.aside().is_some()
     }
 
     /// A statement begins: what was recorded before it can be kept if SQLite gives up the whole transaction.
     pub(in crate::session) fn note_statement(&mut self) {
         let before = match &self.connection {
-            Some(connection) if self.transaction.is_in_sqlite() => {
+            Some(connection) if self.context.transaction.is_in_sqlite() => {
                 let recorder = connection.recorder();
                 recorder.on.then(|| recorder.log.mark())
             }
             _ => None,
         };
-        self.transaction.set_before_statement(before);
+        self.context.transaction.set_before_statement(before);
     }
 
     /// SQLite has given up the whole transaction, because a statement that writes was interrupted or the disk is full: what the block has
     /// changed before that statement is put aside, so that ROLLBACK TO finds its savepoints. False: it cannot be.
     pub(in crate::session) fn keeps_changes(&mut self) -> bool {
-        let Some(before) = self.transaction.take_before_statement() else { return false };
-        if self.transaction.savepoints().is_empty() || !self.may_be_put_aside_but_for_sqlite() {
+        let Some(before) = self.context.transaction.take_before_statement() else { return false };
+        if self.context.transaction.savepoints().is_empty() || !self.may_be_put_aside_but_for_sqlite() {
             return false;
         }
         let Some(connection) = &self.connection else { return false };
         let mut log = connection.recorder().take();
         log.cut(before);
-        let tables = self.engine.tables_of(connection, &log);
+        let tables = self.context.engine.tables_of(connection, &log);
         let held = tables.and_then(|tables| Ok((footprint(connection, &log, &tables, 0)?, tables)));
         let Ok((footprint, tables)) = held else { return false };
         if obstacle(&log, &tables).is_some() {
             return false;
         }
-        self.engine.rows.put_aside(self.server.number(), footprint);
-        self.server.hold_transaction(&self.engine);
-        self.server.lock_relations(tables.iter().map(|t| t.oid).filter(|o| *o != 0), Mode::RowExclusive as i32);
-        self.transaction.puts_aside(Aside { log, tables });
-        self.transaction.give_up_slot();
+        self.context.engine.rows.put_aside(self.context.server.number(), footprint);
+        self.context.server.hold_transaction(&self.context.engine);
+        self.context.server.lock_relations(tables.iter().map(|t| t.oid).filter(|o| *o != 0), Mode::RowExclusive as i32);
+        self.context.transaction.puts_aside(Aside { log, tables });
+        self.context.transaction.give_up_slot();
         true
     }
 
-    /// Whether a plan reads what the transaction, which was put aside, has changed (or may do so).
-    pub(in crate::session) fn reads_what_is_aside(&self, plan: &QueryPlan) -> bool {
-        let Some(aside) = self.transaction.aside() else { return false };
-        plan.named.reads_more
-            || !self.catalog().routines.is_empty()
-            || aside.tables.iter().any(|table| plan.named.read.contains(&table.oid))
-    }
-
-    /// As [`Session::begin_statement`], for what may read anything: a transaction that was put aside is put back.
+    /// As [`Executor::begin_statement`], for what may read anything: a transaction that was put aside is put back.
     pub(in crate::session) async fn begin_whole(&mut self) -> Result<()> {
         self.begin_statement().await?;
-        match self.transaction.aside() {
+        match self.context.transaction.aside() {
             Some(_) => self.begin_slot(false).await,
             None => Ok(()),
         }
@@ -372,21 +362,21 @@ impl Session {
 
     /// After ROLLBACK TO: what the transaction holds by its changes is what is left of them. (In the writer slot nobody asks.)
     pub(in crate::session) fn hold_what_is_left(&mut self) -> Result<()> {
-        let (session, rows) = (self.server.number(), &self.engine.rows);
+        let (session, rows) = (self.context.server.number(), &self.context.engine.rows);
         if !rows.has(session) {
             return Ok(());
         }
-        if self.transaction.branch().is_some() {
+        if self.context.transaction.branch().is_some() {
             self.lock_what_is_left_beside()?;
-            self.server.wake_waiters(&self.engine);
+            self.context.server.wake_waiters(&self.context.engine);
             return Ok(());
         }
-        let left = match self.transaction.aside() {
+        let left = match self.context.transaction.aside() {
             Some(aside) => footprint(self.connection()?, &aside.log, &aside.tables, 0)?,
             None => Footprint::default(),
         };
         rows.put_aside(session, left);
-        self.server.wake_waiters(&self.engine);
+        self.context.server.wake_waiters(&self.context.engine);
         Ok(())
     }
 
@@ -395,7 +385,7 @@ impl Session {
     pub(in crate::session) fn put_back(&mut self, aside: Aside, refreshed: Result<()>) -> Result<()> {
         let result = refreshed.and_then(|()| self.try_put_back(aside));
         if result.is_err() {
-            self.transaction.savepoints_mut().lose();
+            self.context.transaction.savepoints_mut().lose();
             self.undo_in_sqlite();
         }
         result
@@ -403,7 +393,7 @@ impl Session {
 
     fn try_put_back(&mut self, Aside { mut log, tables }: Aside) -> Result<()> {
         let connection = self.connection()?;
-        let now = self.engine.tables_of(connection, &log)?;
+        let now = self.context.engine.tables_of(connection, &log)?;
         if let Some((table, _)) = tables.iter().zip(&now).find(|(then, now)| !then.is_like(now)) {
             return Err(changed(format!("Table \"{}\" has been altered.", table.name)));
         }
@@ -413,7 +403,7 @@ impl Session {
         if defers {
             connection.exec("PRAGMA defer_foreign_keys = ON")?;
         }
-        let marks: Vec<usize> = self.transaction.savepoints().iter().map(|s| s.recorded.len).collect();
+        let marks: Vec<usize> = self.context.transaction.savepoints().iter().map(|s| s.recorded.len).collect();
         let mut made = 0;
         let replayed = replay(connection.rusqlite(), &mut log, &tables, |at| {
             while marks.get(made).is_some_and(|mark| *mark <= at) {
@@ -449,12 +439,14 @@ impl Session {
     /// Before a statement that writes or locks rows, in the writer slot. `may_wait`: it may have to be undone in any case.
     pub(in crate::session) fn heed(&mut self, query: &QueryPlan, may_wait: bool) -> Result<()> {
         self.heeding = None;
-        let beside = self.transaction.branch().is_some();
+        let beside = self.context.transaction.branch().is_some();
         let always = beside || may_wait;
-        if !self.transaction.has_slot() || !always && !self.engine.rows.has_others(self.server.number()) {
+        if !self.context.transaction.has_slot()
+            || !always && !self.context.engine.rows.has_others(self.context.server.number())
+        {
             return Ok(());
         }
-        let joined = self.transaction.is_joined();
+        let joined = self.context.transaction.is_joined();
         let connection = self.connection()?;
         if !connection.recorder().on {
             // nobody can put back what came before: only this statement can be undone
@@ -475,29 +467,29 @@ impl Session {
             })
         };
         // (a transaction that others have joined is one of several: it has a savepoint)
-        let savepoint = !joined && self.transaction.is_in_sqlite();
+        let savepoint = !joined && self.context.transaction.is_in_sqlite();
         if savepoint {
             connection.exec("SAVEPOINT pg_heed")?;
         }
         connection.cell.routines().keep_pending();
         let since = connection.recorder().log.mark();
-        let catalog = self.catalog();
+        let catalog = self.context.catalog();
         let names = query.modifies.iter().map(|&t| catalog.relation(t).map(|r| Arc::from(&*r.sqlite_name)));
         let tables = (!query.calls_writers && query.triggered.is_none()).then(|| names.flatten().collect());
-        let told = self.server.pending.lock().mark();
+        let told = self.context.server.pending.lock().mark();
         self.heeding = Some(Heeding { since, of_transaction, tables, upserts: query.upserts, savepoint, told });
         Ok(())
     }
 
     /// Before the first row of a statement is told, and at its end: whether it has touched what others hold. Errors: one that
-    /// [`Session::in_the_way`] takes.
+    /// [`Executor::in_the_way`] takes.
     pub(in crate::session) fn check_touched(&mut self) -> Result<()> {
-        self.check_silence_lasts()?;
+        self.context.check_silence_lasts()?;
         let Some(heeding) = &self.heeding else { return Ok(()) };
         let (since, upserts) = (heeding.since.len, heeding.upserts);
         match self.met_by(heeding)? {
             None => self.check_beside(since, upserts),
-            Some(other) => Err(self.server.meet(other)),
+            Some(other) => Err(self.context.server.meet(other)),
         }
     }
 
@@ -507,18 +499,18 @@ impl Session {
         let log = &connection.recorder().log;
         if log.obstacle.is_some() {
             // what it has changed is not known row by row
-            return Ok(self.engine.rows.holder_in(self.server.number(), heeding.tables.as_deref()));
+            return Ok(self.context.engine.rows.holder_in(self.context.server.number(), heeding.tables.as_deref()));
         }
-        let tables = self.engine.tables_of(connection, log)?;
+        let tables = self.context.engine.tables_of(connection, log)?;
         let footprint = footprint(connection, log, &tables, heeding.since.len)?;
-        Ok(self.engine.rows.conflict(self.server.number(), &footprint))
+        Ok(self.context.engine.rows.conflict(self.context.server.number(), &footprint))
     }
 
     /// After a statement that heeds the locks of others: the session whose transaction it has to wait for; then it is undone.
     pub(in crate::session) fn in_the_way<T>(&mut self, query: &QueryPlan, result: &Result<T>) -> Result<Option<u64>> {
-        let met = self.server.met();
+        let met = self.context.server.met();
         let Some(heeding) = self.heeding.take() else { return Ok(met) };
-        let own = self.server.number();
+        let own = self.context.server.number();
         let connection = self.connection()?;
         let passed_over = query.passes_over.max(connection.cell.routines().passed_over.get());
         let met = match (met, result) {
@@ -526,12 +518,12 @@ impl Session {
             // a row may be there only because its deletion was put aside; and who is in the way of the rows that the statement has
             // touched is waited for before anything else is said
             (None, Err(e)) if [SqlState::UNIQUE_VIOLATION, SqlState::FOREIGN_KEY_VIOLATION].contains(&e.code()) => {
-                self.met_by(&heeding)?.or_else(|| self.engine.rows.remover_in(own, None))
+                self.met_by(&heeding)?.or_else(|| self.context.engine.rows.remover_in(own, None))
             }
             (None, Ok(_)) => match passed_over {
                 PassesOver::None => None,
-                PassesOver::Rows => self.engine.rows.remover_in(own, heeding.tables.as_deref()),
-                PassesOver::Values => self.engine.rows.holder_in(own, heeding.tables.as_deref()),
+                PassesOver::Rows => self.context.engine.rows.remover_in(own, heeding.tables.as_deref()),
+                PassesOver::Values => self.context.engine.rows.holder_in(own, heeding.tables.as_deref()),
             },
             (None, Err(_)) => None,
         };
@@ -553,30 +545,30 @@ impl Session {
             self.lock_beside()?;
         }
         let connection = self.connection()?;
-        if met.is_some() || query.waits_aside && self.server.wants_apart() {
+        if met.is_some() || query.waits_aside && self.context.server.wants_apart() {
             connection.cell.routines().go_back_to_kept();
             connection.cell.take_notices();
             connection.cell.routines().changed.take();
             self.forget_native_settings();
-            self.server.pending.lock().roll_back_to(heeding.told);
+            self.context.server.pending.lock().roll_back_to(heeding.told);
         }
         Ok(met)
     }
 
     /// Gives others the writer slot. False: the transaction has to keep it.
     pub(in crate::session) fn make_way(&mut self) -> Result<bool> {
-        if self.transaction.is_joined() {
+        if self.context.transaction.is_joined() {
             self.withdraw()?;
             return Ok(true);
         }
-        if !self.transaction.has_slot() {
+        if !self.context.transaction.has_slot() {
             return Ok(true);
         }
-        if self.transaction.is_repeatable() {
+        if self.context.transaction.is_repeatable() {
             return self.leave_slot();
         }
         let empty = self.connection()?.recorder().log.is_empty();
-        if empty && !self.transaction.has_changed_temporary() {
+        if empty && !self.context.transaction.has_changed_temporary() {
             self.give_slot_back()?;
             return Ok(true);
         }
@@ -587,7 +579,7 @@ impl Session {
     /// snapshot; 40P01 where it cannot be put aside, so that each would wait for the other.
     pub(in crate::session) async fn step_aside(&mut self, other: u64) -> Result<()> {
         if !self.make_way()? {
-            return Err(match self.transaction.is_repeatable() {
+            return Err(match self.context.transaction.is_repeatable() {
                 true => {
                     PgError::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
                 }
@@ -597,38 +589,38 @@ impl Session {
             });
         }
         let keeps_lease = self.release_for_wait();
-        let server = self.server.clone();
-        server.end_turn(&self.engine);
+        let server = self.context.server.clone();
+        server.end_turn(&self.context.engine);
         let turn = server.turn_request(other);
-        server.wait(Wait::Transaction, self.limits(), server.turn(turn, keeps_lease)).await?;
+        server.wait(Wait::Transaction, self.context.limits(), server.turn(turn, keeps_lease)).await?;
         server.next_after.store(other, Ordering::Relaxed);
         let target = Target::Transaction(other);
-        let request = Request { session: self.server.number(), target, mode: Mode::Share, transaction: false };
-        server.wait(Wait::Transaction, self.limits(), server.turn(request, keeps_lease)).await?;
-        self.engine.locks.release(request);
+        let request = Request { session: self.context.server.number(), target, mode: Mode::Share, transaction: false };
+        server.wait(Wait::Transaction, self.context.limits(), server.turn(request, keeps_lease)).await?;
+        self.context.engine.locks.release(request);
         Ok(())
     }
 
     /// A transaction that keeps its snapshot and has written nothing gives the slot to others. False: it has written.
     pub(in crate::session) fn leave_slot(&mut self) -> Result<bool> {
-        if !self.transaction.is_repeatable() || self.connection()?.is_writing() {
+        if !self.context.transaction.is_repeatable() || self.connection()?.is_writing() {
             return Ok(false);
         }
-        self.transaction.give_up_slot();
+        self.context.transaction.give_up_slot();
         Ok(true)
     }
 
     /// In a transaction that keeps its snapshot: 40001 if a row that was locked after `mark` is not any more what the snapshot shows.
     pub(in crate::session) fn check_locked_since(&self, mark: u64) -> Result<()> {
-        if !self.transaction.is_repeatable() {
+        if !self.context.transaction.is_repeatable() {
             return Ok(());
         }
         let connection = self.connection()?;
-        let locked = self.engine.rows.taken_since(self.server.number(), mark);
+        let locked = self.context.engine.rows.taken_since(self.context.server.number(), mark);
         let mut log = ChangeLog::default();
         let places: Vec<usize> = locked.iter().map(|(row, _)| log.table(&row.table)).collect();
-        let tables = self.engine.tables_of(connection, &log)?;
-        let keeper = self.engine.keeper();
+        let tables = self.context.engine.tables_of(connection, &log)?;
+        let keeper = self.context.engine.keeper();
         let newest = keeper.as_ref().ok_or_else(|| PgError::shut_down())?;
         for ((row, mode), place) in locked.iter().zip(places) {
             pgsqlite_types::work::tick(1)?;
@@ -653,7 +645,7 @@ impl Session {
     /// Before what cannot be begun anew (COPY FROM, a body that may commit, VACUUM), in the writer slot: waits for a transaction that holds
     /// rows. `tables`: of these tables; None: of any. Returns whether it has waited: then the slot is to be taken anew.
     pub(in crate::session) async fn let_holder_end(&mut self, tables: Option<&[Arc<str>]>) -> Result<bool> {
-        match self.engine.rows.holder_in(self.server.number(), tables) {
+        match self.context.engine.rows.holder_in(self.context.server.number(), tables) {
             None => Ok(false),
             Some(other) => {
                 self.step_aside(other).await?;
@@ -661,6 +653,37 @@ impl Session {
                 Ok(true)
             }
         }
+    }
+}
+
+impl Session {
+    /// The client is silent from now on, until [`Session::rouse`]: whoever needs the writer slot may have that of an open block.
+    pub fn rest_block(&mut self) {
+        let executor = &mut self.executor;
+        executor.context.server.end_turn(&executor.context.engine);
+        if executor.context.transaction.branch().is_some() && !executor.has_open_query() {
+            executor.context.transaction.give_up_slot();
+        }
+        if executor.context.transaction.has_slot()
+            && executor.context.transaction.block().is_explicit()
+            && executor.may_be_put_aside()
+        {
+            let patience = executor.pace.patience(executor.connection.as_ref().map_or(0, |c| c.recorder().log.len()));
+            executor.lay_down(executor.context.engine.config.puts_aside, patience);
+        }
+        executor.fall_silent();
+        // a block that has nothing open in SQLite needs no connection of the pool
+        let is_free = executor.context.transaction.block().is_explicit()
+            && !executor.context.transaction.is_in_sqlite()
+            && !executor.context.transaction.has_slot();
+        if is_free && executor.connection.is_some() && executor.connection_is_passing() && !executor.has_open_query() {
+            executor.give_connection_back();
+        }
+    }
+
+    /// The client goes on.
+    pub fn rouse(&mut self) {
+        self.executor.rouse();
     }
 }
 

@@ -7,9 +7,10 @@
 //! moment on whoever writes finds the locks. Where the holder has gone on meanwhile, the locks are given back and the statement waits
 //! for the slot, or for the next silence.
 
+use crate::session::context::SessionContext;
 use crate::session::execution::portal::command;
+use crate::session::executor::Executor;
 use crate::session::transaction::state::Open;
-use crate::session::Session;
 use crate::writer::Slot;
 use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_sql::plan::QueryPlan;
@@ -25,79 +26,7 @@ pub(in crate::session) struct BesideSilence {
     over: bool,
 }
 
-impl Session {
-    /// The client is silent. A block that keeps the slot, and has only made objects or changed what lets others lock rows
-    /// ([`crate::session::transaction::relation_locks::leaves_rows`]), lets them do so.
-    pub(in crate::session) fn fall_silent(&mut self) {
-        let t = &self.transaction;
-        if !t.has_slot() || !t.is_in_sqlite() || !t.block().is_explicit() || t.is_repeatable() || t.is_joined() {
-            return;
-        }
-        let changes_no_rows = self.connection.as_ref().is_some_and(|connection| {
-            let recorder = connection.recorder();
-            recorder.on && !recorder.rows
-        });
-        if changes_no_rows && !self.transaction.keeps_rows() && self.copying.is_none() {
-            self.transaction.falls_silent();
-            self.engine.writer.keep_silently();
-        }
-    }
-
-    /// Before a statement that locks rows and changes nothing: waits for the writer slot, or until its holder is silent and keeps it. Then a
-    /// transaction of SQLite begins that only reads. False: the statement needs the slot (and may have it by now).
-    pub(in crate::session) async fn begin_beside_silence(&mut self, plan: &QueryPlan) -> Result<bool> {
-        if self.transaction.beside_silence().is_some() {
-            return Ok(true);
-        }
-        let t = &self.transaction;
-        let has_nothing = !t.has_slot() && !t.has_begun() && !t.is_repeatable();
-        let only_locks = plan.locks_rows
-            && !plan.writes
-            && !plan.calls_writers
-            && !plan.waits_apart
-            && !plan.waits_aside
-            && plan.triggered.is_none()
-            && plan.rewritten.is_none()
-            && plan.steps.len() == 1;
-        if !has_nothing || !only_locks || self.has_temporary() {
-            return Ok(false);
-        }
-        self.check_may_write(command(plan.tag))?;
-        self.settle_portals();
-        if let Some(slot) = self.engine.writer.try_acquire(self.applicant())? {
-            self.use_slot(slot, false).await?;
-            return Ok(false);
-        }
-        let silence = loop {
-            if let Some(silence) = self.engine.writer.silence() {
-                break silence;
-            }
-            if let Some(slot) = self.slot_or_silence().await? {
-                self.use_slot(slot, false).await?;
-                return Ok(false);
-            }
-            self.begin_statement().await?;
-        };
-        let connection = self.connection()?;
-        connection.begin_snapshot()?;
-        self.transaction.opened(Open::BesideSilence(BesideSilence { silence, lasted: false, over: false }));
-        Ok(true)
-    }
-
-    /// Waits for the writer slot, or until its holder is silent and keeps it (None).
-    async fn slot_or_silence(&mut self) -> Result<Option<Slot>> {
-        self.release_for_wait();
-        let (engine, applicant) = (self.engine.clone(), self.applicant());
-        let either = async {
-            tokio::select! {
-                biased;
-                slot = engine.writer.acquire(applicant) => slot.map(Some),
-                () = engine.writer.fallen_silent() => Ok(None),
-            }
-        };
-        self.server.wait(Wait::Writer, self.limits(), either).await
-    }
-
+impl SessionContext {
     /// All rows of a statement are read, none has been sent. Errors: one with which it is begun anew, if the silence is over.
     pub(in crate::session) fn check_silence_lasts(&mut self) -> Result<()> {
         let now = self.engine.writer.silence();
@@ -129,10 +58,84 @@ impl Session {
         self.server.wake_waiters(&self.engine);
         Ok(true)
     }
+}
+
+impl Executor {
+    /// The client is silent. A block that keeps the slot, and has only made objects or changed what lets others lock rows
+    /// ([`crate::session::transaction::relation_locks::leaves_rows`]), lets them do so.
+    pub(in crate::session) fn fall_silent(&mut self) {
+        let t = &self.context.transaction;
+        if !t.has_slot() || !t.is_in_sqlite() || !t.block().is_explicit() || t.is_repeatable() || t.is_joined() {
+            return;
+        }
+        let changes_no_rows = self.connection.as_ref().is_some_and(|connection| {
+            let recorder = connection.recorder();
+            recorder.on && !recorder.rows
+        });
+        if changes_no_rows && !self.context.transaction.keeps_rows() && self.copying.is_none() {
+            self.context.transaction.falls_silent();
+            self.context.engine.writer.keep_silently();
+        }
+    }
+
+    /// Before a statement that locks rows and changes nothing: waits for the writer slot, or until its holder is silent and keeps it. Then a
+    /// transaction of SQLite begins that only reads. False: the statement needs the slot (and may have it by now).
+    pub(in crate::session) async fn begin_beside_silence(&mut self, plan: &QueryPlan) -> Result<bool> {
+        if self.context.transaction.beside_silence().is_some() {
+            return Ok(true);
+        }
+        let t = &self.context.transaction;
+        let has_nothing = !t.has_slot() && !t.has_begun() && !t.is_repeatable();
+        let only_locks = plan.locks_rows
+            && !plan.writes
+            && !plan.calls_writers
+            && !plan.waits_apart
+            && !plan.waits_aside
+            && plan.triggered.is_none()
+            && plan.rewritten.is_none()
+            && plan.steps.len() == 1;
+        if !has_nothing || !only_locks || self.context.has_temporary() {
+            return Ok(false);
+        }
+        self.context.check_may_write(command(plan.tag))?;
+        self.settle_portals();
+        if let Some(slot) = self.context.engine.writer.try_acquire(self.applicant())? {
+            self.use_slot(slot, false).await?;
+            return Ok(false);
+        }
+        let silence = loop {
+            if let Some(silence) = self.context.engine.writer.silence() {
+                break silence;
+            }
+            if let Some(slot) = self.slot_or_silence().await? {
+                self.use_slot(slot, false).await?;
+                return Ok(false);
+            }
+            self.begin_statement().await?;
+        };
+        let connection = self.connection()?;
+        connection.begin_snapshot()?;
+        self.context.transaction.opened(Open::BesideSilence(BesideSilence { silence, lasted: false, over: false }));
+        Ok(true)
+    }
+
+    /// Waits for the writer slot, or until its holder is silent and keeps it (None).
+    async fn slot_or_silence(&mut self) -> Result<Option<Slot>> {
+        self.release_for_wait();
+        let (engine, applicant) = (self.context.engine.clone(), self.applicant());
+        let either = async {
+            tokio::select! {
+                biased;
+                slot = engine.writer.acquire(applicant) => slot.map(Some),
+                () = engine.writer.fallen_silent() => Ok(None),
+            }
+        };
+        self.context.server.wait(Wait::Writer, self.context.limits(), either).await
+    }
 
     /// Ends the transaction of SQLite in which a statement has locked rows.
     pub(in crate::session) fn leave_silence(&mut self) -> Result<()> {
-        match self.transaction.beside_silence() {
+        match self.context.transaction.beside_silence() {
             None => Ok(()),
             Some(_) => self.end_sqlite("ROLLBACK"),
         }

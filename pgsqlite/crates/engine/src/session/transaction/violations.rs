@@ -6,13 +6,13 @@ use crate::diagnose::{
     RowValues,
 };
 use crate::plans::{Body, Prepared};
-use crate::session::Session;
+use crate::session::executor::Executor;
 use pgsqlite_sql::analyze::{analyze, Statement};
 use pgsqlite_sql::plan::Tag;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 
-impl Session {
+impl Executor {
     /// The error of a failed data modification with what PostgreSQL tells about the row. Where the row cannot be told
     /// again, and where something fails on the way, the error stays as it is.
     pub(in crate::session) fn diagnose(
@@ -44,8 +44,8 @@ impl Session {
         error: &PgError,
     ) -> Result<Option<PgError>> {
         let code = error.code();
-        let view = self.view();
-        let (proposed, parts, first) = self.with_environment(&view, |environment| {
+        let view = self.context.view();
+        let (proposed, parts, first) = self.context.with_environment(&view, |environment| {
             let (statement, _) = analyze(environment, &prepared.statement.node, &prepared.parameters)?;
             Ok(match &statement {
                 Statement::Modify(modify) => {
@@ -56,7 +56,7 @@ impl Session {
                 Statement::Rewritten(_) => (None, vec![], None),
             })
         })?;
-        let (catalog, context) = (&view.catalog, Context { settings: &self.gucs.typed, names: &*view });
+        let (catalog, context) = (&view.catalog, Context { settings: &self.context.gucs.typed, names: &*view });
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         let mut reader = Reader(connection);
         if let Some(first) = &first {
@@ -86,7 +86,7 @@ impl Session {
         let Body::Plan(plan) = &prepared.body else { return Ok(None) };
         let ([step], Tag::Update | Tag::Delete) = (&plan.query.steps[..], plan.query.tag) else { return Ok(None) };
         // turning deferral off makes SQLite forget the violations it has counted
-        if self.transaction.defers_all() || self.connection()?.has_deferred_violations() {
+        if self.context.transaction.defers_all() || self.connection()?.has_deferred_violations() {
             return Ok(None);
         }
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;

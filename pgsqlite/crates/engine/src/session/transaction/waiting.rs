@@ -14,7 +14,9 @@
 use crate::engine::{Contested, Engine};
 use crate::locks::graph::{cycle, Edge, Graph, Needs};
 use crate::locks::{Request, Target};
+use crate::session::context::SessionContext;
 use crate::session::execution::server_functions::{session_of, SessionServer};
+use crate::session::executor::Executor;
 use crate::session::{ClientWatch, Session};
 use pgsqlite_natives::settings::Gucs;
 use pgsqlite_natives::statistics::activity::{Activity, Wait};
@@ -342,59 +344,63 @@ impl SessionServer {
     }
 }
 
-impl Session {
+impl SessionContext {
     pub(in crate::session) fn limits(&self) -> Limits {
         Limits::of(&self.gucs)
-    }
-
-    /// Whether the session's waits end, with 55P03, as soon as they are for a transaction whose client is silent. One that is at work
-    /// is waited for, up to `lock_timeout`.
-    pub fn give_up_on_silence(&self, on: bool) {
-        self.server.set_gives_up_on_silence(on);
-    }
-
-    /// Looks after the client from now on while the session waits.
-    pub fn watch_client(&mut self, watch: Arc<dyn ClientWatch>) {
-        self.server.set_client_watch(watch);
-    }
-
-    /// Whether the session's connection can be given back while it waits.
-    pub(in crate::session) fn release_for_wait(&mut self) -> bool {
-        if !self.transaction.is_in_sqlite() && self.connection.is_some() && self.connection_is_passing() {
-            self.settle_portals();
-            self.give_connection_back();
-        }
-        self.connection.is_some()
     }
 
     /// A statement may be given up and run anew if it has to wait.
     pub(in crate::session) fn begin_apart(&mut self, locks_only: bool) {
         self.server.allow_apart(locks_only);
     }
+}
+
+impl Executor {
+    /// Whether the session's connection can be given back while it waits.
+    pub(in crate::session) fn release_for_wait(&mut self) -> bool {
+        if !self.context.transaction.is_in_sqlite() && self.connection.is_some() && self.connection_is_passing() {
+            self.settle_portals();
+            self.give_connection_back();
+        }
+        self.connection.is_some()
+    }
 
     /// After such a statement: true if it has waited now, and is to be run anew.
     pub(in crate::session) async fn wait_apart(&mut self) -> Result<bool> {
-        let Some(wanted) = self.server.end_apart() else { return Ok(false) };
+        let Some(wanted) = self.context.server.end_apart() else { return Ok(false) };
         let keeps_lease = self.release_for_wait();
-        let limits = self.limits();
+        let limits = self.context.limits();
         let waited = match wanted {
             Wanted::Lock(request) => {
-                let server = self.server.clone();
+                let server = self.context.server.clone();
                 let turn = server.turn(request, keeps_lease);
-                self.server.wait(wait_for(request.target), limits, turn).await
+                self.context.server.wait(wait_for(request.target), limits, turn).await
             }
             Wanted::Sleep(duration) => {
                 let sleep = async {
                     tokio::time::sleep(duration).await;
                     Ok(())
                 };
-                self.server.wait(Wait::Sleep, limits, sleep).await
+                self.context.server.wait(Wait::Sleep, limits, sleep).await
             }
         };
         if waited.is_err() {
-            self.server.forget(&mut self.server.apart.lock());
+            self.context.server.forget(&mut self.context.server.apart.lock());
         }
         waited.map(|()| true)
+    }
+}
+
+impl Session {
+    /// Whether the session's waits end, with 55P03, as soon as they are for a transaction whose client is silent. One that is at work
+    /// is waited for, up to `lock_timeout`.
+    pub fn give_up_on_silence(&self, on: bool) {
+        self.executor.context.server.set_gives_up_on_silence(on);
+    }
+
+    /// Looks after the client from now on while the session waits.
+    pub fn watch_client(&mut self, watch: Arc<dyn ClientWatch>) {
+        self.executor.context.server.set_client_watch(watch);
     }
 }
 

@@ -1,0 +1,93 @@
+//! The statement that runs: when it begins and ends, requests to end it count, and the clocks of `statement_timeout` and
+//! `client_connection_check_interval` go.
+
+use crate::session::context::SessionContext;
+use crate::session::executor::Executor;
+use crate::session::Session;
+use std::time::Duration;
+
+impl SessionContext {
+    /// A portal is executed: cancel requests count, statement_timeout runs. Again after a pause, or in a query string: it goes on.
+    pub(in crate::session) fn begin_running(&mut self) {
+        if self.cancel.begin() || std::mem::take(&mut self.began_early) {
+            self.begin_observed(self.source.clone());
+        }
+        self.limit_time();
+    }
+
+    /// A statement of a query string begins, as [`SessionContext::begin_running`]; that the string came is told already.
+    pub(in crate::session) fn begin_running_script(&mut self) {
+        self.cancel.begin();
+        self.limit_time();
+    }
+
+    /// From now on `statement_timeout` and `client_connection_check_interval` end what runs.
+    pub(in crate::session) fn limit_time(&mut self) {
+        let (timeout, check) = (self.gucs.often.statement_timeout, self.gucs.often.client_connection_check_interval);
+        if timeout == 0 && check == 0 || self.timer.is_some() {
+            return;
+        }
+        let (cancel, client) = (self.cancel.clone(), self.server.client_watch().filter(|_| check > 0));
+        let over = async move {
+            match timeout {
+                0 => std::future::pending().await,
+                timeout => tokio::time::sleep(Duration::from_millis(timeout)).await,
+            }
+        };
+        let gone = async move {
+            let Some(client) = client else { return std::future::pending().await };
+            tokio::time::sleep(Duration::from_millis(check)).await;
+            client.gone().await;
+        };
+        self.timer = Some(tokio::spawn(async move {
+            tokio::select! {
+                biased;
+                () = over => cancel.time_out(),
+                () = gone => cancel.lose_client(),
+            }
+        }));
+    }
+
+    pub(in crate::session) fn end_running(&mut self) {
+        self.cancel.end();
+        self.began_early = false;
+        if let Some(timer) = self.timer.take() {
+            timer.abort();
+        }
+    }
+}
+
+/// Runs what a message computes outside of a statement's execution: cancel requests and `statement_timeout` end it as they end a statement.
+/// `whole` is what `run` works on: a session, or a part of it that has the context.
+pub(in crate::session) fn while_requests_count<W: AsMut<SessionContext>, R>(
+    whole: &mut W,
+    run: impl FnOnce(&mut W) -> R,
+) -> R {
+    let begins = whole.as_mut().cancel.begin();
+    if begins {
+        whole.as_mut().limit_time();
+    }
+    let result = run(whole);
+    if begins {
+        whole.as_mut().end_running();
+    }
+    result
+}
+
+impl AsMut<SessionContext> for SessionContext {
+    fn as_mut(&mut self) -> &mut SessionContext {
+        self
+    }
+}
+
+impl AsMut<SessionContext> for Executor {
+    fn as_mut(&mut self) -> &mut SessionContext {
+        &mut self.context
+    }
+}
+
+impl AsMut<SessionContext> for Session {
+    fn as_mut(&mut self) -> &mut SessionContext {
+        &mut self.executor.context
+    }
+}
