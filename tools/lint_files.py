@@ -54,6 +54,7 @@ ALLOWED = {
     "crates/engine/src/engine.rs": (4, "connections to the engine's own room, and the one by which SQLite reads what it has stored of the journal mode"),
     "crates/engine/src/image.rs": (1, "a connection to the room of a copy that has just been made"),
     "crates/engine/src/database_copy.rs": (8, "SQLite's connections to a room or to a file that the process does not have open, and copies, which are new files"),
+    "crates/engine/src/settle.rs": (1, "a connection to the engine's own room, before anybody is served"),
     "crates/engine/src/inspect.rs": (2, "a connection of a process that serves nothing, and one to its own room"),
     "crates/storage/src/wal.rs": (1, "the log, which SQLite does not lock; it stays open as long as the database"),
     "crates/storage/src/stream.rs": (3, "the log, which SQLite does not lock, and connections to the stream's own room"),

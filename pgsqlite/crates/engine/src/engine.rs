@@ -8,6 +8,7 @@ use parking_lot::{Mutex, RwLock};
 use pgsqlite_metadata::counter::next_number;
 use pgsqlite_metadata::store;
 use pgsqlite_metadata::store::names::CatalogNames;
+use pgsqlite_objects::ddl;
 use pgsqlite_sql::catalog::{Catalog, Role};
 use pgsqlite_storage::checkpoints;
 use pgsqlite_storage::files::Room;
@@ -154,13 +155,27 @@ impl Engine {
             keeper.check_writes()?;
         }
         // asked for first: what another program changes meanwhile is noticed later
-        let mark = room.mark();
-        let cookie = schema_version(&keeper)?;
+        let mut mark = room.mark();
+        let mut cookie = schema_version(&keeper)?;
         let is_clone = read.is_some();
         let (mut catalog, highest) = match read {
             Some(read) => (Catalog::clone(&read.catalog), read.highest),
             None => (store::load(keeper.rusqlite())?, store::transactions::highest(keeper.rusqlite())?),
         };
+        let recovers = config.recovery.as_ref().is_some_and(|recovery| recovery.standby.recovers());
+        if !is_clone && memory.is_none() && !recovers && ddl::is_unsettled(&catalog) {
+            match crate::settle::settle(&room) {
+                Ok(()) => {
+                    mark = room.mark();
+                    cookie = schema_version(&keeper)?;
+                    catalog = store::load(keeper.rusqlite())?;
+                }
+                // (statements that would need it are refused)
+                Err(problem) => {
+                    tracing::warn!(%problem, "foreign keys of \"{}\" could not be brought to what this version makes of them", path.display());
+                }
+            }
+        }
         // what has nothing of ours yet is new to us
         if let (None, Some(founder)) = (known, config.founder.as_deref().and_then(store::base::founder_role)) {
             catalog.roles.insert(founder.oid, Arc::new(founder));

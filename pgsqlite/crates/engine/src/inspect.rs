@@ -251,8 +251,7 @@ pub fn upgrade(path: &Path) -> Result<(Option<i64>, i64)> {
     let before = store::version(db)?;
     if before.is_some_and(|before| before < store::VERSION) {
         connection.exec("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")?;
-        let catalog = store::load(db)?;
-        store::init(db, &catalog)?;
+        crate::settle::settle_in(&connection)?;
         connection.exec("COMMIT")?;
     }
     Ok((before, store::VERSION))

@@ -29,6 +29,7 @@ mod prepared;
 mod requests;
 mod sequence_state;
 pub mod session;
+mod settle;
 mod standby;
 mod transactions;
 pub mod writer;

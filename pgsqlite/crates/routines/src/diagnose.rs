@@ -20,19 +20,23 @@ const SHOWN_BYTES: usize = 64;
 pub type RowValues = Vec<Datum>;
 
 /// The rows that a modification proposes; None where they cannot be told.
-pub fn proposed_of(environment: &Environment, modify: &Modify) -> Result<Option<Proposed>> {
-    // values of rows are not told where policies hide some
-    if row_security_counts(environment, &modify.target)? {
-        return Ok(None);
+pub fn proposed_of(environment: &Environment, modify: &Modify, code: SqlState) -> Result<Option<Proposed>> {
+    match may_tell(environment, modify, code)? {
+        true => proposed_rows(environment, modify),
+        false => Ok(None),
     }
-    proposed_rows(environment, modify)
+}
+
+/// Values of rows are not told where policies hide some; of a foreign key, which names its table and no value then, is told.
+fn may_tell(environment: &Environment, modify: &Modify, code: SqlState) -> Result<bool> {
+    Ok(code == SqlState::FOREIGN_KEY_VIOLATION || !row_security_counts(environment, &modify.target)?)
 }
 
 /// The rows that each part of it proposes, where parts do different things.
-pub fn proposed_by(environment: &Environment, modify: &Modify) -> Result<Vec<Proposed>> {
-    match row_security_counts(environment, &modify.target)? {
-        true => Ok(vec![]),
-        false => proposed_by_parts(environment, modify),
+pub fn proposed_by(environment: &Environment, modify: &Modify, code: SqlState) -> Result<Vec<Proposed>> {
+    match may_tell(environment, modify, code)? {
+        true => proposed_by_parts(environment, modify),
+        false => Ok(vec![]),
     }
 }
 
@@ -67,9 +71,9 @@ pub fn violation_of_parts(
 }
 
 /// The same of the first WITH query, if it is a modification: those after it may read what it gives.
-pub fn first_in_with(environment: &Environment, ctes: &[Cte]) -> Option<Proposed> {
+pub fn first_in_with(environment: &Environment, ctes: &[Cte], code: SqlState) -> Option<Proposed> {
     match &ctes.first()?.body {
-        CteBody::Modify(modify) => proposed_of(environment, modify).ok().flatten(),
+        CteBody::Modify(modify) => proposed_of(environment, modify, code).ok().flatten(),
         CteBody::Query(_) => None,
     }
 }
@@ -97,8 +101,15 @@ pub fn violation(
     let schema = catalog.schema_name(proposed.relation.schema).to_string();
     let mut search = Search { proposed, schema, context, catalog, reader, parameters };
     if code != SqlState::FOREIGN_KEY_VIOLATION {
-        // (which key's conflict is not passed over, ON CONFLICT's target says)
-        return if proposed.skips_conflicts { Ok(None) } else { search.row_constraints(&rows) };
+        // (which key's conflict is passed over, ON CONFLICT's target says)
+        return match proposed.arbiter {
+            Some(_) if code == SqlState::UNIQUE_VIOLATION && proposed.kept.is_empty() => {
+                let rows = search.without_conflicts(rows)?;
+                search.row_constraints(&rows)
+            }
+            _ if proposed.skips_conflicts => Ok(None),
+            _ => search.row_constraints(&rows),
+        };
     }
     let rows = if proposed.skips_conflicts { search.without_conflicts(rows)? } else { rows };
     search.foreign_keys(&rows)
@@ -264,15 +275,17 @@ impl Search<'_> {
         ))
     }
 
-    /// The rows whose keys are not there yet.
+    /// The rows whose keys (that which ON CONFLICT names, or all) are not there yet.
     fn without_conflicts(&mut self, rows: Vec<RowValues>) -> Result<Vec<RowValues>> {
         let p = self.proposed;
         let mut written: Vec<HashSet<Vec<Vec<u8>>>> = p.unique.iter().map(|_| HashSet::new()).collect();
         let mut out = Vec::new();
         for row in rows {
             let mut stays = true;
-            for (unique, written) in p.unique.iter().zip(&mut written) {
-                stays &= self.unique_key(unique, &row, written, &HashSet::new())?.is_none();
+            for (at, (unique, written)) in p.unique.iter().zip(&mut written).enumerate() {
+                if p.arbiter.is_none_or(|arbiter| arbiter == at) {
+                    stays &= self.unique_key(unique, &row, written, &HashSet::new())?.is_none();
+                }
             }
             if stays {
                 out.push(row);

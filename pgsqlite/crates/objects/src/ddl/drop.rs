@@ -457,8 +457,10 @@ impl Ddl<'_> {
             });
             let table = match next {
                 Some(i) => left.remove(i),
+                // (they reference each other)
                 None => {
-                    return Err(PgError::not_supported("dropping tables that reference each other in one statement"))
+                    self.take_keys_from_sqlite(left[0])?;
+                    continue;
                 }
             };
             self.remove_relation(table)?;

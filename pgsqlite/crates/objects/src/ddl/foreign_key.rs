@@ -10,6 +10,7 @@ use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::quote_identifier;
 use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use std::collections::BTreeSet;
 
 fn action(letter: &str) -> ForeignKeyAction {
     match letter {
@@ -142,15 +143,6 @@ impl Ddl<'_> {
             );
         }
         let (on_update, on_delete) = (action(&c.fk_upd_action), action(&c.fk_del_action));
-        // (SQLite takes a key for the same if its collation does, where PostgreSQL looks at the bytes)
-        let loose = |column: &Column| self.catalog.collation(column.collation).is_some_and(|c| !c.deterministic);
-        if !matches!(on_update, ForeignKeyAction::NoAction | ForeignKeyAction::Restrict)
-            && relation.live_columns().chain(parent.live_columns()).any(loose)
-        {
-            return Err(PgError::not_supported(
-                "ON UPDATE of a foreign key of tables with nondeterministic collations",
-            ));
-        }
         let mut delete_columns = Vec::new();
         for name in strings(&c.fk_del_set_cols) {
             work::visit();
@@ -408,22 +400,42 @@ impl Ddl<'_> {
 
     /// Foreign keys that SQLite can no longer carry out, after whatever this statement has done, become managed ones.
     pub(super) fn settle_foreign_keys(&mut self) -> Result<()> {
+        let crossing = self.catalog.crossing_keys();
         loop {
             work::visit();
             let found = self.catalog.relations.values().find_map(|table| {
-                let must = |c: &Constraint| !c.managed && c.is_foreign_key() && self.catalog.must_manage(table, c);
-                let settled = table.origin == Origin::Foreign || !table.constraints.iter().any(must);
-                (!settled).then(|| (**table).clone())
+                let unsettled = table.constraints.iter().any(|c| is_unsettled(&self.catalog, table, c, &crossing));
+                unsettled.then(|| (**table).clone())
             });
             let Some(old) = found else { return Ok(()) };
             let mut new = old.clone();
             for constraint in &mut new.constraints {
                 work::visit();
-                constraint.managed |= constraint.is_foreign_key() && self.catalog.must_manage(&old, constraint);
+                constraint.managed |= is_unsettled(&self.catalog, &old, constraint, &crossing);
             }
             self.put_relation(new.clone())?;
             self.rebuild(&old, &new, &Default::default())?;
         }
+    }
+
+    /// Makes the tables anew that reference a table, without these keys as far as SQLite is concerned: it can be dropped before them.
+    pub(super) fn take_keys_from_sqlite(&mut self, table: Oid) -> Result<()> {
+        let referencing: Vec<Oid> = self.catalog.referencing(table).map(|(r, _)| r.oid).collect();
+        for child in referencing.into_iter().filter(|child| *child != table) {
+            work::visit();
+            let old = (**self.required(child)?).clone();
+            let mut new = old.clone();
+            for constraint in &mut new.constraints {
+                work::visit();
+                constraint.managed |=
+                    matches!(constraint.kind, ConstraintKind::ForeignKey { references, .. } if references == table);
+            }
+            if new != old {
+                self.put_relation(new.clone())?;
+                self.rebuild(&old, &new, &Default::default())?;
+            }
+        }
+        Ok(())
     }
 
     /// The unique index over exactly these columns (in any order): a constraint's or one made by CREATE UNIQUE INDEX.
@@ -488,6 +500,12 @@ impl Ddl<'_> {
         if comparable {
             return Ok(storage(own) == storage(other) && family(own) != 4);
         }
+        // the referencing type becomes the other one by itself, and the server compares them
+        use pgsqlite_types::oid::{CIDR, INET, INT2, INT4, INT8, OID};
+        let base = |c: &Column| self.catalog.base_type(c.type_oid);
+        if matches!((base(own), base(other)), (INT2 | INT4 | INT8, OID) | (CIDR, INET) | (INET, CIDR)) {
+            return Ok(false);
+        }
         Err(PgError::new(
             SqlState::DATATYPE_MISMATCH,
             format!("foreign key constraint \"{constraint}\" cannot be implemented"),
@@ -500,6 +518,19 @@ impl Ddl<'_> {
             self.display_type(other.type_oid)
         )))
     }
+}
+
+/// Whether SQLite carries out a foreign key of a table of ours that it cannot.
+pub(super) fn is_unsettled(
+    catalog: &Catalog,
+    table: &Relation,
+    constraint: &Constraint,
+    crossing: &BTreeSet<Oid>,
+) -> bool {
+    !constraint.managed
+        && constraint.is_foreign_key()
+        && table.origin != Origin::Foreign
+        && (crossing.contains(&constraint.oid) || catalog.must_manage(table, constraint))
 }
 
 /// 55000 if a foreign key may not rest on this key: SQLite, as PostgreSQL, needs one that always holds.

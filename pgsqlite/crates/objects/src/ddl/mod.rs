@@ -228,6 +228,21 @@ pub fn execute(
     }
 }
 
+/// Whether the file has foreign keys that SQLite carries out and the server should.
+pub fn is_unsettled(catalog: &Catalog) -> bool {
+    let crossing = catalog.crossing_keys();
+    let must = |r: &Relation| r.constraints.iter().any(|c| foreign_key::is_unsettled(catalog, r, c, &crossing));
+    catalog.relations.values().any(|r| must(r))
+}
+
+/// Makes the server carry these out. `conn` has an open write transaction.
+pub fn settle(conn: &Connection, catalog: &Arc<Catalog>, environment: &Environment) -> Result<()> {
+    let session = DdlSession::default();
+    let mut ddl = Ddl::new(conn, catalog, environment, &session);
+    work::catching(|| ddl.settle_foreign_keys())?;
+    ddl.finish(String::new(), catalog.epoch).map(|_| ())
+}
+
 /// ON COMMIT of the session's temporary tables, before the transaction's COMMIT. None: there was nothing to do. `private`: it may not write
 /// to the database.
 pub fn on_commit(

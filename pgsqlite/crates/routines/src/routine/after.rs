@@ -21,9 +21,22 @@ pub(super) type Set = Rc<RefCell<Vec<Rc<Changed>>>>;
 
 /// Something that is to be done.
 pub(super) enum After {
-    Row { fires: Rc<Fires>, row: Rc<Changed>, set: Option<Set> },
-    Statement { fires: Rc<Fires>, set: Set },
+    Row(Waiting),
+    Statement { fires: Rc<Fires>, set: Set, due: Due },
 }
+
+/// A row that waits for its triggers and foreign keys.
+pub(super) struct Waiting {
+    pub fires: Rc<Fires>,
+    pub row: Rc<Changed>,
+    pub set: Option<Set>,
+    pub due: Due,
+    /// the foreign key whose action has changed the row
+    pub action: Option<Oid>,
+}
+
+/// The triggers (by their positions) whose conditions held when the event happened.
+pub(super) type Due = Vec<usize>;
 
 /// A statement, while it runs.
 #[derive(Default)]
@@ -35,6 +48,8 @@ pub struct Level {
     before: HashSet<(Oid, Event)>,
     /// the tables whose rows are changed
     tables: HashSet<Oid>,
+    /// the foreign key whose action runs
+    action: Option<Oid>,
 }
 
 /// Deferred until the end of the transaction.
@@ -86,8 +101,8 @@ pub(super) fn inside<R>(host: Host, level: Level, run: impl FnOnce() -> Result<R
 pub(super) fn drain(host: Host) -> Result<()> {
     while let Some(next) = with_top(host, |level| level.queue.pop_front())? {
         match next {
-            After::Row { fires, row, set } => Firing::new(host, fires).after_row(&row, set.as_ref())?,
-            After::Statement { fires, set } => Firing::new(host, fires).after_statement(&set)?,
+            After::Row(waiting) => Firing::new(host, waiting.fires.clone()).after_row(&waiting)?,
+            After::Statement { fires, set, due } => Firing::new(host, fires).after_statement(&set, &due)?,
         }
     }
     Ok(())
@@ -138,8 +153,24 @@ pub fn pending_tables(host: Host) -> Vec<Oid> {
     host.routines().pending.borrow().iter().map(table).collect()
 }
 
+/// A row is stored (or gone). What its AFTER triggers' conditions say is asked now, as in PostgreSQL.
 pub(super) fn row(host: Host, fires: &Rc<Fires>, row: Rc<Changed>, set: Option<Set>) -> Result<()> {
-    with_top(host, |level| level.queue.push_back(After::Row { fires: fires.clone(), row, set }))
+    let due = Firing::new(host, fires.clone()).due(true, row.old.as_ref(), row.new.as_ref())?;
+    if due.is_empty() && fires.keys.is_empty() {
+        return Ok(());
+    }
+    with_top(host, |level| {
+        let (fires, action) = (fires.clone(), level.action);
+        level.queue.push_back(After::Row(Waiting { fires, row, set, due, action }));
+    })
+}
+
+/// Runs what a foreign key's action does, inside the level.
+pub(super) fn acting<R>(host: Host, constraint: Oid, run: impl FnOnce() -> Result<R>) -> Result<R> {
+    let around = with_top(host, |level| level.action.replace(constraint))?;
+    let result = run();
+    with_top(host, |level| level.action = around)?;
+    result
 }
 
 /// The AFTER … FOR EACH STATEMENT triggers of a table are due; those that wait for the same rows already need not fire.
@@ -148,10 +179,13 @@ pub(super) fn statement(host: Host, fires: &Rc<Fires>) -> Result<()> {
         return Ok(());
     }
     let set = set_of(host, fires)?;
+    let due = Firing::new(host, fires.clone()).due(false, None, None)?;
     with_top(host, |level| {
         let same = |event: &After| matches!(event, After::Statement { set: other, .. } if Rc::ptr_eq(other, &set));
         level.queue.retain(|event| !same(event));
-        level.queue.push_back(After::Statement { fires: fires.clone(), set });
+        if !due.is_empty() {
+            level.queue.push_back(After::Statement { fires: fires.clone(), set, due });
+        }
     })
 }
 

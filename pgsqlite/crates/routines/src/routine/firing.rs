@@ -1,6 +1,6 @@
 //! Triggers that fire: what fires for a table and an event, BEFORE and AFTER, for rows and for statements.
 
-use super::after::{self, Pending, Set};
+use super::after::{self, Due, Pending, Set, Waiting};
 use super::foreign_key::{self, Key};
 use super::plpgsql::{Shape, Value};
 use super::statement::{bind, check_may_write, step_once};
@@ -176,15 +176,24 @@ impl<'h> Firing<'h> {
         Ok(Some(new))
     }
 
-    /// AFTER … FOR EACH ROW and foreign keys, in the order of PostgreSQL's names for them.
-    pub fn after_row(&self, row: &Changed, set: Option<&Set>) -> Result<()> {
-        let mut keys = Some(&self.keys);
-        for trigger in self.of(Timing::After, true) {
-            if trigger.name.as_str() > "RI_ConstraintTrigger_a" {
-                self.fire_keys(keys.take(), row)?;
+    /// The AFTER triggers that the event is for, by their positions: their conditions hold.
+    pub fn due(&self, row: bool, old: Option<&Vec<Datum>>, new: Option<&Vec<Datum>>) -> Result<Due> {
+        let mut due = Due::new();
+        for (at, trigger) in self.triggers.iter().enumerate() {
+            if trigger.timing == Timing::After && trigger.row == row && self.condition(trigger, old, new)? {
+                due.push(at);
             }
-            if !self.condition(trigger, row.old.as_ref(), row.new.as_ref())? {
-                continue;
+        }
+        Ok(due)
+    }
+
+    /// AFTER … FOR EACH ROW and foreign keys, in the order of PostgreSQL's names for them.
+    pub fn after_row(&self, waiting: &Waiting) -> Result<()> {
+        let mut keys = Some(&self.keys);
+        let (row, set) = (&*waiting.row, waiting.set.as_ref());
+        for trigger in waiting.due.iter().map(|at| &self.triggers[*at]) {
+            if trigger.name.as_str() > "RI_ConstraintTrigger_a" {
+                self.fire_keys(keys.take(), waiting)?;
             }
             if trigger.deferrable && self.host.routines().is_deferred_trigger(trigger) {
                 let row = Rc::new(Changed { old: row.old.clone(), new: row.new.clone() });
@@ -194,11 +203,12 @@ impl<'h> Firing<'h> {
             }
             self.with_transition_tables(trigger, set, || self.fire_after(trigger, row))?;
         }
-        self.fire_keys(keys, row)
+        self.fire_keys(keys, waiting)
     }
 
-    fn fire_keys(&self, keys: Option<&Vec<Rc<Key>>>, row: &Changed) -> Result<()> {
-        keys.into_iter().flatten().try_for_each(|key| foreign_key::fire(self.host, key, self.event, row))
+    fn fire_keys(&self, keys: Option<&Vec<Rc<Key>>>, waiting: &Waiting) -> Result<()> {
+        let mut keys = keys.into_iter().flatten();
+        keys.try_for_each(|key| foreign_key::fire(self.host, key, self.event, &waiting.row, waiting.action))
     }
 
     /// An AFTER … FOR EACH ROW trigger whose condition holds.
@@ -206,11 +216,9 @@ impl<'h> Firing<'h> {
         self.fire(trigger, row.old.as_ref(), row.new.as_ref()).map(|_| ())
     }
 
-    pub fn after_statement(&self, set: &Set) -> Result<()> {
-        for trigger in self.of(Timing::After, false) {
-            if self.condition(trigger, None, None)? {
-                self.with_transition_tables(trigger, Some(set), || self.fire(trigger, None, None).map(|_| ()))?;
-            }
+    pub fn after_statement(&self, set: &Set, due: &Due) -> Result<()> {
+        for trigger in due.iter().map(|at| &self.triggers[*at]) {
+            self.with_transition_tables(trigger, Some(set), || self.fire(trigger, None, None).map(|_| ()))?;
         }
         Ok(())
     }

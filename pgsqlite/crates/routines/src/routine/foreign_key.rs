@@ -5,11 +5,13 @@
 
 use super::after::{self, Pending};
 use super::firing::Changed;
+use super::own_settings;
 use super::plpgsql::Using;
 use super::statement::{printed_value, Planned};
 use super::trigger;
 use super::Host;
 use pgsqlite_sql::acl;
+use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, Relation};
 use pgsqlite_sql::deparse::quote_identifier;
 use pgsqlite_sql::routine::Event;
@@ -24,6 +26,8 @@ struct Pair {
     /// of the referencing column
     child_type: Oid,
     parent_type: Oid,
+    /// ` COLLATE …` of the referenced column, if that takes several texts for equal and the other column has another one
+    collate: String,
 }
 
 /// A foreign key as seen from a table whose rows change.
@@ -60,7 +64,7 @@ impl PendingKey {
     }
 }
 
-fn pairs(child: &Relation, parent: &Relation, constraint: &Constraint) -> Result<Vec<Pair>> {
+fn pairs(catalog: &Catalog, child: &Relation, parent: &Relation, constraint: &Constraint) -> Result<Vec<Pair>> {
     let ConstraintKind::ForeignKey { columns, .. } = &constraint.kind else {
         return Err(PgError::internal("not a foreign key"));
     };
@@ -73,6 +77,13 @@ fn pairs(child: &Relation, parent: &Relation, constraint: &Constraint) -> Result
             parent: other.name.clone(),
             child_type: own.type_oid,
             parent_type: other.type_oid,
+            collate: match catalog.collation(other.collation) {
+                Some(c) if own.collation != other.collation && !c.deterministic => {
+                    let schema = quote_identifier(catalog.schema_name(c.schema));
+                    format!(" COLLATE {schema}.{}", quote_identifier(c.name))
+                }
+                _ => String::new(),
+            },
         })
     };
     constraint.columns.iter().zip(columns).map(pair).collect()
@@ -88,7 +99,7 @@ pub(super) fn keys(catalog: &Catalog, relation: &Relation, event: Event) -> Resu
     let mut out = Vec::new();
     if matches!(event, Event::Update | Event::Delete) {
         for (child, constraint, named) in catalog.managed_references(relation) {
-            out.push(Key::action(&child, constraint, &named, relation)?);
+            out.push(Key::action(catalog, &child, constraint, &named, relation)?);
         }
     }
     if matches!(event, Event::Insert | Event::Update) {
@@ -97,7 +108,7 @@ pub(super) fn keys(catalog: &Catalog, relation: &Relation, event: Event) -> Resu
             let ConstraintKind::ForeignKey { references, .. } = constraint.kind else { continue };
             let parent = catalog.relation(references).cloned();
             let parent = parent.ok_or_else(|| PgError::internal("a foreign key to a table that is gone"))?;
-            let pairs = pairs(&child, &parent, constraint)?;
+            let pairs = pairs(catalog, &child, &parent, constraint)?;
             let positions = pairs.iter().map(|p| position(&child, &p.child)).collect::<Result<_>>()?;
             let named = (parent.name.clone(), constraint.name.clone());
             let (constraint, child) = (constraint.clone(), child.clone());
@@ -126,19 +137,20 @@ pub(super) fn keys_of_move(catalog: &Catalog, root: &Relation, from: &Relation) 
             ))
             .hint(format!("Consider defining the foreign key on table \"{}\".", root.name)));
         }
-        out.push(Key::action(&child, constraint, &named, root)?);
+        out.push(Key::action(catalog, &child, constraint, &named, root)?);
     }
     Ok(out)
 }
 
 impl Key {
     fn action(
+        catalog: &Catalog,
         child: &Arc<Relation>,
         constraint: Constraint,
         named: &Arc<Relation>,
         relation: &Relation,
     ) -> Result<Key> {
-        let pairs = pairs(child, named, &constraint)?;
+        let pairs = pairs(catalog, child, named, &constraint)?;
         let positions = pairs.iter().map(|p| position(relation, &p.parent)).collect::<Result<_>>()?;
         // the constraint of the partition has a name of its own
         let of_partition = child.constraints.iter().find(|c| {
@@ -178,11 +190,13 @@ impl Key {
 }
 
 /// Does for a row what the key demands.
-pub(super) fn fire(host: Host, key: &Rc<Key>, event: Event, row: &Changed) -> Result<()> {
+/// `action`: the foreign key whose action has changed the row. If that is this one, and a trigger has put the key back, it is looked at
+/// although it is the same as before.
+pub(super) fn fire(host: Host, key: &Rc<Key>, event: Event, row: &Changed, action: Option<Oid>) -> Result<()> {
     let (old, new) = (key.values(row.old.as_ref()), key.values(row.new.as_ref()));
     match key.is_action {
         true => act(host, key, event, old, new),
-        false => check_new(host, key, event, old, new),
+        false => check_new(host, key, event, old.filter(|_| action != Some(key.constraint.oid)), new),
     }
 }
 
@@ -224,18 +238,14 @@ pub fn check_pending(host: Host, pending: &PendingKey) -> Result<()> {
 /// A row of the referenced table has gone or changed.
 fn act(host: Host, key: &Rc<Key>, event: Event, old: Option<Vec<Datum>>, new: Option<Vec<Datum>>) -> Result<()> {
     let Some(values) = old else { return Ok(()) };
+    // (a key that is equal, and looks different, is another one: it is to be the same in both tables)
     if values.iter().any(Datum::is_null) || new.as_ref() == Some(&values) {
         return Ok(());
-    }
-    if let Some(new) = &new {
-        if key.same(host, &values, new)? {
-            return Ok(());
-        }
     }
     let (action, columns, _) = key.action_of(event)?;
     let child = key.table(host, &key.child);
     let matches = |from: usize| -> String {
-        let one = |(i, p): (usize, &Pair)| format!("${} = {}", from + i, quote_identifier(&p.child));
+        let one = |(i, p): (usize, &Pair)| format!("${} = {}{}", from + i, quote_identifier(&p.child), p.collate);
         key.pairs.iter().enumerate().map(one).collect::<Vec<_>>().join(" AND ")
     };
     let types: Vec<Oid> = key.pairs.iter().map(|p| p.parent_type).collect();
@@ -281,10 +291,16 @@ fn act(host: Host, key: &Rc<Key>, event: Event, old: Option<Vec<Datum>>, new: Op
     }
 }
 
-/// Runs the statement of an action.
+/// Runs the statement of an action: as the owner of the table that it changes, and one level deeper, as inside a trigger.
 fn run(host: Host, key: &Key, kind: char, text: &str, types: Vec<Oid>, parameters: &[Datum]) -> Result<()> {
     let planned = planned(host, (key.constraint.oid, key.child.oid, kind), text, types)?;
-    trigger::run_inside_level(host, &planned, parameters)
+    let depth = &host.routines().trigger_depth;
+    let triggers = depth.replace(depth.get() + 1);
+    let result = own_settings::as_role(host, key.child.owner, || {
+        after::acting(host, key.constraint.oid, || trigger::run_inside_level(host, &planned, parameters))
+    });
+    depth.set(triggers);
+    result
 }
 
 fn planned(host: Host, id: (Oid, Oid, char), text: &str, types: Vec<Oid>) -> Result<Rc<Planned>> {
@@ -294,9 +310,30 @@ fn planned(host: Host, id: (Oid, Oid, char), text: &str, types: Vec<Oid>) -> Res
     }
     let statements = pgsqlite_sql::parse::parse(text)?;
     let node = &statements.first().ok_or_else(|| PgError::internal("a foreign key's statement"))?.node;
-    let made = Rc::new(Planned::for_key(host, node, &Using { types: &types }, types.clone())?);
+    let made = Rc::new(Planned::for_key(host, node, &Values(Using { types: &types }), types.clone())?);
     host.routines().keys.borrow_mut().insert(id, made.clone());
     Ok(made)
+}
+
+/// The values of a key: they are compared as the columns are that they are compared with.
+struct Values<'v>(Using<'v>);
+
+impl Variables for Values<'_> {
+    fn find(&self, names: &[&str]) -> Result<Option<(Variable, usize)>> {
+        self.0.find(names)
+    }
+    fn parameter(&self, n: usize) -> Result<Option<Variable>> {
+        self.0.parameter(n)
+    }
+    fn fields(&self, names: &[&str]) -> Result<Option<Vec<(String, Variable)>>> {
+        self.0.fields(names)
+    }
+    fn may_be_collated(&self) -> bool {
+        false
+    }
+    fn precedence(&self) -> Precedence {
+        self.0.precedence()
+    }
 }
 
 impl Key {
@@ -331,23 +368,9 @@ impl Key {
     }
 
     fn has_referencing_row(&self, host: Host, values: &[Datum]) -> Result<bool> {
-        let condition = |(i, p): (usize, &Pair)| format!("${} = x.{}", i + 1, quote_identifier(&p.child));
+        let condition = |(i, p): (usize, &Pair)| format!("${} = x.{}{}", i + 1, quote_identifier(&p.child), p.collate);
         let conditions = self.pairs.iter().enumerate().map(condition).collect();
         self.any_row(host, if self.is_action { 'C' } else { 'c' }, &self.child, conditions, values)
-    }
-
-    /// Whether two keys of the referenced table are equal.
-    fn same(&self, host: Host, a: &[Datum], b: &[Datum]) -> Result<bool> {
-        if b.iter().any(Datum::is_null) {
-            return Ok(false);
-        }
-        let n = self.pairs.len();
-        let conditions: Vec<String> = (1..=n).map(|i| format!("${i} = ${}", n + i)).collect();
-        let types: Vec<Oid> = self.pairs.iter().chain(&self.pairs).map(|p| p.parent_type).collect();
-        let text = format!("SELECT 1 WHERE {}", conditions.join(" AND "));
-        let planned = planned(host, (self.constraint.oid, self.child.oid, '='), &text, types)?;
-        let both: Vec<Datum> = a.iter().chain(b).cloned().collect();
-        Ok(!planned.rows(host, &both)?.is_empty())
     }
 
     fn violated(&self, host: Host) -> PgError {

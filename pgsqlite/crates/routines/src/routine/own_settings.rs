@@ -48,6 +48,23 @@ pub(super) fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> R
     result
 }
 
+/// Runs as another role, as a function with SECURITY DEFINER of that role does.
+pub(super) fn as_role<R>(host: Host, role: Oid, run: impl FnOnce() -> Result<R>) -> Result<R> {
+    if host.cell.state().user_oid == role {
+        return run();
+    }
+    let before = Followed::of(&host.cell.state());
+    let name = host.catalog().role_name(role).unwrap_or_default().to_string();
+    host.cell.update(|state| {
+        state.user = name;
+        state.user_oid = role;
+        state.in_definer = true;
+    });
+    let result = run();
+    host.cell.update(|state| before.put_back(state));
+    result
+}
+
 /// What of a session's state follows its settings, and the role of a function with SECURITY DEFINER.
 struct Followed {
     settings: pgsqlite_types::Settings,

@@ -373,7 +373,9 @@ pub fn told_more(
         return error;
     }
     let find = || -> Result<Option<PgError>> {
-        let (whole, mut parts) = host.with_environment(|e| Ok((proposed_of(e, modify)?, proposed_by(e, modify)?)))?;
+        let code = error.code();
+        let (whole, mut parts) =
+            host.with_environment(|e| Ok((proposed_of(e, modify, code)?, proposed_by(e, modify, code)?)))?;
         parts.extend(whole);
         for part in &mut parts {
             part.sql = adapt(std::mem::take(&mut part.sql));

@@ -337,7 +337,7 @@ impl Analyzer<'_> {
         let catalog = self.env.catalog;
         let is_variable =
             |a: &Expr| walk::any(a, &|e| matches!(e.kind, ExprKind::Param(_))) && self.is_plain_text(a.ty);
-        if self.variables.is_none()
+        if self.variables.is_none_or(|variables| !variables.may_be_collated())
             || !matches!(needs(proc), Needs::Comparison)
             || !args.iter().any(|list| list.iter().any(is_variable))
             || !catalog.has_languages()

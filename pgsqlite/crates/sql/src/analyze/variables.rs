@@ -45,6 +45,10 @@ pub trait Variables {
     fn counts_from_zero(&self, _names: &[&str]) -> bool {
         false
     }
+    /// The values may have come from columns of other collations than the database's.
+    fn may_be_collated(&self) -> bool {
+        true
+    }
     fn precedence(&self) -> Precedence;
     /// How the language calls a variable in DETAIL of 42702.
     fn word(&self) -> &'static str {

@@ -50,6 +50,8 @@ pub struct Proposed {
     pub referenced_by: Vec<Reference>,
     /// ON CONFLICT DO NOTHING: of these rows those are left out whose keys are there
     pub skips_conflicts: bool,
+    /// the key that ON CONFLICT looks at (a position in `unique`): rows that are there by this one are not stored
+    pub arbiter: Option<usize>,
     /// rows of the table that the statement's WITH deletes: a query, and its column with their rowids
     pub gone: Vec<(String, usize)>,
 }
@@ -253,6 +255,7 @@ impl Lowerer<'_> {
         };
         let mut checks = vec![];
         let mut unique = vec![];
+        let mut arbiter = None;
         let mut row_checks = vec![];
         if let Some(new) = &new {
             for check in modify.checks.iter().filter(|c| !matches!(c.of, RowCheckOf::Policy { .. })) {
@@ -273,13 +276,14 @@ impl Lowerer<'_> {
                 let condition = self.over_row(&expr, new)?;
                 checks.push((name.clone(), texts.add(condition)));
             }
-            // with DO UPDATE the row that failed may be the one that was changed instead
-            let replaced = matches!(
-                &modify.action,
-                ModifyAction::Insert { on_conflict: Some(OnConflict { set: Some(_), .. }), .. }
-            );
-            if part != Part::Whole || !replaced {
-                unique = self.unique_keys(&relation, new, &mut texts, &kept)?;
+            unique = self.unique_keys(&relation, new, &mut texts, &kept)?;
+            if let (ModifyAction::Insert { on_conflict: Some(conflict), .. }, Part::Whole) = (&modify.action, part) {
+                let index = conflict.target.as_ref().and_then(|t| self.env.catalog.relation(t.index));
+                arbiter = index.and_then(|index| unique.iter().position(|u| u.name == index.name));
+                // with DO UPDATE the row that failed may be the one that was changed instead
+                if arbiter.is_none() && conflict.set.is_some() {
+                    unique.clear();
+                }
             }
         }
         let deletes = new.is_none();
@@ -305,6 +309,7 @@ impl Lowerer<'_> {
             references,
             referenced_by,
             skips_conflicts,
+            arbiter,
             gone,
         }))
     }

@@ -133,6 +133,13 @@ impl Lowerer<'_> {
         seen.push((parent.oid, event));
         for (child, constraint) in self.env.catalog.referencing(parent.oid) {
             let Some(caused) = caused_by_action(constraint, event, set) else { continue };
+            // (of a table of another program, or of an earlier version that could not be brought to this one)
+            if event == Event::Update && !self.env.catalog.updates_as_given(child, constraint) {
+                return Err(PgError::not_supported(format!(
+                    "an update of table \"{}\" that reaches table \"{}\", whose columns are of other types, by foreign key \"{}\"",
+                    parent.name, child.name, constraint.name
+                )));
+            }
             // (a key in an expression or a condition may be any of the columns)
             let keys = |c: &Constraint| {
                 let index = self.env.catalog.relation(c.index).map(|r| &r.kind);

@@ -49,10 +49,10 @@ impl Executor {
             let (statement, _) = analyze(environment, &prepared.statement.node, &prepared.parameters)?;
             Ok(match &statement {
                 Statement::Modify(modify) => {
-                    let parts = proposed_by(environment, modify)?;
-                    (proposed_of(environment, modify)?, parts, first_in_with(environment, &modify.ctes))
+                    let parts = proposed_by(environment, modify, code)?;
+                    (proposed_of(environment, modify, code)?, parts, first_in_with(environment, &modify.ctes, code))
                 }
-                Statement::Query(query) => (None, vec![], first_in_with(environment, &query.ctes)),
+                Statement::Query(query) => (None, vec![], first_in_with(environment, &query.ctes, code)),
                 Statement::Rewritten(_) => (None, vec![], None),
             })
         })?;
