@@ -809,6 +809,73 @@ def a_block_put_aside_sees_its_own_rows_by_whatever_reads_them(room: Room) -> No
     expect(lines(b, "SELECT count(*) FROM gone"), ["0", "SELECT 1"], "after the block")
 
 
+@situation()
+def a_change_that_foreign_keys_look_at_gives_the_slot_back(room: Room) -> None:
+    a, b = numbered(room, 2)
+    lines(a, "CREATE TABLE o (i int PRIMARY KEY, v int); INSERT INTO o VALUES (1, 0), (2, 0)")
+    lines(a, "CREATE TABLE p (id int PRIMARY KEY, v int); CREATE TABLE c (pid int REFERENCES p); INSERT INTO p VALUES (1, 1), (2, 1); INSERT INTO c VALUES (1)")
+    for change in (
+        "MERGE INTO p USING (VALUES (1)) s (i) ON p.id = s.i WHEN MATCHED THEN UPDATE SET v = 3",
+        "WITH n AS (INSERT INTO c VALUES (2) RETURNING pid) UPDATE p SET v = 4 FROM n WHERE p.id = n.pid",
+        "WITH n AS (DELETE FROM c WHERE pid = 2 RETURNING pid) DELETE FROM p USING n WHERE p.id = n.pid",
+        "WITH n AS (INSERT INTO c VALUES (7)) INSERT INTO p VALUES (7, 1)",
+    ):
+        lines(a, "BEGIN")
+        expect(lines(a, change)[-1].split(" ")[0] in ("MERGE", "UPDATE", "DELETE", "INSERT"), True, change)
+        for lock in ("NOWAIT", "SKIP LOCKED"):
+            expect(lines(b, f"SELECT i FROM o WHERE i = 1 FOR UPDATE {lock}"), ["1", "SELECT 1"], f"{lock} beside {change}")
+        expect(lines(b, "UPDATE o SET v = v + 1 WHERE i = 2"), ["UPDATE 1"], f"beside {change}")
+        # (what is violated then is told by the statement, as before)
+        expect(lines(a, "INSERT INTO c VALUES (99)")[0][:5], "23503", "a violation after it")
+        lines(a, "ROLLBACK")
+    expect(lines(b, "SELECT v FROM o WHERE i = 2"), ["4", "SELECT 1"], "all others")
+
+
+@situation()
+def schema_changes_wait_for_readers_where_their_locks_conflict(room: Room) -> None:
+    reader, ddl = numbered(room, 2)
+    lines(ddl, "CREATE TABLE p (i int PRIMARY KEY); CREATE TABLE t (i int, n int); CREATE INDEX x ON t (i); INSERT INTO t SELECT i, i FROM generate_series(1, 9) i")
+    lines(ddl, "ALTER TABLE t ADD CONSTRAINT k CHECK (n > 0) NOT VALID; ALTER TABLE t ADD CONSTRAINT f FOREIGN KEY (i) REFERENCES p NOT VALID; INSERT INTO p SELECT generate_series(1, 9)")
+    lines(ddl, "DELETE FROM t WHERE i = 1; SET lock_timeout = 300")
+    # PostgreSQL's answers
+    for change, waits in (
+        ("ALTER TABLE t VALIDATE CONSTRAINT k", False),
+        ("ALTER TABLE t VALIDATE CONSTRAINT f", False),
+        ("ALTER TABLE t ADD CONSTRAINT g FOREIGN KEY (n) REFERENCES p ON DELETE CASCADE", False),
+        ("ALTER TABLE t ALTER n SET STATISTICS 100", False),
+        ("ALTER TABLE t ALTER n SET (n_distinct = 5)", False),
+        ("ALTER TABLE t SET (fillfactor = 70, autovacuum_enabled = off)", False),
+        ("ALTER TABLE t RESET (fillfactor)", False),
+        ("ALTER INDEX x RENAME TO y", False),
+        ("ALTER TABLE t VALIDATE CONSTRAINT k, ALTER n SET DEFAULT 4", True),
+        ("ALTER TABLE t ALTER n SET NOT NULL", True),
+        ("ALTER TABLE t ADD CHECK (n > 0)", True),
+        ("ALTER TABLE t RENAME n TO m", True),
+        ("ALTER TABLE t DROP CONSTRAINT g", True),
+    ):
+        for level in ("READ COMMITTED", "REPEATABLE READ"):
+            lines(reader, f"BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM t")
+            lines(ddl, "BEGIN")
+            got = lines(ddl, change)
+            expect(got[0][:5] if waits else got, "55P03" if waits else ["ALTER INDEX" if " INDEX " in change else "ALTER TABLE"], f"{change} beside {level}")
+            lines(ddl, "ROLLBACK")
+            expect(lines(reader, "SELECT count(*) FROM t; COMMIT"), ["8", "SELECT 1", "COMMIT"], f"the reader beside {change}")
+
+
+@situation()
+def rows_keep_their_numbers_when_a_foreign_key_makes_their_table_anew(room: Room) -> None:
+    locker, ddl, other = numbered(room, 3)
+    lines(ddl, "CREATE TABLE p (i int PRIMARY KEY); CREATE TABLE t (i int, n int); INSERT INTO t SELECT i, i FROM generate_series(1, 9) i; INSERT INTO p SELECT generate_series(1, 9); DELETE FROM t WHERE i < 4")
+    # who has locked a row, or has seen it in its snapshot, has that row when the table is another one
+    lines(locker, "BEGIN ISOLATION LEVEL REPEATABLE READ")
+    expect(lines(locker, "SELECT n FROM t WHERE i = 5 FOR UPDATE"), ["5", "SELECT 1"], "the row")
+    expect(lines(ddl, "ALTER TABLE t ADD FOREIGN KEY (i) REFERENCES p"), ["ALTER TABLE"], "beside who has locked a row")
+    expect(lines(other, "SELECT i FROM t ORDER BY i FOR UPDATE SKIP LOCKED"), ["4", "6", "7", "8", "9", "SELECT 5"], "the other rows")
+    expect(lines(locker, "UPDATE t SET n = 50 WHERE i = 5"), ["UPDATE 1"], "the row")
+    expect(lines(locker, "COMMIT"), ["COMMIT"], "the block")
+    expect(lines(other, "SELECT i, n FROM t WHERE i < 7 ORDER BY i"), ["4|4", "5|50", "6|6", "SELECT 3"], "after it")
+
+
 def run() -> None:
     failed = 0
     for function, flags in SITUATIONS:

@@ -59,7 +59,15 @@ impl Ddl<'_> {
                     })
                 })
                 .collect();
-        if columns.is_empty() {
+        // (rows are locked, and known to cursors, by their numbers)
+        if let (None, false, Ok(number)) =
+            (new.rowid_column, new.without_rowid || old.without_rowid, pgsqlite_sql::lower::rowid_name(new))
+        {
+            if old.rowid_column.is_none() && old.column(&number).is_none() {
+                columns.push(number.clone());
+                sources.push(number);
+            }
+        } else if columns.is_empty() {
             columns.push(quoted(pgsqlite_sql::lower::NO_COLUMN));
             sources.push("NULL".into());
         }

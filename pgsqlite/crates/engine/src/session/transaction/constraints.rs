@@ -243,8 +243,7 @@ impl Executor {
     }
 
     /// Makes SQLite wait with all keys where one that it would check at once is deferred now. Also when SQLite's transaction
-    /// begins later than SET CONSTRAINTS. Once on it stays on until the transaction ends: turned off, SQLite forgets what it
-    /// has seen violated.
+    /// begins later than SET CONSTRAINTS. It stays on until the transaction ends: turned off, SQLite forgets what it has seen violated.
     pub(in crate::session) fn defer_in_sqlite(&mut self) -> Result<()> {
         let modes = self.context.transaction.constraints();
         if !self.context.transaction.is_in_sqlite() || self.context.transaction.defers_all() {
@@ -252,13 +251,13 @@ impl Executor {
         }
         if !foreign_keys(&self.context.catalog(), |c| modes.is_deferred(c) && !c.initially_deferred).is_empty() {
             self.connection()?.exec("PRAGMA defer_foreign_keys = ON")?;
-            self.context.transaction.set_defers_all();
+            self.context.transaction.set_defers_all(true);
         }
         Ok(())
     }
 
-    /// Foreign keys are due when a statement ends, not after one of its steps: SQLite waits with them, and
-    /// [`Executor::check_constraints`] looks at them.
+    /// Foreign keys are due when a statement ends, not after one of its steps: SQLite waits with them until
+    /// [`Executor::check_constraints`] has looked at them.
     pub(in crate::session) fn defer_between_steps(&mut self, plan: &pgsqlite_sql::plan::QueryPlan) -> Result<()> {
         if plan.modifies.is_empty() || !self.context.transaction.is_in_sqlite() || self.context.transaction.defers_all()
         {
@@ -276,7 +275,7 @@ impl Executor {
         });
         if concerned {
             self.connection()?.exec("PRAGMA defer_foreign_keys = ON")?;
-            self.context.transaction.set_defers_all();
+            self.context.transaction.set_defers_all(true);
         }
         Ok(())
     }
@@ -284,8 +283,17 @@ impl Executor {
     /// After a change of data: 23503 for a key that is immediate now although SQLite waits with it, 23505 for a deferrable one.
     pub(in crate::session) fn check_constraints(&mut self) -> Result<()> {
         self.check_written_keys()?;
-        let as_declared = self.context.transaction.constraints().is_default() && !self.context.transaction.defers_all();
-        if as_declared || !self.context.transaction.is_in_sqlite() || !self.connection()?.has_deferred_violations() {
+        let is_default = self.context.transaction.constraints().is_default();
+        let as_declared = is_default && !self.context.transaction.defers_all();
+        if as_declared || !self.context.transaction.is_in_sqlite() {
+            return Ok(());
+        }
+        if !self.connection()?.has_deferred_violations() {
+            if is_default {
+                // SQLite has waited for the steps of this statement alone, and has nothing to forget
+                self.connection()?.exec("PRAGMA defer_foreign_keys = OFF")?;
+                self.context.transaction.set_defers_all(false);
+            }
             return Ok(());
         }
         let modes = self.context.transaction.constraints().clone();

@@ -443,12 +443,16 @@ impl Engine {
 /// How DDL locks the relations that it names; None: not at all.
 fn mode_of_ddl(node: &NodeEnum) -> Option<Mode> {
     Some(match node {
-        NodeEnum::AlterTableStmt(s) if s.cmds.iter().all(lets_read) => Mode::ShareRowExclusive,
         NodeEnum::AlterTableStmt(s) if crate::session::transaction::detaching::is_concurrent(s) => {
             Mode::ShareUpdateExclusive
         }
-        NodeEnum::AlterTableStmt(_)
-        | NodeEnum::DropStmt(_)
+        NodeEnum::AlterTableStmt(s) => {
+            let modes = s.cmds.iter().map(mode_of_command);
+            modes.max().unwrap_or(Mode::AccessExclusive)
+        }
+        // (PostgreSQL locks the index alone)
+        NodeEnum::RenameStmt(s) if s.rename_type() == ast::ObjectType::ObjectIndex => Mode::AccessShare,
+        NodeEnum::DropStmt(_)
         | NodeEnum::RenameStmt(_)
         | NodeEnum::TruncateStmt(_)
         | NodeEnum::AlterObjectSchemaStmt(_)
@@ -477,18 +481,20 @@ fn may_call(node: &NodeEnum) -> bool {
 /// writers alone.
 fn leaves_rows(node: &NodeEnum) -> bool {
     match node {
-        NodeEnum::AlterTableStmt(s) => s.cmds.iter().all(lets_read),
+        NodeEnum::AlterTableStmt(s) => {
+            s.cmds.iter().all(|c| mode_of_command(c) != Mode::AccessExclusive && !makes_anew(c))
+        }
+        NodeEnum::RenameStmt(s) => s.rename_type() == ast::ObjectType::ObjectIndex,
         NodeEnum::CreateStmt(s) => s.inh_relations.is_empty() && s.partbound.is_none(),
         NodeEnum::CreateTrigStmt(_) | NodeEnum::IndexStmt(_) | NodeEnum::ViewStmt(_) | NodeEnum::CommentStmt(_) => true,
         _ => false,
     }
 }
 
-/// Whether a command of ALTER TABLE locks its tables against writers alone (manual, "ALTER TABLE"): it enables or disables triggers, or adds a
-/// foreign key. (One that is not NOT VALID makes the table anew here, which nobody may read meanwhile.)
-fn lets_read(command: &ast::Node) -> bool {
+/// How a command of ALTER TABLE locks its tables (manual, "ALTER TABLE").
+fn mode_of_command(command: &ast::Node) -> Mode {
     use ast::AlterTableType as T;
-    let Some(NodeEnum::AlterTableCmd(command)) = &command.node else { return false };
+    let Some(NodeEnum::AlterTableCmd(command)) = &command.node else { return Mode::AccessExclusive };
     match command.subtype() {
         T::AtEnableTrig
         | T::AtEnableAlwaysTrig
@@ -497,11 +503,43 @@ fn lets_read(command: &ast::Node) -> bool {
         | T::AtEnableTrigAll
         | T::AtDisableTrigAll
         | T::AtEnableTrigUser
-        | T::AtDisableTrigUser => true,
-        T::AtAddConstraint => match command.def.as_ref().and_then(|def| def.node.as_ref()) {
-            Some(NodeEnum::Constraint(c)) => c.contype() == ast::ConstrType::ConstrForeign && c.skip_validation,
-            _ => false,
+        | T::AtDisableTrigUser => Mode::ShareRowExclusive,
+        T::AtAddConstraint if foreign_key_of(command).is_some() => Mode::ShareRowExclusive,
+        T::AtValidateConstraint
+        | T::AtSetStatistics
+        | T::AtSetOptions
+        | T::AtResetOptions
+        | T::AtClusterOn
+        | T::AtDropCluster => Mode::ShareUpdateExclusive,
+        T::AtSetRelOptions | T::AtResetRelOptions => match command.def.as_ref().and_then(|def| def.node.as_ref()) {
+            Some(NodeEnum::List(list)) if !list.items.iter().any(shuts_out) => Mode::ShareUpdateExclusive,
+            _ => Mode::AccessExclusive,
         },
-        _ => false,
+        _ => Mode::AccessExclusive,
     }
+}
+
+/// Whether a change of this storage parameter lets nobody use the relation meanwhile.
+fn shuts_out(option: &ast::Node) -> bool {
+    let Some(NodeEnum::DefElem(option)) = &option.node else { return true };
+    let name = option.defname.as_str();
+    let plain =
+        matches!(name, "fillfactor" | "parallel_workers" | "toast_tuple_target" | "deduplicate_items" | "n_distinct")
+            || name.starts_with("autovacuum_")
+            || name.starts_with("vacuum_");
+    !plain
+}
+
+/// The foreign key that ADD adds.
+fn foreign_key_of(command: &ast::AlterTableCmd) -> Option<&ast::Constraint> {
+    match command.def.as_ref().and_then(|def| def.node.as_ref()) {
+        Some(NodeEnum::Constraint(c)) if c.contype() == ast::ConstrType::ConstrForeign => Some(c),
+        _ => None,
+    }
+}
+
+/// Whether the table is made anew by a command that lets others read it: by a foreign key whose rows are looked at.
+fn makes_anew(command: &ast::Node) -> bool {
+    let Some(NodeEnum::AlterTableCmd(command)) = &command.node else { return true };
+    foreign_key_of(command).is_some_and(|c| !c.skip_validation)
 }

@@ -363,9 +363,9 @@ impl Transaction {
         matches!(&self.state, State::Open(_, checks) if checks.defers_all)
     }
 
-    pub fn set_defers_all(&mut self) {
+    pub fn set_defers_all(&mut self, all: bool) {
         if let State::Open(_, checks) = &mut self.state {
-            checks.defers_all = true;
+            checks.defers_all = all;
         }
     }
 
