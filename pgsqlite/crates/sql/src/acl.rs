@@ -275,15 +275,19 @@ pub fn relation_privileges(catalog: &Catalog, role: Oid, relation: &Relation) ->
         return if superuser || readable { privilege::SELECT } else { 0 };
     }
     let mut has = privileges(catalog, role, object, relation.owner, relation.acl.as_ref());
-    let predefined =
-        |name: &str| inherited_roles(catalog, role).iter().any(|&r| r != role && catalog.role_name(r) == Some(name));
-    if predefined("pg_read_all_data") {
+    if has_privileges_of(catalog, role, "pg_read_all_data") {
         has |= privilege::SELECT;
     }
-    if predefined("pg_write_all_data") {
+    if has_privileges_of(catalog, role, "pg_write_all_data") {
         has |= privilege::INSERT | privilege::UPDATE | privilege::DELETE;
     }
     has
+}
+
+/// Whether a role has what a predefined role (by name) gives: it is that role, or inherits from it.
+pub fn has_privileges_of(catalog: &Catalog, role: Oid, predefined: &str) -> bool {
+    let is_predefined = |r: &Oid| *r < pgsqlite_types::oid::FIRST_USER_OID && catalog.role_name(*r) == Some(predefined);
+    inherited_roles(catalog, role).iter().any(is_predefined)
 }
 
 /// The privileges of `role` on a schema.
@@ -296,6 +300,9 @@ pub fn schema_privileges(catalog: &Catalog, role: Oid, schema: Oid) -> u32 {
     let mut has = privileges(catalog, role, AclObject::Schema, s.owner, s.acl.as_ref());
     if owns(catalog, role, s.owner) {
         has |= AclObject::Schema.all();
+    }
+    if ["pg_read_all_data", "pg_write_all_data"].iter().any(|name| has_privileges_of(catalog, role, name)) {
+        has |= privilege::USAGE;
     }
     has
 }

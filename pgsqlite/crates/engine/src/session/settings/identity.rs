@@ -102,10 +102,7 @@ impl SessionContext {
     pub(in crate::session) fn check_member_of(&self, predefined: &str, what: impl Into<String>) -> Result<()> {
         let catalog = self.catalog();
         let user = self.user_oid(&catalog);
-        let inherits = || {
-            acl::inherited_roles(&catalog, user).iter().any(|&r| r != user && catalog.role_name(r) == Some(predefined))
-        };
-        if self.is_superuser(&catalog) || inherits() {
+        if self.is_superuser(&catalog) || acl::has_privileges_of(&catalog, user, predefined) {
             return Ok(());
         }
         Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, what))

@@ -156,8 +156,12 @@ fn schema(c: &Call) -> Result<Datum> {
     let schema = object(c, at, oid::REGNAMESPACE)?;
     let wanted = wanted(c.text(c.len() - 1)?, AclObject::Schema)?;
     let state = c.session.state();
-    let Some(schema) = state.catalog.schemas.get(&schema) else { return Ok(Datum::Null) };
-    Ok(has(&state.catalog, role, AclObject::Schema, schema.owner, schema.acl.as_ref(), &wanted).into())
+    let Some(found) = state.catalog.schemas.get(&schema) else { return Ok(Datum::Null) };
+    // (what predefined roles give, nobody can pass on)
+    let given = acl::schema_privileges(&state.catalog, role, schema);
+    let is_given = wanted.iter().any(|(one, grant_option)| !grant_option && given & one != 0);
+    let granted = || has(&state.catalog, role, AclObject::Schema, found.owner, found.acl.as_ref(), &wanted);
+    Ok((is_given || granted()).into())
 }
 
 fn database(c: &Call) -> Result<Datum> {
