@@ -124,6 +124,10 @@ pub fn tag(node: &NodeEnum) -> String {
         },
         N::CreateTableAsStmt(s) if s.is_select_into => "SELECT INTO",
         N::CreateTableAsStmt(s) if s.objtype() == ast::ObjectType::ObjectMatview => "CREATE MATERIALIZED VIEW",
+        N::VariableSetStmt(s) => match s.kind() {
+            ast::VariableSetKind::VarReset | ast::VariableSetKind::VarResetAll => "RESET",
+            _ => "SET",
+        },
         N::RefreshMatViewStmt(_) => "REFRESH MATERIALIZED VIEW",
         N::GrantStmt(s) => {
             if s.is_grant {

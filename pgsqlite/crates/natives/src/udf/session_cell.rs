@@ -88,6 +88,10 @@ pub trait ServerFunctions {
     fn host(&self) -> Option<Arc<dyn crate::host::Host>>;
     /// `pg_notify`
     fn notify(&self, channel: &str, payload: &str) -> Result<()>;
+    /// LISTEN. Errors: 25006 on a standby.
+    fn listen(&self, channel: &str) -> Result<()>;
+    /// UNLISTEN; None: `*`
+    fn unlisten(&self, channel: Option<&str>) -> Result<()>;
     /// `pg_listening_channels`
     fn listening(&self) -> Result<Vec<String>>;
     /// `pg_try_advisory_lock…` and, waiting, `pg_advisory_lock…`: whether the lock was got.
@@ -594,6 +598,15 @@ impl SessionCell {
     pub fn take_notices(&self) -> Vec<PgError> {
         self.notice_bytes.set(0);
         self.notices.take()
+    }
+    /// Before something is computed once more, to tell more of an error: what it raises, the client gets already.
+    pub fn set_notices_aside(&self) -> (Vec<PgError>, usize) {
+        (self.notices.take(), self.notice_bytes.take())
+    }
+    /// After it.
+    pub fn put_notices_back(&self, aside: (Vec<PgError>, usize)) {
+        self.notices.replace(aside.0);
+        self.notice_bytes.set(aside.1);
     }
     /// As [`SessionCell::notice`], for what a client decides about. The client gets notices when a statement pauses or ends, so they
     /// are kept until then. Errors: 53200 where they take more than [`NOTICES`] bytes.

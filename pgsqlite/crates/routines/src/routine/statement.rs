@@ -396,7 +396,10 @@ pub fn told_more(
             parts => violation_of_parts(parts, &catalog, context, &mut Reader(host), parameters, &error),
         }
     };
-    match find() {
+    let notices = host.cell.set_notices_aside();
+    let found = find();
+    host.cell.put_notices_back(notices);
+    match found {
         Ok(Some(found)) => found,
         Ok(None) => error,
         Err(e) => {
@@ -456,14 +459,20 @@ impl crate::diagnose::RowReader for Reader<'_> {
     }
 }
 
-/// 0A000 in a function that is not volatile, 25006 in a read-only transaction.
-pub fn check_may_write(runtime: &super::Runtime, command: &str) -> Result<()> {
+/// 0A000 in a function that is not volatile.
+pub fn check_volatile(runtime: &super::Runtime, command: &str) -> Result<()> {
     if runtime.steady.get() {
         return Err(PgError::new(
             SqlState::FEATURE_NOT_SUPPORTED,
             format!("{command} is not allowed in a non-volatile function"),
         ));
     }
+    Ok(())
+}
+
+/// The same, and 25006 in a read-only transaction.
+pub fn check_may_write(runtime: &super::Runtime, command: &str) -> Result<()> {
+    check_volatile(runtime, command)?;
     match runtime.access.get() {
         Access::Write => Ok(()),
         Access::ReadOnly => Err(PgError::new(

@@ -1,10 +1,11 @@
 //! Statements in a body that are no queries: DDL, SET, and those that cannot be there.
 
 use super::firing;
-use super::statement::check_may_write;
+use super::statement::{check_may_write, check_volatile};
 use super::Host;
 use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_natives::settings::values;
+use pgsqlite_natives::udf::session_cell::ServerFunctions;
 use pgsqlite_objects::ddl;
 use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::{Catalog, Relation};
@@ -26,6 +27,9 @@ pub fn show_catalog(host: Host, catalog: Arc<Catalog>) {
 
 /// Runs a statement that is no query. `place`: where it stands, as messages name it.
 pub fn run(host: Host, node: &NodeEnum, place: &str) -> Result<()> {
+    if !matches!(node, NodeEnum::TransactionStmt(_) | NodeEnum::CopyStmt(_)) {
+        check_volatile(host.routines(), &pgsqlite_sql::command::tag(node))?;
+    }
     match node {
         NodeEnum::TransactionStmt(t) => Err(PgError::new(
             SqlState::FEATURE_NOT_SUPPORTED,
@@ -42,16 +46,21 @@ pub fn run(host: Host, node: &NodeEnum, place: &str) -> Result<()> {
             Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("cannot COPY to/from client in {place}")))
         }
         NodeEnum::VariableSetStmt(s) => set(host, s),
-        NodeEnum::NotifyStmt(n) => {
-            let server = host.cell.state().server.clone();
-            let server = server.ok_or_else(|| PgError::internal("no session"))?;
-            server.notify(&n.conditionname, &n.payload)
+        NodeEnum::NotifyStmt(n) => server(host)?.notify(&n.conditionname, &n.payload),
+        NodeEnum::ListenStmt(l) => server(host)?.listen(&l.conditionname),
+        NodeEnum::UnlistenStmt(u) => {
+            server(host)?.unlisten(Some(u.conditionname.as_str()).filter(|channel| !channel.is_empty()))
         }
         NodeEnum::VacuumStmt(s) if s.is_vacuumcmd => Err(from_function("VACUUM")),
         NodeEnum::DiscardStmt(s) if s.target() == ast::DiscardMode::DiscardAll => Err(from_function("DISCARD ALL")),
         node if ddl::handles(node) => run_ddl(host, node),
         _ => Err(PgError::not_supported(format!("{} in a {place} body", pgsqlite_sql::command::name(node)))),
     }
+}
+
+/// What the server as a whole knows.
+fn server(host: Host) -> Result<Arc<dyn ServerFunctions>> {
+    host.cell.state().server.clone().ok_or_else(|| PgError::internal("no session"))
 }
 
 /// 25001, for what must not be part of a transaction.

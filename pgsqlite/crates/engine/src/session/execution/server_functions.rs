@@ -1,6 +1,7 @@
 //! What native functions ask of the server: advisory locks, other sessions, the transaction's number.
 
 use crate::engine::Engine;
+use crate::gate::during_recovery;
 use crate::locks::lock_table::Shown;
 use crate::locks::rows::{Row, RowMode};
 use crate::locks::{Mode, Request, Target};
@@ -482,6 +483,19 @@ impl ServerFunctions for SessionServer {
     }
     fn notify(&self, channel: &str, payload: &str) -> Result<()> {
         self.pending.lock().notify(channel, payload)
+    }
+    fn listen(&self, channel: &str) -> Result<()> {
+        if self.engine()?.in_recovery() {
+            return Err(during_recovery("LISTEN"));
+        }
+        self.pending.lock().listen(channel)
+    }
+    fn unlisten(&self, channel: Option<&str>) -> Result<()> {
+        let mut pending = self.pending.lock();
+        match channel {
+            Some(channel) => pending.unlisten(channel),
+            None => pending.unlisten_all(),
+        }
     }
     fn notifications_now(&self) -> NotificationMark {
         self.pending.lock().mark()

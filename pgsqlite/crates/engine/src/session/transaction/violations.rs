@@ -24,7 +24,12 @@ impl Executor {
         if !may_tell_more(&error) {
             return error;
         }
-        match self.find_violation(prepared, parameters, &error) {
+        let notices = self.connection.as_ref().map(|c| c.cell.set_notices_aside());
+        let found = self.find_violation(prepared, parameters, &error);
+        if let (Some(connection), Some(notices)) = (&self.connection, notices) {
+            connection.cell.put_notices_back(notices);
+        }
+        match found {
             Ok(Some(found)) => match &error.fields().context {
                 Some(context) => found.context(context.clone()),
                 None => found,
