@@ -420,6 +420,27 @@ def writing():
 
 
 @test
+def keys_that_another_column_cannot_hold():
+    """SQLite would cascade a key into a narrower column as it is: what reaches such a column of another program's table is refused."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = os.path.join(folder, "keys.db")
+        db = sqlite3.connect(path)
+        db.executescript(
+            """CREATE TABLE p (id BIGINT PRIMARY KEY, t TEXT UNIQUE, k INTEGER UNIQUE);
+            CREATE TABLE c (id SMALLINT REFERENCES p ON UPDATE CASCADE, t VARCHAR(3) REFERENCES p (t) ON UPDATE CASCADE, k INTEGER REFERENCES p (k) ON UPDATE CASCADE);
+            INSERT INTO p VALUES (5, 'abc', 1); INSERT INTO c VALUES (5, 'abc', 1)"""
+        )
+        db.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            refused(c, "UPDATE p SET id = 80000", "0A000", "c_id_fkey")
+            refused(c, "UPDATE p SET t = 'abcde'", "0A000", "c_t_fkey")
+            assert outcome(c, "UPDATE p SET k = 7")["tag"] == "UPDATE 1"
+            expect(c, "SELECT id, t, k FROM c", [("5", "abc", "7")])
+            c.close()
+
+
+@test
 def texts_compare_by_their_bytes():
     """A column that another program declared COLLATE NOCASE is text, which PostgreSQL compares exactly, whatever stands on which side."""
     with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
