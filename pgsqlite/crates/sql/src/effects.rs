@@ -77,12 +77,45 @@ fn reads(catalog: &Catalog, oid: Oid, seen: &mut HashSet<Oid>) -> bool {
     if !seen.insert(oid) {
         return false;
     }
-    let own = match function.language {
+    let nodes = match function.language {
         Language::Internal => return false,
-        Language::Sql => sql_body(function).map_or(true, |body| body.iter().any(|node| names_table(node, &|_| true))),
-        Language::PlPgSql => parsed(function).is_none_or(|body| body_reads(catalog, &body)),
+        Language::Sql => match sql_body(function) {
+            Ok(nodes) if !nodes.iter().any(|node| names_table(node, &|_| true)) => nodes,
+            _ => return true,
+        },
+        Language::PlPgSql => match parsed(function) {
+            Some(body) if !body_reads(catalog, &body) => nodes_of(&body),
+            _ => return true,
+        },
     };
-    own || named_functions(catalog, &function.source).into_iter().any(|oid| reads(catalog, oid, seen))
+    called(catalog, &nodes).into_iter().any(|oid| reads(catalog, oid, seen))
+}
+
+/// The queries and expressions of a body, each of the latter as a SELECT.
+fn nodes_of(body: &plpgsql::Body) -> Vec<NodeEnum> {
+    let texts = plpgsql::texts(body).into_iter();
+    texts.flat_map(|sql| read_text(sql).unwrap_or_default()).map(|s| s.node).collect()
+}
+
+fn read_text(sql: &plpgsql::Sql) -> pgsqlite_types::Result<Vec<crate::parse::RawStatement>> {
+    // (an expression is no statement)
+    crate::parse::parse(&sql.text).or_else(|_| crate::parse::parse(&format!("SELECT {}", sql.text)))
+}
+
+/// The functions of the user that statements may call: those whose names they have, and those of operators and of casts, of which a statement
+/// need not have a word (BETWEEN, ORDER BY).
+fn called(catalog: &Catalog, nodes: &[NodeEnum]) -> Vec<Oid> {
+    let mut names = HashSet::new();
+    for (node, ..) in nodes.iter().flat_map(|n| n.nodes()) {
+        let pg_query::NodeRef::FuncCall(call) = node else { continue };
+        if let Some(NodeEnum::String(name)) = call.funcname.last().and_then(|n| n.node.as_ref()) {
+            names.insert(name.sval.as_str());
+        }
+    }
+    let named = catalog.routines.values().map(|r| &r.function).filter(|f| names.contains(f.name.as_str()));
+    let operators = catalog.operators.values().map(|o| o.definition.proc);
+    let casts = catalog.casts.values().map(|c| c.function);
+    named.map(|f| f.oid).chain(operators).chain(casts).collect()
 }
 
 fn names_table(node: &NodeEnum, is_table: &dyn Fn(&str) -> bool) -> bool {
@@ -101,11 +134,8 @@ fn body_reads(catalog: &Catalog, body: &plpgsql::Body) -> bool {
         };
         runs_texts |= matches!(query, Query::Dynamic { .. });
     });
-    let names = |sql: &plpgsql::Sql| {
-        // (an expression is no statement)
-        let read = crate::parse::parse(&sql.text).or_else(|_| crate::parse::parse(&format!("SELECT {}", sql.text)));
-        read.map_or(true, |statements| statements.iter().any(|s| names_table(&s.node, &is_table)))
-    };
+    let names =
+        |sql: &plpgsql::Sql| read_text(sql).map_or(true, |read| read.iter().any(|s| names_table(&s.node, &is_table)));
     runs_texts || plpgsql::texts(body).into_iter().any(names)
 }
 
@@ -253,23 +283,14 @@ fn names_writer(catalog: &Catalog, text: &str, seen: &mut HashSet<Oid>) -> bool 
     if BUILTIN_WRITERS.iter().any(|name| words.contains(name)) {
         return true;
     }
-    named_functions(catalog, text).into_iter().any(|oid| writes(catalog, oid, seen))
-}
-
-/// The functions of the user whose names stand in a text.
-fn named_functions(catalog: &Catalog, text: &str) -> Vec<Oid> {
-    let lower = text.to_lowercase();
-    let words: HashSet<&str> = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).collect();
-    catalog
-        .routines
-        .values()
-        .filter(|r| {
-            let name = r.function.name.to_lowercase();
-            words.contains(name.as_str())
-                || name.contains(|c: char| !(c.is_alphanumeric() || c == '_')) && lower.contains(&name)
-        })
-        .map(|r| r.function.oid)
-        .collect()
+    let is_named = |f: &Function| {
+        let name = f.name.to_lowercase();
+        words.contains(name.as_str())
+            || name.contains(|c: char| !(c.is_alphanumeric() || c == '_')) && lower.contains(&name)
+    };
+    let named: Vec<Oid> =
+        catalog.routines.values().map(|r| &r.function).filter(|f| is_named(f)).map(|f| f.oid).collect();
+    named.into_iter().any(|oid| writes(catalog, oid, seen))
 }
 
 fn statement_writes(statement: &Statement) -> bool {
