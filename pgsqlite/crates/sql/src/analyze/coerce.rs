@@ -133,6 +133,10 @@ impl Analyzer<'_> {
             return Ok(Some(expr));
         }
         let location = expr.location;
+        // (a parameter's type is not known any better then)
+        if expr.ty == oid::UNKNOWN && target == oid::UNKNOWN {
+            return Ok(Some(expr));
+        }
         if expr.ty == oid::UNKNOWN {
             return self.coerce_unknown(expr, target, typmod, form).map(Some);
         }
