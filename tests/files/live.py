@@ -570,6 +570,82 @@ def a_file_that_may_not_grow_is_an_error():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@test
+def values_that_others_store_are_told_as_such():
+    """A value that is none of its column's type is an error of class 22 or XX001 wherever it is read, never one of ours (XX000)."""
+    table = "id int, e mood, arr int[], ts timestamp, r int4range, v text, by bytea"
+    values = ["'nonsense', 'garbage', 'x', 'zz', CAST(x'ff' AS TEXT), 5", "5, '[1,\"a\",[2]]', 5, 7, CAST(x'ff41' AS TEXT), 1.5", "'', '[', '', '', 12, ''"]
+    reads = [
+        "enum_range(e, NULL)", "array_to_string(arr, ',')", "arr::numeric[]", "arr || 3", "to_json(arr)", "ts::timestamp(2)", "upper(r)", "r * r", "string_agg(v, ',')",
+        "pg_column_size(by)", "digest(by, 'sha256')",
+    ]  # fmt: skip
+    sets = ["unnest(arr)", "generate_series(ts, ts, '1 day')", "generate_series(1, v)"]
+    with Database() as d:
+        c, other = connect(d.server), d.other()
+        expect(c, "CREATE EXTENSION pgcrypto", [])
+        expect(c, "CREATE TYPE mood AS ENUM ('sad', 'ok')", [])
+        expect(c, f"CREATE TABLE t ({table})", [])
+        other.execute("PRAGMA ignore_check_constraints = ON")
+        for row in values:
+            other.execute("DELETE FROM t")
+            other.execute(f"INSERT INTO t VALUES (1, {row})")
+            for sql in [f"SELECT {read} FROM t" for read in reads] + [f"SELECT * FROM t, {read}" for read in sets]:
+                code = run(c, sql)[1]
+                assert code != "XX000", f"{sql}: {code}, of {row}"
+        fails(c, "SELECT enum_range(e, NULL) FROM t", "22P02", "stored value is not a value of type enum")
+        fails(c, "SELECT unnest(arr) FROM t", "22P02", "stored value is not a value of type array")
+
+
+@test
+def what_others_leave_of_a_schema_is_told_as_such():
+    """Tables that foreign keys, partitioned tables and indexes need are gone, renamed or others: errors that say so, never one of ours (XX000)."""
+    with Database() as d:
+        c, other = connect(d.server), d.other()
+        for sql in (
+            "CREATE TABLE p (a int PRIMARY KEY, b text)",
+            "CREATE TABLE renamed (a int PRIMARY KEY)",
+            "CREATE TABLE again (a int PRIMARY KEY)",
+            "CREATE TABLE c (id int PRIMARY KEY, pa int REFERENCES p, ra int REFERENCES renamed ON DELETE CASCADE)",
+            "CREATE TABLE k (id int REFERENCES again)",
+            "CREATE TABLE keyed (id int PRIMARY KEY, v text)",
+            "CREATE TABLE whole (a int, b int) PARTITION BY RANGE (a)",
+            "CREATE TABLE part PARTITION OF whole FOR VALUES FROM (0) TO (10)",
+            "CREATE TABLE found (a int[])",
+            "CREATE INDEX found_gin ON found USING gin (a)",
+        ):
+            expect(c, sql, [])
+        expect(c, "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'c_ra_fkey'", [("c_ra_fkey", "FOREIGN KEY (ra) REFERENCES renamed(a) ON DELETE CASCADE")])
+        other.execute("PRAGMA foreign_keys = OFF")
+        (terms,) = other.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '__pgsqlite_gin_*'").fetchone()
+        other.execute(f"DROP TABLE {terms}")
+        fails(c, "INSERT INTO found VALUES ('{1}')", "XX001", f'its table "{terms}" is missing')
+        for (trigger,) in other.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+            other.execute(f"DROP TRIGGER {trigger}")
+        other.execute("DROP INDEX found_gin")
+        other.execute("ALTER TABLE renamed RENAME TO other_name")
+        other.execute("DROP TABLE p")
+        other.execute("DROP TABLE again")
+        other.execute("CREATE TABLE again (a, b)")
+        other.execute("DROP TABLE part")
+        other.execute("CREATE TABLE part (c)")
+        other.execute("DROP TABLE keyed")
+        other.execute("CREATE TABLE keyed (id TEXT, v TEXT)")
+        other.execute("INSERT INTO keyed VALUES ('x', 'a'), ('x', 'b')")
+        # the table that references one that is gone can be read and altered; what SQLite would look up there is refused
+        expect(c, "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'c'::regclass AND contype = 'f'", [("c_ra_fkey", "FOREIGN KEY (ra) REFERENCES other_name(a) ON DELETE CASCADE")])
+        fails(c, "INSERT INTO c VALUES (1, 1)", "42P01", 'relation "p" does not exist')
+        fails(c, "INSERT INTO k VALUES (1)", "42830", 'there is no unique constraint matching given keys for referenced table "again"')
+        expect(c, "ALTER TABLE c ALTER pa SET NOT NULL", [])
+        expect(c, "INSERT INTO other_name VALUES (1)", [])
+        expect(c, "INSERT INTO c VALUES (1, 1, 1)", [])
+        fails(c, "INSERT INTO c VALUES (2, 1, 2)", "23503", "")
+        for sql in ("SELECT * FROM whole", "INSERT INTO whole VALUES (1)", "UPDATE whole SET b = 1"):
+            fails(c, sql, "XX001", 'table "part" lacks the column')
+        expect(c, "UPDATE keyed SET v = v || '!'", [])
+        expect(c, "SELECT v FROM keyed ORDER BY v", [("a!",), ("b!",)])
+        expect(c, "ANALYZE keyed", [])
+
+
 def main() -> int:
     global SECONDS
     parser = argparse.ArgumentParser()

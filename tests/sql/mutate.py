@@ -33,7 +33,7 @@ LITERALS = [
 #: What ends or slows the run, and is tested elsewhere.
 LEFT_OUT = re.compile(r"pg_terminate_backend|pg_sleep|pg_reload|COPY\b.*\b(STDIN|PROGRAM)|\bVACUUM\b|\bCHECKPOINT\b|DATABASE|repeat\(|generate_series\(1, ?\d{5,}|idle_|statement_timeout|RESET ALL|SESSION AUTH|DISCARD", re.I | re.S)
 #: PostgreSQL has these by design, too.
-BY_DESIGN = re.compile(r"^cache lookup failed for text search (?:configuration|dictionary) \d+$|cannot have explicit members|cannot be a member of any role|^Syntax error near .* at position|^Unexpected end of string")
+BY_DESIGN = re.compile(r"^cache lookup failed for (?:text search (?:configuration|dictionary)|function|type) \d+$|cannot have explicit members|cannot be a member of any role|^Syntax error near .* at position|^Unexpected end of string")
 
 
 def mutated(sql: str, words: list[str], rng: random.Random) -> str:

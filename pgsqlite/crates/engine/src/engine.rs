@@ -75,7 +75,7 @@ pub struct Engine {
     pub(crate) plans: crate::plans::PlanCache,
     pub(crate) sequences: Mutex<crate::sequence_state::Sequences>,
     pub(crate) locks: crate::locks::lock_table::LockTable,
-    pub(crate) rows: crate::locks::rows::RowLocks,
+    pub(crate) rows: crate::locks::row_locks::RowLocks,
     pub(crate) serializable: crate::locks::serializable::Serializable,
     pub(crate) prepared: crate::prepared::Prepared,
     /// what is known of the tables whose changes were put aside, by their names, in the catalog with this epoch

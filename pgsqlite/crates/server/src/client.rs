@@ -4,8 +4,8 @@
 //! without copying. Output collects in one buffer and goes out in one write when the client has nothing more to say, or
 //! when enough has come together.
 
+use crate::byte_stream::Stream;
 use crate::sink::FLUSH;
-use crate::stream::Stream;
 use bytes::{Bytes, BytesMut};
 use pgsqlite_types::{PgError, SqlState};
 use pgsqlite_wire::backend::Output;

@@ -16,6 +16,7 @@ mod addresses;
 mod answer;
 mod archiving;
 mod busy_poll;
+pub mod byte_stream;
 mod certificate;
 mod client;
 pub mod config;
@@ -40,7 +41,6 @@ pub mod standby;
 mod starting;
 mod startup;
 mod status;
-pub mod stream;
 pub mod tls;
 
 pub use config::Config;

@@ -1,6 +1,7 @@
 //! Sockets: listening, accepting, shutting down.
 
 use crate::addresses::{address_error, in_use};
+use crate::byte_stream::Stream;
 use crate::config::Config;
 use crate::databases::Registry;
 use crate::entrance::Visitor;
@@ -14,7 +15,6 @@ pub use crate::shared::{pause_after, Place, Shared};
 use crate::socket::Socket;
 use crate::starting;
 use crate::status::Status;
-use crate::stream::Stream;
 use crate::tls::Tls;
 use parking_lot::{Mutex, RwLock};
 use pgsqlite_engine::session::CancelHandle;

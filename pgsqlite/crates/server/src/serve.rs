@@ -1,5 +1,6 @@
 //! One client: start-up, then messages until it goes.
 
+use crate::byte_stream::Stream;
 use crate::client::{Client, End};
 use crate::connection::Conversation;
 use crate::entrance::Visitor;
@@ -7,7 +8,6 @@ use crate::errors;
 use crate::own_thread;
 use crate::shared::Shared;
 use crate::startup::{self, Started};
-use crate::stream::Stream;
 use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::{PgError, SqlState};
 use std::net::SocketAddr;

@@ -235,11 +235,8 @@ pub struct Triggered {
     pub others: usize,
     /// how many values RETURNING shows; 0: there is none
     pub returning: usize,
-    /// what `apply` is, and what stands there for the condition on the rowid
+    /// what `apply` is
     pub modify: Box<crate::typed::Modify>,
-    pub place: String,
-    /// `rowid = ?n`
-    pub condition: String,
     /// EXCLUDE constraints that a row must satisfy when it is stored
     pub exclusions: Vec<Exclusion>,
     /// INSERT … ON CONFLICT DO UPDATE: what becomes of a row that is there. Its `rows` has the parameters of `apply` and gives at most one

@@ -216,6 +216,11 @@ pub enum ExprKind {
         cursor: String,
         table: Box<Expr>,
     },
+    /// The row of the target whose rowid a parameter has: the condition of a statement that changes one row after the other.
+    RowNumbered {
+        rowid: String,
+        parameter: usize,
+    },
     SubLink {
         kind: SubLinkKind,
         query: Box<Query>,

@@ -15,6 +15,7 @@ pub(crate) fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr), on_query
         | ExprKind::Grouping(_)
         | ExprKind::Default
         | ExprKind::NextRow(_)
+        | ExprKind::RowNumbered { .. }
         | ExprKind::DomainValue => {}
         ExprKind::Func { args, .. } | ExprKind::SetFunc { args, .. } | ExprKind::Op { args, .. } => {
             args.iter().for_each(f)
@@ -365,6 +366,7 @@ pub(crate) fn children_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::Grouping(_)
         | ExprKind::Default
         | ExprKind::NextRow(_)
+        | ExprKind::RowNumbered { .. }
         | ExprKind::DomainValue => {}
         ExprKind::Func { args, .. } | ExprKind::SetFunc { args, .. } | ExprKind::Op { args, .. } => {
             args.iter_mut().for_each(f)

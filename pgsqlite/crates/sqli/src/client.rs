@@ -3,7 +3,7 @@
 use crate::wire::input::{Read, Stop, LONGEST};
 use crate::wire::output::Output;
 use bytes::{Buf, BytesMut};
-use pgsqlite_server::stream::Stream;
+use pgsqlite_server::byte_stream::Stream;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 

@@ -5,10 +5,10 @@
 use crate::client::{Client, End};
 use crate::interrupts::Watcher;
 use crate::{conversation, login};
+use pgsqlite_server::byte_stream::Stream;
 use pgsqlite_server::entrance::Visitor;
 use pgsqlite_server::listen::{self, Shared};
 use pgsqlite_server::socket::Socket;
-use pgsqlite_server::stream::Stream;
 use pgsqlite_server::Server;
 use pgsqlite_types::Result;
 use std::net::SocketAddr;

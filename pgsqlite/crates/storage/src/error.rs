@@ -58,6 +58,9 @@ pub fn from_sqlite(code: i32, message: &str) -> PgError {
             SqlState::PROGRAM_LIMIT_EXCEEDED,
             format!("the statement exceeds a limit of SQLite: {message}"),
         ),
+        ffi::SQLITE_ERROR if changed_schema(message).is_some() => {
+            changed_schema(message).expect("checked by the guard")
+        }
         ffi::SQLITE_INTERRUPT => PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
         _ => match code & 0xff {
             ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => {
@@ -83,6 +86,21 @@ pub fn temporary_files_full() -> Option<PgError> {
     let limit = pgsqlite_memory::Account::current()?.files().take_refused()? / 1024;
     let message = format!("temporary file size exceeds temp_file_limit ({limit}kB)");
     Some(PgError::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message))
+}
+
+/// What SQLite says of a schema that another program has made or left unfit: a table that is gone (our own statements name what the catalog
+/// knows to be there; the triggers and foreign keys of the file do not), and a foreign key to columns that are no key.
+fn changed_schema(message: &str) -> Option<PgError> {
+    let hint = "Another program has changed the file's schema.";
+    if let Some(table) = message.strip_prefix("no such table: main.") {
+        return Some(match table.starts_with("__pgsqlite_") {
+            true => PgError::damaged_catalog(format_args!("its table \"{table}\" is missing")),
+            false => PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{table}\" does not exist")).hint(hint),
+        });
+    }
+    let (_, parent) = message.strip_prefix("foreign key mismatch - ")?.rsplit_once(" referencing ")?;
+    let message = format!("there is no unique constraint matching given keys for referenced table {parent}");
+    Some(PgError::new(SqlState::INVALID_FOREIGN_KEY, message).hint(hint))
 }
 
 /// What SQLite says of arguments of window functions, and what PostgreSQL does.
@@ -117,6 +135,9 @@ pub fn sqlite_error(error: rusqlite::Error) -> PgError {
         return PgError::not_supported(format!(
             "this change of a table that index \"{index}\" of another program is on"
         ));
+    }
+    if let Some(changed) = changed_schema(text.split(" in SELECT ").next().unwrap_or(&text)) {
+        return changed;
     }
     let code = match error.sqlite_error_code() {
         Some(C::DiskFull) => SqlState::DISK_FULL,

@@ -104,6 +104,19 @@ impl PgError {
         Self::new(SqlState::INTERNAL_ERROR, message)
     }
 
+    /// XX000, with PostgreSQL's own words: a running statement has looked up an object that a function which it calls has dropped since.
+    #[track_caller]
+    pub fn cache_lookup_failed(kind: &str, oid: crate::Oid) -> Self {
+        Self::new(SqlState::INTERNAL_ERROR, format!("cache lookup failed for {kind} {oid}"))
+    }
+
+    /// XX001: what the database's file says of its objects does not fit together. Another program has changed it, or the file is damaged.
+    #[track_caller]
+    pub fn damaged_catalog(what: impl fmt::Display) -> Self {
+        Self::corrupted(format!("the catalog in the database file is damaged: {what}"))
+            .hint("Another program may have changed the file's schema.")
+    }
+
     /// XX001: a stored value is not in the storage form of its type. Another program has written it, or the file is damaged.
     #[track_caller]
     pub fn corrupted(message: impl Into<String>) -> Self {

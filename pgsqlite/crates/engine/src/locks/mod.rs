@@ -9,7 +9,7 @@
 
 pub(crate) mod graph;
 pub(crate) mod lock_table;
-pub(crate) mod rows;
+pub(crate) mod row_locks;
 pub(crate) mod serializable;
 
 use pgsqlite_natives::udf::session_cell::AdvisoryKey;

@@ -182,6 +182,7 @@ pub fn reconcile(
         work::visit();
         add_foreign_keys(conn, catalog, table, next_oid)?;
     }
+    follow_foreign_keys(conn, catalog)?;
     let all: Vec<Oid> =
         catalog.relations.values().filter(|r| r.is_stored() && !fresh.contains(&r.oid)).map(|r| r.oid).collect();
     for table in all {
@@ -259,6 +260,13 @@ fn follow_changes(conn: &Connection, relation: &mut Relation) -> Result<()> {
     let mut actual = columns(conn, &relation.sqlite_name)?;
     // (the column of a table that has none)
     actual.retain(|c| c.name != pgsqlite_sql::lower::NO_COLUMN);
+    // (a table of the same name that another program has made anew)
+    let is_key = |c: &&Info| c.key == 1 && c.declared.eq_ignore_ascii_case("integer");
+    let key = actual.iter().find(is_key).filter(|_| actual.iter().filter(|c| c.key > 0).count() == 1);
+    let keyed = relation.rowid_column.and_then(|a| relation.column_by_attnum(a)).map(|c| &c.name);
+    if keyed.is_some() && keyed != key.map(|c| &c.name) {
+        relation.rowid_column = None;
+    }
     if actual.iter().map(|c| &c.name).eq(relation.live_columns().map(|c| &c.name)) {
         return Ok(());
     }
@@ -621,6 +629,56 @@ fn add_indexes(
 
 fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_oid: &mut Oid) -> Result<()> {
     let mut relation = (**catalog.relation(table).expect("the table was added before")).clone();
+    for mut key in declared_foreign_keys(conn, catalog, &relation)? {
+        work::visit();
+        let names: Vec<&str> =
+            key.columns.iter().filter_map(|a| relation.column_by_attnum(*a)).map(|c| c.name.as_str()).collect();
+        let base = naming::object_name(&relation.name, &names.join("_"), "fkey");
+        key.name = base.clone();
+        let mut n = 1;
+        while relation.constraints.iter().any(|c| c.name == key.name) {
+            work::visit();
+            key.name = format!("{base}{n}");
+            n += 1;
+        }
+        key.oid = take(next_oid);
+        relation.constraints.push(key);
+    }
+    catalog.add_relation(relation);
+    Ok(())
+}
+
+/// After another program has renamed or dropped tables: the foreign keys of a stored table reference what they reference in the file now. Those
+/// whose table is gone are no constraints any more (SQLite refuses rows that would have to be in it).
+fn follow_foreign_keys(conn: &Connection, catalog: &mut Catalog) -> Result<()> {
+    let dangles = |c: &Constraint| matches!(c.kind, ConstraintKind::ForeignKey { references, .. } if catalog.relation(references).is_none());
+    let dangling = |r: &&Arc<Relation>| r.constraints.iter().any(dangles);
+    let tables: Vec<Arc<Relation>> = catalog.relations.values().filter(dangling).cloned().collect();
+    for table in tables {
+        work::visit();
+        let mut relation = (*table).clone();
+        let declared = declared_foreign_keys(conn, catalog, &relation)?;
+        relation.constraints.retain_mut(|c| {
+            work::visit();
+            let ConstraintKind::ForeignKey { references, columns, .. } = &mut c.kind else { return true };
+            if catalog.relation(*references).is_some() {
+                return true;
+            }
+            let Some(now) = declared.iter().find(|d| d.columns == c.columns) else { return false };
+            if let ConstraintKind::ForeignKey { references: to, columns: there, .. } = &now.kind {
+                *references = *to;
+                columns.clone_from(there);
+                c.index = now.index;
+            }
+            true
+        });
+        catalog.add_relation(relation);
+    }
+    Ok(())
+}
+
+/// The foreign keys that a table's declaration in the file has to tables of the catalog, without OIDs and names.
+fn declared_foreign_keys(conn: &Connection, catalog: &Catalog, relation: &Relation) -> Result<Vec<Constraint>> {
     let mut statement = conn
         .prepare_cached("SELECT id, \"table\", \"from\", \"to\", on_update, on_delete FROM pragma_foreign_key_list(?1, 'main') ORDER BY id DESC, seq")
         .map_err(sqlite_error)?;
@@ -640,6 +698,7 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
         });
         keys[at].push(row);
     }
+    let mut found = Vec::with_capacity(keys.len());
     for parts in keys {
         work::visit();
         // SQLite matches the referenced table's name without regard to case, and allows it to be missing.
@@ -652,7 +711,7 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
         };
         let find =
             |r: &Relation, name: &str| r.live_columns().find(|c| c.name.eq_ignore_ascii_case(name)).map(|c| c.attnum);
-        let from: Option<Vec<i16>> = parts.iter().map(|p| find(&relation, &p.2)).collect();
+        let from: Option<Vec<i16>> = parts.iter().map(|p| find(relation, &p.2)).collect();
         let to: Option<Vec<i16>> = if parts.iter().all(|p| p.3.is_none()) {
             parent.primary_key().map(|k| k.columns.clone())
         } else {
@@ -660,19 +719,10 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
         };
         let (Some(from), Some(to)) = (from, to) else { continue };
         let index = parent.constraints.iter().find(|c| c.index != 0 && c.columns == to).map_or(0, |c| c.index);
-        let names: Vec<&str> = parts.iter().map(|p| p.2.as_str()).collect();
-        let base = naming::object_name(&relation.name, &names.join("_"), "fkey");
-        let mut name = base.clone();
-        let mut n = 1;
-        while relation.constraints.iter().any(|c| c.name == name) {
-            work::visit();
-            name = format!("{base}{n}");
-            n += 1;
-        }
         let references = parent.oid;
-        relation.constraints.push(Constraint {
-            oid: take(next_oid),
-            name,
+        found.push(Constraint {
+            oid: 0,
+            name: String::new(),
             kind: ConstraintKind::ForeignKey {
                 references,
                 columns: to,
@@ -690,8 +740,7 @@ fn add_foreign_keys(conn: &Connection, catalog: &mut Catalog, table: Oid, next_o
             managed: false,
         });
     }
-    catalog.add_relation(relation);
-    Ok(())
+    Ok(found)
 }
 
 fn action(sqlite: &str) -> ForeignKeyAction {

@@ -3,7 +3,7 @@
 //!
 //! One [`Statistics`] is shared by all databases of a server. Sessions write into it as they go (`session/settings/observation.rs`): a few relaxed
 //! atomics and one uncontended lock per statement. It is read by pg_stat_activity, pg_stat_database and pg_stat_statements
-//! (`pg_catalog/statistics.rs`) and by the server's metrics. Nothing of it is kept over a restart.
+//! (`pg_catalog/cumulative_statistics.rs`) and by the server's metrics. Nothing of it is kept over a restart.
 
 pub mod activity;
 pub mod fetched;

@@ -49,7 +49,8 @@ impl Dictionary {
                 return Ok(Dictionary::Simple { accept: !option("accept").is_some_and(refuses) });
             }
             let language = option("language").and_then(Language::named);
-            let language = language.ok_or_else(|| PgError::internal("a stored dictionary without a language"))?;
+            let language =
+                language.ok_or_else(|| PgError::damaged_catalog("a dictionary of text search has no language"))?;
             return Ok(Dictionary::Snowball { language, stops: option("stopwords").is_some() });
         }
         match oid {

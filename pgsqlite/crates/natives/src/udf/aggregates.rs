@@ -8,6 +8,7 @@ use pgsqlite_types::datetime::Interval;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::work;
+use pgsqlite_types::write::bad_stored;
 use pgsqlite_types::{float, Datum, DatumRef, PgError, Result, SqlState};
 use std::collections::VecDeque;
 
@@ -505,7 +506,7 @@ impl State for Strings {
         Ok(match (self.rows.is_empty(), self.binary) {
             (true, _) => Datum::Null,
             (_, true) => Datum::Blob(out),
-            _ => Datum::Text(String::from_utf8(out).map_err(|_| PgError::internal("string_agg of no text"))?),
+            _ => Datum::Text(String::from_utf8(out).map_err(|e| bad_stored("text", DatumRef::Blob(e.as_bytes())))?),
         })
     }
 }

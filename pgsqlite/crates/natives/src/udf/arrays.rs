@@ -6,6 +6,7 @@ use super::support::untyped;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::work::{self, Ticking};
+use pgsqlite_types::write::bad_stored;
 use pgsqlite_types::{oid, Datum, DatumRef, PgError, Result, SqlState};
 
 fn element_codec(c: &Call, argument: usize) -> Result<TypeCodec> {
@@ -297,7 +298,7 @@ fn enum_range_bounds(c: &Call) -> Result<Datum> {
     };
     let at = |i: usize, default: usize| match c.datum(i) {
         DatumRef::Text(label) => {
-            of.labels.iter().position(|l| l == label).ok_or_else(|| PgError::internal("no such label"))
+            of.labels.iter().position(|l| l == label).ok_or_else(|| bad_stored("enum", DatumRef::Text(label)))
         }
         _ => Ok(default),
     };

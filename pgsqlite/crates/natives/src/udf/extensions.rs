@@ -4,6 +4,7 @@ use super::shim::{Call, Scalar};
 use md5::Md5;
 use pgsqlite_types::extension::citext;
 use pgsqlite_types::work;
+use pgsqlite_types::write::bad_stored;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
@@ -68,7 +69,7 @@ fn bytes<'c>(c: &Call<'c>, i: usize) -> Result<&'c [u8]> {
     match c.datum(i) {
         DatumRef::Text(text) => Ok(text.as_bytes()),
         DatumRef::Blob(bytes) => Ok(bytes),
-        _ => Err(PgError::internal("neither text nor bytea")),
+        other => Err(bad_stored("bytea", other)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::shim::{Call, Scalar};
 use pgsqlite_types::geometry::{
-    self, add, distance, div, eq, ge, gt, le, lt, mul, ne, relations, sub, zero, Circle, Geometric, Line, Lseg, Path,
+    self, add, distance, div, eq, ge, gt, le, lt, mul, ne, predicates, sub, zero, Circle, Geometric, Line, Lseg, Path,
     Point, Polygon, Rectangle,
 };
 use pgsqlite_types::{float, Datum, PgError, Result, SqlState};
@@ -265,8 +265,8 @@ pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("poly_overlap", |c| truth(arg::<Polygon>(c, 0)?.overlaps(&arg(c, 1)?)?)),
     ("poly_contain", |c| truth(arg::<Polygon>(c, 0)?.contains(&arg(c, 1)?)?)),
     ("poly_contained", |c| truth(arg::<Polygon>(c, 1)?.contains(&arg(c, 0)?)?)),
-    ("poly_contain_pt", |c| truth(relations::inside(&arg(c, 1)?, &arg::<Polygon>(c, 0)?.points)?)),
-    ("pt_contained_poly", |c| truth(relations::inside(&arg(c, 0)?, &arg::<Polygon>(c, 1)?.points)?)),
+    ("poly_contain_pt", |c| truth(predicates::inside(&arg(c, 1)?, &arg::<Polygon>(c, 0)?.points)?)),
+    ("pt_contained_poly", |c| truth(predicates::inside(&arg(c, 0)?, &arg::<Polygon>(c, 1)?.points)?)),
     ("poly_left", |c| bounds(c, |a, b| a.high.x < b.low.x)),
     ("poly_overleft", |c| bounds(c, |a, b| a.high.x <= b.high.x)),
     ("poly_right", |c| bounds(c, |a, b| a.low.x > b.high.x)),

@@ -9,6 +9,7 @@ pub(crate) mod arrays;
 pub(crate) mod binary;
 pub(crate) mod bits;
 pub(crate) mod blowfish_crypt;
+pub mod buffer_usage;
 pub mod collation;
 pub mod decimals;
 pub(crate) mod distinct;
@@ -32,7 +33,6 @@ pub(crate) mod money;
 pub(crate) mod networks;
 pub(crate) mod numbers;
 pub(crate) mod ordered_sets;
-pub mod pages;
 pub mod pattern;
 pub(crate) mod ranges;
 pub(crate) mod record_images;
@@ -42,9 +42,9 @@ pub(crate) mod regex_search;
 pub(crate) mod regex_syntax;
 pub(crate) mod row_locks;
 pub mod row_numbers;
-pub mod rows;
 pub mod session_cell;
 pub mod shim;
+pub mod statement_rows;
 pub mod strings;
 pub mod support;
 pub(crate) mod text_search;
@@ -108,7 +108,7 @@ pub const AGGREGATES: &[&[(&str, NewState)]] = &[
 /// The functions of all areas that lowered statements call by names of ours.
 pub const OWN: &[&[Own]] = &[
     support::FUNCTIONS,
-    rows::FUNCTIONS,
+    statement_rows::FUNCTIONS,
     row_locks::FUNCTIONS,
     row_numbers::FUNCTIONS,
     records::FUNCTIONS,

@@ -435,7 +435,7 @@ pub struct SessionCell {
     pub changes_before: Cell<i64>,
     pub(crate) patterns: super::pattern::Cache,
     /// What the running statement remembers of its rows.
-    pub rows: super::rows::StatementRows,
+    pub rows: super::statement_rows::StatementRows,
     /// The groups that it has made by hashing and is about to read.
     pub groups: super::groups::Made,
     /// The rows of joins that it has hashed and is about to read.
@@ -443,7 +443,7 @@ pub struct SessionCell {
     /// The functions of the user.
     pub routines: Box<dyn Routines>,
     /// The pages that the connection has read.
-    pub pages: super::pages::Pages,
+    pub pages: super::buffer_usage::Pages,
 }
 
 // SAFETY: a SQLite connection, and with it its cell, belongs to one thread at a time: it is handed over, never shared.

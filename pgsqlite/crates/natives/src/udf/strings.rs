@@ -2,11 +2,12 @@
 
 use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar, Types};
-use super::support::{text_of, untyped};
+use super::support::{text_of, untyped, ARRAY};
 use pgsqlite_types::array::Array;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::work::{self, Ticking};
-use pgsqlite_types::{bytea, oid, text, Datum, DatumRef, PgError, Result, SqlState};
+use pgsqlite_types::write::bad_stored;
+use pgsqlite_types::{bytea, text, Datum, DatumRef, PgError, Result, SqlState};
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 /// Most bytes of a value.
@@ -339,7 +340,7 @@ fn optional_text(session: &SessionCell, codec: &TypeCodec, value: DatumRef) -> R
     }
 }
 pub(crate) fn array(text: &str, element: &TypeCodec) -> Result<Array> {
-    Array::from_storage(text, element).ok_or_else(|| PgError::internal(format!("{text} is no stored array")))
+    Array::from_storage(text, element).ok_or_else(|| bad_stored(ARRAY, DatumRef::Text(text)))
 }
 fn concat(c: &Call) -> Result<Datum> {
     Ok(spread(c, &c.types()?, 0)?.map(|parts| parts.into_iter().flatten().collect::<String>()).into())
@@ -809,7 +810,7 @@ pub(crate) fn text_array(text: &str) -> Result<Vec<Option<String>>> {
         .map(|e| match e {
             Datum::Null => Ok(None),
             Datum::Text(t) => Ok(Some(t)),
-            other => Err(PgError::internal(format!("{other:?} in an array of {}", oid::TEXT))),
+            other => Err(bad_stored("text", other.as_ref())),
         })
         .collect()
 }

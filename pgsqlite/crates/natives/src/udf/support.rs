@@ -12,6 +12,7 @@ use pgsqlite_types::geometry::io as geometry;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::work;
+use pgsqlite_types::write::bad_stored;
 use pgsqlite_types::{oid, record, text, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 /// The text form of a value of a type.
@@ -77,10 +78,9 @@ pub(crate) fn timestamp_typmod(t: Timestamp, precision: i32) -> Result<Timestamp
 
 /// A value brought to its type's modifier, as an assignment or (`explicit`) a cast does it.
 pub(crate) fn apply_typmod(codec: &TypeCodec, typmod: i32, explicit: bool, value: DatumRef) -> Result<Datum> {
-    let stored = |v: DatumRef| PgError::internal(format!("{v:?} is not in storage form"));
     let string = |v: DatumRef| match v {
         DatumRef::Text(t) => Ok(t.to_string()),
-        other => Err(stored(other)),
+        other => Err(bad_stored("text", other)),
     };
     if value.is_null() || typmod < 0 {
         return Ok(value.to_owned());
@@ -90,23 +90,23 @@ pub(crate) fn apply_typmod(codec: &TypeCodec, typmod: i32, explicit: bool, value
         TypeCodec::Text => Datum::from(text::coerce_varchar(&string(value)?, typmod, explicit)?),
         TypeCodec::BpChar => Datum::Text(text::coerce_bpchar(&string(value)?, typmod, explicit)?),
         TypeCodec::Time => {
-            let t = Time::from_storage(&string(value)?).ok_or_else(|| stored(value))?;
+            let t = Time::from_storage(&string(value)?).ok_or_else(|| bad_stored("time", value))?;
             Datum::Text(Time(round_micros(t.0, typmod)).to_storage())
         }
         TypeCodec::TimeTz => {
-            let t = TimeTz::from_storage(&string(value)?).ok_or_else(|| stored(value))?;
+            let t = TimeTz::from_storage(&string(value)?).ok_or_else(|| bad_stored("time with time zone", value))?;
             Datum::Text(TimeTz { micros: round_micros(t.micros, typmod), ..t }.to_storage())
         }
         TypeCodec::Timestamp | TypeCodec::TimestampTz => {
-            let t = Timestamp::from_storage(&string(value)?).ok_or_else(|| stored(value))?;
+            let t = Timestamp::from_storage(&string(value)?).ok_or_else(|| bad_stored("timestamp", value))?;
             Datum::Text(timestamp_typmod(t, typmod)?.to_storage())
         }
         TypeCodec::Interval => {
-            let t = Interval::from_storage(&string(value)?).ok_or_else(|| stored(value))?;
+            let t = Interval::from_storage(&string(value)?).ok_or_else(|| bad_stored("interval", value))?;
             Datum::Text(t.apply_typmod(typmod)?.to_storage())
         }
         TypeCodec::Array(element, ..) => {
-            let mut array = Array::from_storage(&string(value)?, element).ok_or_else(|| stored(value))?;
+            let mut array = Array::from_storage(&string(value)?, element).ok_or_else(|| bad_stored(ARRAY, value))?;
             for e in &mut array.elements {
                 work::pulse(1);
                 *e = apply_typmod(element, typmod, explicit, e.as_ref())?;
@@ -348,6 +348,9 @@ fn foreign(c: &Call) -> Result<Datum> {
     }
 }
 
+/// What messages call an array of whatever type that is not in the form that arrays are stored in.
+pub(crate) const ARRAY: &str = "array";
+
 // --- arrays as SQLite sees them: the JSON text, element by element --------------------------------------------------
 
 /// One JSON value of a stored array: its text.
@@ -362,7 +365,7 @@ impl<'a> Items<'a> {
         let inner = text
             .strip_prefix('[')
             .and_then(|t| t.strip_suffix(']'))
-            .ok_or_else(|| PgError::internal(format!("{text} is no stored array")))?;
+            .ok_or_else(|| bad_stored(ARRAY, DatumRef::Text(text)))?;
         Ok(Items { text: inner, at: 0 })
     }
 }
@@ -423,14 +426,13 @@ pub fn untyped(text: &str) -> Result<Array> {
 
 /// A JSON scalar as a value in storage form.
 fn scalar(item: &str) -> Result<Datum> {
+    let malformed = || bad_stored(ARRAY, DatumRef::Text(item));
     Ok(match item.as_bytes().first() {
         Some(b'n') => Datum::Null,
-        Some(b'"') => {
-            Datum::Text(serde_json::from_str(item).map_err(|e| PgError::internal(format!("stored array: {e}")))?)
-        }
+        Some(b'"') => Datum::Text(serde_json::from_str(item).map_err(|_| malformed())?),
         _ => match item.parse::<i64>() {
             Ok(i) => Datum::Int(i),
-            Err(_) => Datum::Real(item.parse().map_err(|_| PgError::internal(format!("stored array: {item}")))?),
+            Err(_) => Datum::Real(item.parse().map_err(|_| malformed())?),
         },
     })
 }
@@ -474,7 +476,7 @@ fn array_join(c: &Call) -> Result<Datum> {
         for i in 1..c.len() {
             let inner = c.text(i)?;
             let inner = inner.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
-            let inner = inner.ok_or_else(|| PgError::corrupted("an array not in storage form"))?;
+            let inner = inner.ok_or_else(|| bad_stored(ARRAY, c.datum(i)))?;
             if out.len() > 1 && !inner.is_empty() {
                 out.push(',');
             }
@@ -603,14 +605,14 @@ fn element_cast(c: &Call, from: &TypeCodec, to: &TypeCodec, value: &Datum) -> Re
         TypeCodec::Int8 => Some(Width::Eight),
         _ => None,
     };
-    let stored = || PgError::internal(format!("{value:?} is not in storage form"));
+    let stored = |name: &str| bad_stored(name, value.as_ref());
     let text = || match value {
         Datum::Text(t) => Ok(t.as_str()),
-        _ => Err(stored()),
+        _ => Err(stored("text")),
     };
     let rules = || Zone::Rules(c.session.state().settings.time_zone.clone());
-    let day = || Date::from_storage(text()?).ok_or_else(stored);
-    let moment = || Timestamp::from_storage(text()?).ok_or_else(stored);
+    let day = || Date::from_storage(text()?).ok_or_else(|| stored("date"));
+    let moment = || Timestamp::from_storage(text()?).ok_or_else(|| stored("timestamp"));
     Ok(Some(match (from, to) {
         // blanks at the end are not part of a character(n)
         (TypeCodec::BpChar, TypeCodec::Text) => Datum::from(text()?.trim_end_matches(' ')),
@@ -657,8 +659,7 @@ fn array_cast(c: &Call) -> Result<Datum> {
     let (TypeCodec::Array(from, ..), TypeCodec::Array(to, ..)) = (&source, &target) else {
         return Err(PgError::internal("an array cast between types that are no arrays"));
     };
-    let mut array =
-        Array::from_storage(c.text(2)?, from).ok_or_else(|| PgError::corrupted("an array not in storage form"))?;
+    let mut array = Array::from_storage(c.text(2)?, from).ok_or_else(|| bad_stored(ARRAY, c.datum(2)))?;
     // the vectors of the catalogs begin at 0, and so do the arrays made of them
     if matches!(type_argument(c, 0)?, oid::INT2VECTOR | oid::OIDVECTOR) && !array.elements.is_empty() {
         array.lower = vec![0];

@@ -4,6 +4,7 @@
 use super::create_table::{CheckSpec, Elements};
 use super::{Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
+use pgsqlite_sql::lower;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
@@ -492,10 +493,8 @@ pub(super) fn renumbered(attnums: &[i16], from: &Relation, to: &Relation) -> Res
     attnums
         .iter()
         .map(|a| {
-            from.column_by_attnum(*a)
-                .and_then(|c| to.column(&c.name))
-                .map(|c| c.attnum)
-                .ok_or_else(|| PgError::internal("a child without its parent's column"))
+            let name = from.column_by_attnum(*a).map_or("", |c| &c.name);
+            to.column(name).map(|c| c.attnum).ok_or_else(|| lower::missing_column(from, to, name))
         })
         .collect()
 }

@@ -154,7 +154,13 @@ impl Ddl<'_> {
                 for key in &mut index.columns {
                     work::visit();
                     if let KeyPart::Column(attnum) = &mut key.key {
-                        *attnum = renumber(*attnum).ok_or_else(|| PgError::internal("an index on a dropped column"))?;
+                        let gone = || {
+                            let table = &source.name;
+                            PgError::damaged_catalog(format_args!(
+                                "an index is on a column that \"{table}\" has no more"
+                            ))
+                        };
+                        *attnum = renumber(*attnum).ok_or_else(gone)?;
                     }
                 }
                 index.include = index.include.iter().filter_map(|&a| renumber(a)).collect();

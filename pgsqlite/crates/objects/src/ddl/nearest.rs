@@ -168,7 +168,7 @@ impl Ddl<'_> {
             work::visit();
             let number = row.get(0).map_err(sqlite_error)?;
             let value = row.get_ref(1).map_err(sqlite_error)?;
-            let bytes = value.as_blob().map_err(|_| PgError::internal("a stored vector that is no BLOB"))?;
+            let bytes = value.as_blob().map_err(|_| PgError::corrupted("a stored vector is no BLOB"))?;
             work::tick(bytes.len() / 256)?;
             each(number, bytes)?;
         }

@@ -8,7 +8,8 @@ use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::{deparse, lower, partition};
 use pgsqlite_types::codec::{Context, TypeCodec};
 use pgsqlite_types::work;
-use pgsqlite_types::{oid, Datum, Oid, PgError, Result, Settings, SqlState};
+use pgsqlite_types::write::bad_stored;
+use pgsqlite_types::{oid, Datum, DatumRef, Oid, PgError, Result, Settings, SqlState};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -708,7 +709,7 @@ fn stored(value: rusqlite::types::ValueRef) -> Result<Datum> {
         ValueRef::Integer(i) => Datum::Int(i),
         ValueRef::Real(r) => Datum::Real(r),
         ValueRef::Text(t) => {
-            Datum::Text(std::str::from_utf8(t).map_err(|e| PgError::internal(e.to_string()))?.to_string())
+            Datum::Text(std::str::from_utf8(t).map_err(|_| bad_stored("text", DatumRef::Blob(t)))?.to_string())
         }
         ValueRef::Blob(b) => Datum::Blob(b.to_vec()),
     })

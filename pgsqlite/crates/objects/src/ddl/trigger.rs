@@ -143,7 +143,7 @@ impl Ddl<'_> {
             columns.push(found.attnum);
         }
         let condition = match s.when_clause.as_deref() {
-            Some(_) => Some(self.trigger_condition(s.when_clause.as_deref(), &relation, s.row, timing, &events)?),
+            Some(when) => Some(self.trigger_condition(when, name.location, &relation, s.row, timing, &events)?),
             None => None,
         };
         let function = self.trigger_function(&strings(&s.funcname))?;
@@ -332,18 +332,19 @@ impl Ddl<'_> {
     /// WHEN as it is stored. Errors: 42P17 for rows that there are none of.
     fn trigger_condition(
         &self,
-        when: Option<&ast::Node>,
+        when: &ast::Node,
+        behind: i32,
         relation: &Relation,
         row: bool,
         timing: Timing,
         events: &[Event],
     ) -> Result<String> {
         let (mut old, mut new) = (false, false);
-        if let Some(location) = when.and_then(pgsqlite_sql::parse::first_sub_query) {
+        if let Some(location) = pgsqlite_sql::parse::first_sub_query(when) {
             return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot use subquery in trigger WHEN condition")
                 .at(location));
         }
-        let (text, from) = self.condition_source()?;
+        let (text, from) = self.condition_source(behind)?;
         let mut places = (-1, -1);
         // what the condition names of the rows: whether of NEW, the field (None: the whole row), and where
         let mut named: Vec<(bool, Option<String>, i32)> = Vec::new();
@@ -426,10 +427,13 @@ impl Ddl<'_> {
         self.analyze(|e| condition_text(e, &table, &text, Style::Full)).map_err(PgError::without_position)
     }
 
-    /// The text of WHEN in the statement, and where it begins: between the bracket behind WHEN and the one that closes it.
-    fn condition_source(&self) -> Result<(String, usize)> {
+    /// The text of WHEN in the statement, and where it begins: between the bracket behind WHEN and the one that closes it. `behind`: a place
+    /// in the statement before it, the table's name. (CREATE SCHEMA may have several triggers.)
+    fn condition_source(&self, behind: i32) -> Result<(String, usize)> {
         let text = self.text.to_string();
-        let words = pgsqlite_sql::parse::words(&text)?;
+        let behind = usize::try_from(behind).unwrap_or_default().saturating_sub(self.offset);
+        let mut words = pgsqlite_sql::parse::words(&text)?;
+        words.retain(|(start, _)| *start >= behind);
         let mut at = None;
         for (i, (start, end)) in words.iter().enumerate() {
             work::visit();

@@ -4,10 +4,11 @@
 //! those that describe the database are kept for the newest snapshot; those that show the session are made anew each time.
 
 mod builtin;
+mod client_authentication;
 pub(crate) mod cluster;
+mod cumulative_statistics;
 mod depends;
 pub mod functions;
-mod host;
 mod information_schema;
 mod information_triggers;
 mod information_usage;
@@ -16,7 +17,6 @@ mod locks;
 mod progress;
 mod relations;
 mod session;
-mod statistics;
 mod text_search;
 mod types;
 mod views;
@@ -309,22 +309,22 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_prepared_xacts" => Session(locks::prepared_transactions),
         "pg_largeobject" => File(large_objects::pages),
         "pg_largeobject_metadata" => File(large_objects::metadata),
-        "pg_stat_activity" => Session(statistics::activity),
-        "pg_stat_database" => Session(statistics::stat_database),
-        "pg_stat_statements" => Session(statistics::stat_statements),
-        "pg_stat_archiver" => Session(statistics::archiver),
+        "pg_stat_activity" => Session(cumulative_statistics::activity),
+        "pg_stat_database" => Session(cumulative_statistics::stat_database),
+        "pg_stat_statements" => Session(cumulative_statistics::stat_statements),
+        "pg_stat_archiver" => Session(cumulative_statistics::archiver),
         "pg_stat_progress_analyze" => Session(progress::analyze),
         "pg_stat_progress_copy" => Session(progress::copy),
         "pg_stat_progress_create_index" => Session(progress::create_index),
         "pg_stat_progress_vacuum" => Session(progress::vacuum),
-        "pg_stat_user_functions" => Session(statistics::user_functions),
-        "pg_stat_xact_user_functions" => Session(statistics::user_functions_in_transaction),
-        "pg_stat_slru" => Session(statistics::slrus),
-        "pg_stat_gssapi" => Session(statistics::gssapi),
+        "pg_stat_user_functions" => Session(cumulative_statistics::user_functions),
+        "pg_stat_xact_user_functions" => Session(cumulative_statistics::user_functions_in_transaction),
+        "pg_stat_slru" => Session(cumulative_statistics::slrus),
+        "pg_stat_gssapi" => Session(cumulative_statistics::gssapi),
         "pg_available_extensions" => Catalog(builtin::available_extensions),
         "pg_available_extension_versions" => Catalog(builtin::available_extension_versions),
-        "pg_hba_file_rules" => Maker::Host(host::rules),
-        "pg_ident_file_mappings" => Maker::Host(host::mappings),
+        "pg_hba_file_rules" => Maker::Host(client_authentication::rules),
+        "pg_ident_file_mappings" => Maker::Host(client_authentication::mappings),
         "pg_timezone_names" => Session(zones::timezone_names),
         "pg_timezone_abbrevs" => Session(zones::timezone_abbreviations),
         name if EMPTY.contains(&name) => Empty,

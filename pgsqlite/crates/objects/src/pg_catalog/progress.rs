@@ -3,7 +3,7 @@
 //! What this server does not know is NULL, and COPY TO is not shown. SQLite builds an index in one go: its steps tell about how many rows it has read, and then loaded.
 
 use super::cluster::known_databases;
-use super::statistics::{may_see, statistics};
+use super::cumulative_statistics::{may_see, statistics};
 use super::{int, text, Rows};
 use pgsqlite_natives::statistics::progress::{Command, Progress};
 use pgsqlite_natives::udf::session_cell::SessionState;

@@ -3,8 +3,8 @@
 //!
 //! Texts of definitions follow the session's search path, so these rows are made per snapshot and search path.
 
+use super::cumulative_statistics::optional_time;
 use super::relations::kind;
-use super::statistics::optional_time;
 use super::{int, text, Rows};
 use pgsqlite_natives::udf::session_cell::SessionState;
 use pgsqlite_sql::acl;
@@ -241,7 +241,7 @@ fn table_statistics(
 
 /// pg_stat_*_tables: what VACUUM and ANALYZE did since the server started.
 fn maintained(rows: &mut Rows, state: &SessionState, scope: Scope) {
-    let counters = super::statistics::statistics(state).map(|s| s.database(&state.catalog.database));
+    let counters = super::cumulative_statistics::statistics(state).map(|s| s.database(&state.catalog.database));
     table_statistics(rows, &state.catalog, b"rmp", scope, |table| {
         let of_table = counters.as_ref().map(|c| c.maintenance(table)).unwrap_or_default();
         vec![

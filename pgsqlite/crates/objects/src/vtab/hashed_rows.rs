@@ -3,7 +3,7 @@
 //!
 //! Each column is there three times, without affinity (`p1` …), as TEXT (`x1` …) and as INTEGER (`i1` …), as in `pg_groups`.
 
-use super::{session_of, through_cell, unregistered};
+use super::{datum, session_of, through_cell, unregistered};
 use pgsqlite_natives::udf::hashed_rows::{HashedRows, Place};
 use pgsqlite_natives::udf::session_cell::SessionCell;
 use pgsqlite_sql::lower::support::{self, MOST_HASHED as MOST, MOST_HASH_KEYS};
@@ -121,17 +121,6 @@ impl ToSql for Borrowed<'_> {
             DatumRef::Text(t) => ToSqlOutput::Borrowed(ValueRef::Text(t.as_bytes())),
             DatumRef::Blob(b) => ToSqlOutput::Borrowed(ValueRef::Blob(b)),
         })
-    }
-}
-
-/// A value that SQLite hands over, as natives read it.
-fn datum(value: ValueRef<'_>) -> DatumRef<'_> {
-    match value {
-        ValueRef::Null => DatumRef::Null,
-        ValueRef::Integer(i) => DatumRef::Int(i),
-        ValueRef::Real(r) => DatumRef::Real(r),
-        ValueRef::Text(t) => std::str::from_utf8(t).map_or(DatumRef::Blob(t), DatumRef::Text),
-        ValueRef::Blob(b) => DatumRef::Blob(b),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::pg_catalog::{self, Table};
 use pgsqlite_natives::udf::session_cell::{SessionCell, MARKER};
 use pgsqlite_sql::builtins::catalog::{system_relations, SystemRelation};
 use pgsqlite_types::work;
-use pgsqlite_types::{oid, Datum, PgError, Result};
+use pgsqlite_types::{oid, Datum, DatumRef, PgError, Result};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::vtab::{
     Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor,
@@ -243,5 +243,16 @@ unsafe impl VTabCursor for Cursor<'_> {
 
     fn rowid(&self) -> rusqlite::Result<i64> {
         Ok(self.row().unwrap_or(0) as i64)
+    }
+}
+
+/// A value that SQLite hands over, as natives read it.
+fn datum(value: ValueRef<'_>) -> DatumRef<'_> {
+    match value {
+        ValueRef::Null => DatumRef::Null,
+        ValueRef::Integer(i) => DatumRef::Int(i),
+        ValueRef::Real(r) => DatumRef::Real(r),
+        ValueRef::Text(t) => std::str::from_utf8(t).map_or(DatumRef::Blob(t), DatumRef::Text),
+        ValueRef::Blob(b) => DatumRef::Blob(b),
     }
 }

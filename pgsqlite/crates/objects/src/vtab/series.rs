@@ -7,6 +7,7 @@ use pgsqlite_natives::udf::session_cell::SessionCell;
 use pgsqlite_sql::lower::support;
 use pgsqlite_types::datetime::{Interval, Timestamp};
 use pgsqlite_types::numeric::Numeric;
+use pgsqlite_types::write::bad_stored;
 use pgsqlite_types::{work, Datum, DatumRef, PgError, Result, SqlState};
 use rusqlite::types::ValueRef;
 use rusqlite::vtab::{
@@ -111,17 +112,15 @@ impl Series {
             return Ok(Series::Empty);
         }
         let text = |v: ValueRef<'_>| -> Result<String> {
-            match v {
-                ValueRef::Text(t) => {
-                    String::from_utf8(t.to_vec()).map_err(|_| PgError::internal("a series of text that is no UTF-8"))
-                }
-                other => Err(PgError::internal(format!("a series of {other:?}"))),
+            match super::datum(v) {
+                DatumRef::Text(t) => Ok(t.to_string()),
+                other => Err(bad_stored("text", other)),
             }
         };
         let int = |v: ValueRef<'_>| match v {
             ValueRef::Integer(i) => Ok(i),
             ValueRef::Real(_) => Err(PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "bigint out of range")),
-            other => Err(PgError::internal(format!("a series of {other:?}"))),
+            other => Err(bad_stored("bigint", super::datum(other))),
         };
         let [start, stop, step] = bounds else { return Err(PgError::internal("a series without bounds")) };
         match text(*kind)?.as_str() {
@@ -154,12 +153,11 @@ impl Series {
                 Ok(Series::Numeric { at, stop, step, value })
             }
             kind => {
-                let moment = |t: String| {
-                    Timestamp::from_storage(&t).ok_or_else(|| PgError::internal(format!("{t} is no stored timestamp")))
-                };
+                let moment =
+                    |t: String| Timestamp::from_storage(&t).ok_or_else(|| bad_stored("timestamp", DatumRef::Text(&t)));
                 let (at, stop, step) = (moment(text(*start)?)?, moment(text(*stop)?)?, text(*step)?);
-                let step = Interval::from_storage(&step)
-                    .ok_or_else(|| PgError::internal(format!("{step} is no stored interval")))?;
+                let step =
+                    Interval::from_storage(&step).ok_or_else(|| bad_stored("interval", DatumRef::Text(&step)))?;
                 if step.span().signum() == 0 {
                     return Err(zero_step());
                 }

@@ -373,7 +373,7 @@ impl<'h> Firing<'h> {
         let routine = catalog
             .routines
             .get(&trigger.function)
-            .ok_or_else(|| PgError::internal("a trigger's function that is gone"))?;
+            .ok_or_else(|| PgError::cache_lookup_failed("function", trigger.function))?;
         let depth = runtime.depth.get();
         if depth >= super::DEEPEST {
             return Err(PgError::new(SqlState::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded"));

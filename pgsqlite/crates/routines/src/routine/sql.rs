@@ -70,7 +70,10 @@ impl SqlFunction {
             let last = i + 1 == count;
             let run = || -> Result<()> {
                 if !is_optimizable(&statement.node) {
-                    return utility::run(host, &statement.node, "SQL function");
+                    // (a body in the standard's way has queries and data modifications alone)
+                    let read = pgsqlite_sql::parse::parse(&f.source)?.into_iter().nth(i);
+                    let read = read.ok_or_else(|| PgError::internal("a body with fewer statements than it had"))?;
+                    return utility::run(host, &read, "SQL function");
                 }
                 let planned = match &begins {
                     // all statements of a body are read before the first one runs, which has changed the search path, or how literals are read

@@ -2,7 +2,7 @@
 
 use super::{Access, Host, Stamp};
 use libsqlite3_sys as ffi;
-use pgsqlite_natives::udf::rows::Current;
+use pgsqlite_natives::udf::statement_rows::Current;
 use pgsqlite_sql::analyze::variables::Variables;
 use pgsqlite_sql::analyze::{analyze_in_function, Environment, Statement};
 use pgsqlite_sql::parse::NodeEnum;
@@ -214,7 +214,7 @@ impl Planned {
             false => self.run_steps(host, parameters, 0, rows),
         };
         let result = result.map_err(|e| match &self.modify {
-            Some(modify) => told_more(host, modify, None, parameters, e, |sql| sql),
+            Some(modify) => told_more(host, modify, None, parameters, e),
             None => e,
         });
         host.cell.rows.put_back(remembered);
@@ -359,14 +359,13 @@ pub fn run_by_rows(host: Host, steps: &[PlanStep], parameters: &[Datum]) -> Resu
     result.map(|()| done)
 }
 
-/// The error of a failed data modification with what PostgreSQL tells of the row. `adapt`: changes the query of its rows.
+/// The error of a failed data modification with what PostgreSQL tells of the row.
 pub fn told_more(
     host: Host,
     modify: &Modify,
     shown: Option<&Vec<usize>>,
     parameters: &[Datum],
     error: PgError,
-    adapt: impl Fn(String) -> String,
 ) -> PgError {
     use crate::diagnose::{may_tell_more, proposed_by, proposed_of, violation, violation_of_parts};
     if !may_tell_more(&error) {
@@ -378,10 +377,6 @@ pub fn told_more(
             host.with_environment(|e| Ok((proposed_of(e, modify, code)?, proposed_by(e, modify, code)?)))?;
         parts.extend(whole);
         for part in &mut parts {
-            part.sql = adapt(std::mem::take(&mut part.sql));
-            for (sql, _) in &mut part.gone {
-                *sql = adapt(std::mem::take(sql));
-            }
             part.shown = shown.cloned();
         }
         let catalog = host.catalog();

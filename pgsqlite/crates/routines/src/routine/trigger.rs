@@ -119,11 +119,8 @@ impl<'t> Storing<'t> {
     }
 
     fn store(&mut self, host: Host, values: &[Datum], width: usize) -> Result<Option<Vec<Datum>>> {
-        store(host, &mut self.apply, values, width).map_err(|e| {
-            told_more(host, &self.t.modify, self.t.shown.as_ref(), values, e, |sql| {
-                sql.replace(&self.t.place, &self.t.condition)
-            })
-        })
+        store(host, &mut self.apply, values, width)
+            .map_err(|e| told_more(host, &self.t.modify, self.t.shown.as_ref(), values, e))
     }
 }
 
@@ -533,7 +530,7 @@ impl<'t, 'h> Part<'t, 'h> {
         if let Datum::Int(rowid) = key {
             // (by this part, or by another part of the statement)
             if !self.touched.insert(rowid) || host.cell.rows.is_touched(self.relation.oid, rowid) {
-                return Err(pgsqlite_natives::udf::rows::affected_twice());
+                return Err(pgsqlite_natives::udf::statement_rows::affected_twice());
             }
         }
         let old: Vec<Datum> = row.by_ref().take(width).collect();

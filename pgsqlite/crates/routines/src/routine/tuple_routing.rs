@@ -132,7 +132,7 @@ fn places(from: &Relation, to: &Relation) -> Result<Vec<usize>> {
         .map(|c| {
             to.live_columns()
                 .position(|o| o.name == c.name)
-                .ok_or_else(|| PgError::internal("a child without its parent's column"))
+                .ok_or_else(|| pgsqlite_sql::lower::missing_column(from, to, &c.name))
         })
         .collect()
 }

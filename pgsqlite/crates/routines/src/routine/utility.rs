@@ -26,11 +26,11 @@ pub fn show_catalog(host: Host, catalog: Arc<Catalog>) {
 }
 
 /// Runs a statement that is no query. `place`: where it stands, as messages name it.
-pub fn run(host: Host, node: &NodeEnum, place: &str) -> Result<()> {
-    if !matches!(node, NodeEnum::TransactionStmt(_) | NodeEnum::CopyStmt(_)) {
-        check_volatile(host.routines(), &pgsqlite_sql::command::tag(node))?;
+pub fn run(host: Host, statement: &RawStatement, place: &str) -> Result<()> {
+    if !matches!(statement.node, NodeEnum::TransactionStmt(_) | NodeEnum::CopyStmt(_)) {
+        check_volatile(host.routines(), &pgsqlite_sql::command::tag(&statement.node))?;
     }
-    match node {
+    match &statement.node {
         NodeEnum::TransactionStmt(t) => Err(PgError::new(
             SqlState::FEATURE_NOT_SUPPORTED,
             if place == "PL/pgSQL" && matches!(t.kind(), Kind::TransStmtCommit | Kind::TransStmtRollback) {
@@ -53,8 +53,8 @@ pub fn run(host: Host, node: &NodeEnum, place: &str) -> Result<()> {
         }
         NodeEnum::VacuumStmt(s) if s.is_vacuumcmd => Err(from_function("VACUUM")),
         NodeEnum::DiscardStmt(s) if s.target() == ast::DiscardMode::DiscardAll => Err(from_function("DISCARD ALL")),
-        node if ddl::handles(node) => run_ddl(host, node),
-        _ => Err(PgError::not_supported(format!("{} in a {place} body", pgsqlite_sql::command::name(node)))),
+        node if ddl::handles(node) => run_ddl(host, statement),
+        node => Err(PgError::not_supported(format!("{} in a {place} body", pgsqlite_sql::command::name(node)))),
     }
 }
 
@@ -101,7 +101,8 @@ fn set(host: Host, s: &ast::VariableSetStmt) -> Result<()> {
     }
 }
 
-fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
+fn run_ddl(host: Host, statement: &RawStatement) -> Result<()> {
+    let node = &statement.node;
     check_may_write(host.routines(), &pgsqlite_sql::command::name(node))?;
     if matches!(node, NodeEnum::CreatedbStmt(_) | NodeEnum::DropdbStmt(_)) {
         return Err(from_function("CREATE DATABASE"));
@@ -123,7 +124,6 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
         pending: super::after::pending_tables(host),
         ..Default::default()
     };
-    let raw = RawStatement { node: node.clone(), text: "".into(), offset: 0 };
     let names = CatalogNames { catalog: &catalog, search_path: &path };
     let environment = Environment {
         catalog: &catalog,
@@ -139,7 +139,7 @@ fn run_ddl(host: Host, node: &NodeEnum) -> Result<()> {
     if let Some(sequences) = &host.cell.state().sequences {
         sequences.settle(&connection)?;
     }
-    let outcome = ddl::execute(&connection, &catalog, &environment, &raw, &session).map_err(|e| {
+    let outcome = ddl::execute(&connection, &catalog, &environment, statement, &session).map_err(|e| {
         show_catalog(host, catalog.clone());
         let e = host.cell.take_error().unwrap_or(e);
         if e.message().contains("database table is locked") {

@@ -384,6 +384,7 @@ impl Analyzer<'_> {
             | ExprKind::Grouping(_)
             | ExprKind::Default
             | ExprKind::NextRow(_)
+            | ExprKind::RowNumbered { .. }
             | ExprKind::DomainValue => match type_collation {
                 0 => Derived::NONE,
                 _ => Derived::implicit(if own != 0 { own } else { type_collation }, location),

@@ -3,7 +3,7 @@
 use super::Analyzer;
 use crate::builtins::catalog as builtin;
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{Expr, ExprKind, Quantifier};
+use crate::typed::{Expr, ExprKind, OperatorRef, Quantifier};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 impl Analyzer<'_> {
@@ -113,15 +113,7 @@ impl Analyzer<'_> {
             let ExprKind::Op { op, mut args } = comparison.kind else {
                 return Err(PgError::internal("operator expected"));
             };
-            // an operator of the user is in no family of a B-tree, and has no order with others
-            if builtin::operator_by_oid(op.oid).is_none() {
-                return Err(PgError::new(
-                    SqlState::FEATURE_NOT_SUPPORTED,
-                    format!("could not determine interpretation of row comparison operator {name}"),
-                )
-                .hint("Row comparison operators must be associated with btree operator families.")
-                .at(location));
-            }
+            check_has_order(&op, name, location)?;
             operators.push(op);
             r_out.push(args.pop().expect("two"));
             l_out.push(args.pop().expect("two"));
@@ -173,8 +165,7 @@ impl Analyzer<'_> {
         let left = self.coerce_implicit(left, args[0])?;
         let composite = args[1] == oid::RECORD && self.env.catalog.composite_fields(element).is_some();
         let element_target = if self.base_type(element) == args[1] || composite { element } else { args[1] };
-        let target =
-            self.env.catalog.array_type(element_target).ok_or_else(|| PgError::internal("no array type for ANY"))?;
+        let target = self.array_type_of(element_target, location)?;
         let array = self.coerce_implicit(array, target)?;
         Ok(Expr::new(
             ExprKind::ArrayCompare { op, quantifier, left: Box::new(left), array: Box::new(array) },
@@ -293,4 +284,17 @@ fn joined(tests: Vec<Expr>, negated: bool, location: i32) -> Expr {
     let joined = tests.into_iter().reduce(|a, b| Expr::new(pair(a, b), oid::BOOL, location));
     joined
         .unwrap_or_else(|| Expr::new(ExprKind::Const(pgsqlite_types::Datum::Int(negated as i64)), oid::BOOL, location))
+}
+
+/// 0A000 for an operator of the user in a comparison of rows: it is in no family of a B-tree, and has no order with others.
+pub(super) fn check_has_order(op: &OperatorRef, name: &str, location: i32) -> Result<()> {
+    match builtin::operator_by_oid(op.oid) {
+        Some(_) => Ok(()),
+        None => Err(PgError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("could not determine interpretation of row comparison operator {name}"),
+        )
+        .hint("Row comparison operators must be associated with btree operator families.")
+        .at(location)),
+    }
 }

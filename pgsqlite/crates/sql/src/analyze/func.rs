@@ -178,8 +178,7 @@ impl<'a> Analyzer<'a> {
         if let Some(from) = resolved.variadic_from {
             let elements = converted.split_off(from);
             let element = elements[0].ty;
-            let array =
-                self.env.catalog.array_type(element).ok_or_else(|| PgError::internal("no array type for VARIADIC"))?;
+            let array = self.array_type_of(element, elements[0].location)?;
             converted.push(Expr::new(ExprKind::Array(elements), array, call.location));
         }
         let mut ret = resolved.ret;

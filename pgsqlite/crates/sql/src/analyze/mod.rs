@@ -67,7 +67,7 @@ pub use row_security::{
     analyze_policy, analyze_policy_text, analyze_policy_text_to_print, analyze_policy_to_print, row_security_counts,
 };
 pub use rules::action::{rule_tree, RuleTree};
-pub use select::column_name;
+pub use select::{column_name, into_not_allowed};
 use std::sync::Arc;
 pub(crate) use table_function::JSON_TO_RECORD;
 pub use view_target::{updatable, why_not_updatable, Updatable};

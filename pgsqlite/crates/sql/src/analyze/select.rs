@@ -48,8 +48,7 @@ impl Analyzer<'_> {
     pub(crate) fn query(&mut self, select: &ast::SelectStmt) -> Result<Query> {
         pgsqlite_types::work::tick(256)?;
         if let Some(into) = &select.into_clause {
-            let location = into.rel.as_ref().map_or(-1, |r| r.location);
-            return Err(PgError::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here").at(location));
+            return Err(into_not_allowed(into));
         }
         self.levels.push(Level::new());
         let result = self.query_in_level(select);
@@ -815,4 +814,10 @@ fn name_of(node: &ast::Node) -> Option<(String, bool)> {
         NodeEnum::XmlExpr(_) | NodeEnum::XmlSerialize(_) => None,
         _ => None,
     }
+}
+
+/// 42601: INTO in a query that makes no table.
+pub fn into_not_allowed(into: &ast::IntoClause) -> PgError {
+    let location = into.rel.as_ref().map_or(-1, |r| r.location);
+    PgError::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here").at(location)
 }

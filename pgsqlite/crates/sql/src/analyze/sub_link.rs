@@ -58,13 +58,7 @@ impl Analyzer<'_> {
                     // arrays of one shape become one with a dimension more
                     element
                 } else {
-                    self.env.catalog.array_type(element).ok_or_else(|| {
-                        PgError::new(
-                            SqlState::UNDEFINED_OBJECT,
-                            format!("could not find array type for data type {}", self.type_display(element)),
-                        )
-                        .at(location)
-                    })?
+                    self.array_type_of(element, location)?
                 };
                 Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Array, query: Box::new(query) }, array, location))
             }
@@ -144,6 +138,7 @@ impl Analyzer<'_> {
     ) -> Result<(Vec<Expr>, Vec<OperatorRef>)> {
         let (mut out, mut operators) = (Vec::new(), Vec::new());
         let mut targets = Vec::new();
+        let several = tests.len() > 1;
         for (i, test) in tests.into_iter().enumerate() {
             let (op, args, ret) = self.resolve_operator(name, Some(test.ty), query.columns[i].ty, location)?;
             if ret != oid::BOOL {
@@ -152,6 +147,9 @@ impl Analyzer<'_> {
                     format!("row comparison operator must yield type boolean, not type {}", self.type_display(ret)),
                 )
                 .at(location));
+            }
+            if several {
+                super::comparison::check_has_order(&op, name, location)?;
             }
             out.push(self.coerce_implicit(test, args[0])?);
             operators.push(op);

@@ -56,17 +56,7 @@ impl Analyzer<'_> {
             return Ok(Expr::new(ExprKind::Array(out), array, a.location));
         }
         let (elements, element) = self.unify(elements, "ARRAY")?;
-        let array = if nested {
-            element
-        } else {
-            self.env.catalog.array_type(element).ok_or_else(|| {
-                PgError::new(
-                    SqlState::UNDEFINED_OBJECT,
-                    format!("could not find array type for data type {}", self.type_display(element)),
-                )
-                .at(a.location)
-            })?
-        };
+        let array = if nested { element } else { self.array_type_of(element, a.location)? };
         Ok(Expr::new(ExprKind::Array(elements), array, a.location))
     }
 

@@ -70,14 +70,18 @@ impl Analyzer<'_> {
         if name.array_bounds.is_empty() {
             return Ok((base, typmod));
         }
-        let array = self.env.catalog.array_type(base).ok_or_else(|| {
+        Ok((self.array_type_of(base, name.location)?, typmod))
+    }
+
+    /// The type of arrays of a type. Errors: 42704 if there is none.
+    pub(super) fn array_type_of(&self, element: Oid, location: i32) -> Result<Oid> {
+        self.env.catalog.array_type(element).ok_or_else(|| {
             PgError::new(
                 SqlState::UNDEFINED_OBJECT,
-                format!("could not find array type for data type {}", self.type_display(base)),
+                format!("could not find array type for data type {}", self.type_display(element)),
             )
-            .at(name.location)
-        })?;
-        Ok((array, typmod))
+            .at(location)
+        })
     }
 
     /// The parts of a name without the session's database in front. Errors: 0A000 for another database.

@@ -104,7 +104,7 @@ pub fn constraint_definition(
         }
         ConstraintKind::Exclusion => {
             let index = catalog.relation(constraint.index);
-            let index = index.ok_or_else(|| PgError::internal("an exclusion constraint without its index"))?;
+            let index = index.ok_or_else(|| PgError::damaged_catalog("an exclusion constraint has no index"))?;
             index_text(environment, index, true, style)?.unwrap_or_default()
         }
         ConstraintKind::ForeignKey { references, columns, on_update, on_delete, match_full, delete_columns } => {

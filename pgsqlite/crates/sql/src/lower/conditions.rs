@@ -89,7 +89,11 @@ fn may_fail(e: &Expr) -> bool {
     let leakproof = |proc: Oid| builtin::proc_by_oid(proc).is_some_and(|p| p.leakproof);
     let compares = |proc: Oid| matches!(imp(proc), Some(Imp::Inline(_))) || leakproof(proc);
     match &e.kind {
-        ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::Var(_) | ExprKind::DomainValue => false,
+        ExprKind::Const(_)
+        | ExprKind::Param(_)
+        | ExprKind::Var(_)
+        | ExprKind::RowNumbered { .. }
+        | ExprKind::DomainValue => false,
         ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_) | ExprKind::IsNull { .. } | ExprKind::BoolTest { .. } => {
             false
         }
@@ -541,6 +545,7 @@ impl Lowerer<'_> {
                     | ExprKind::Window { .. }
                     | ExprKind::Grouping(_)
                     | ExprKind::CurrentOf { .. }
+                    | ExprKind::RowNumbered { .. }
                     | ExprKind::Default
                     | ExprKind::DomainValue
                     | ExprKind::NextRow(_)

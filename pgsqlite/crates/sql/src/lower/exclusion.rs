@@ -36,7 +36,7 @@ fn of_other(expr: &Expr) -> Expr {
 impl Lowerer<'_> {
     fn exclusion(&mut self, table: &Relation, index_relation: &Relation) -> Result<Exclusion> {
         let RelationKind::Index(index) = &index_relation.kind else {
-            return Err(PgError::internal("an exclusion constraint without its index"));
+            return Err(PgError::damaged_catalog("an exclusion constraint has no index"));
         };
         let rowid = rowid_name(table)?;
         let scope = Scope {
@@ -103,7 +103,7 @@ impl Lowerer<'_> {
         let mut out = Vec::new();
         for constraint in table.immediate_exclusions() {
             let index = self.env.catalog.relation(constraint.index).cloned();
-            let index = index.ok_or_else(|| PgError::internal("an exclusion constraint without its index"))?;
+            let index = index.ok_or_else(|| PgError::damaged_catalog("an exclusion constraint has no index"))?;
             let mut exclusion = self.exclusion(table, &index)?;
             exclusion.skips = match conflict {
                 Some(OnConflict { set: None, target: None, .. }) => true,

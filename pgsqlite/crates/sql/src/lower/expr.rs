@@ -262,6 +262,7 @@ impl Lowerer<'_> {
             ExprKind::CurrentOf { cursor, table } => {
                 format!("{}({}, {})", support::CURRENT_OF, super::quote_text(cursor), self.expr(table)?)
             }
+            ExprKind::RowNumbered { rowid, parameter } => format!("{rowid} = ?{parameter}"),
             ExprKind::Grouping(_) => return Err(PgError::not_supported("GROUPING").at(expr.location)),
             ExprKind::SubLink { kind, query } => {
                 self.begun_anew += 1;

@@ -36,7 +36,7 @@ impl Lowerer<'_> {
         for table in tables {
             let mut columns = Vec::new();
             for (i, column) in relation.live_columns().enumerate() {
-                let own = table.column(&column.name).ok_or_else(|| PgError::internal("a child without its column"))?;
+                let own = table.column(&column.name).ok_or_else(|| missing_column(relation, &table, &column.name))?;
                 let text = self.column_text(&table, own, quote(&own.name));
                 columns.push(format!("{text} AS c{}", i + 1));
             }
@@ -64,14 +64,17 @@ impl Lowerer<'_> {
         if table.oid == target.oid {
             return Ok(modify);
         }
-        let missing = || PgError::internal("a child without its column");
         let live: Vec<_> = target.live_columns().collect();
         let own: Vec<_> = table.live_columns().collect();
         let hidden = modify.range_table[0].columns.len() > live.len();
         // positions there of the columns here; the hidden ones follow
         let mut places = Vec::new();
         for column in &live {
-            places.push(own.iter().position(|c| c.name == column.name).ok_or_else(missing)?);
+            places.push(
+                own.iter()
+                    .position(|c| c.name == column.name)
+                    .ok_or_else(|| missing_column(target, table, &column.name))?,
+            );
         }
         let same = places.iter().enumerate().all(|(i, p)| i == *p) && own.len() == live.len();
         places.extend((0..modify.range_table[0].columns.len() - live.len()).map(|i| own.len() + i));
@@ -114,8 +117,8 @@ impl Lowerer<'_> {
             }
         }
         let attnum = |a: i16| -> Result<i16> {
-            let name = target.column_by_attnum(a).map(|c| c.name.as_str()).ok_or_else(missing)?;
-            table.column(name).map(|c| c.attnum).ok_or_else(missing)
+            let name = target.column_by_attnum(a).map_or("", |c| &c.name);
+            table.column(name).map(|c| c.attnum).ok_or_else(|| missing_column(target, table, name))
         };
         use crate::typed::ModifyAction as A;
         match &mut modify.action {
@@ -147,4 +150,10 @@ impl Lowerer<'_> {
         modify.target = table.clone();
         Ok(modify)
     }
+}
+
+/// XX001: a table whose rows another table has, too, lacks one of its columns.
+pub fn missing_column(parent: &Relation, child: &Relation, column: &str) -> PgError {
+    let (parent, child) = (&parent.name, &child.name);
+    PgError::damaged_catalog(format_args!("table \"{child}\" lacks the column \"{column}\" of \"{parent}\""))
 }

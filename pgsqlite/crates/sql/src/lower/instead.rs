@@ -95,8 +95,6 @@ impl Lowerer<'_> {
             others: others.len(),
             returning: modify.returning.len(),
             modify: Box::new(modify.clone()),
-            place: String::new(),
-            condition: String::new(),
             conflict: None,
             shown: None,
             tuple_routing: None,

@@ -39,7 +39,6 @@ mod instead;
 pub mod inverted;
 mod join_order;
 mod lists;
-mod locks;
 mod merge;
 mod modify;
 mod moments;
@@ -52,6 +51,7 @@ mod quantified;
 mod query;
 mod rewritten;
 mod row_checks;
+mod row_locks;
 mod sets;
 mod stages;
 mod triggered;
@@ -65,6 +65,7 @@ pub(crate) use crate::names::quoted as quote;
 use crate::plan::{Plan, PlanColumn, QueryPlan, Step, StepOutput, Tag};
 use crate::typed::{Expr, Query, QueryBody, RowCheck, RteKind};
 pub use groups::MOST_COLUMNS as MOST_GROUP_COLUMNS;
+pub use inherit::missing_column;
 use pgsqlite_types::{Oid, PgError, Result};
 use with::query_reads;
 
@@ -409,7 +410,7 @@ impl<'a> Lowerer<'a> {
         steps.append(&mut self.after_statements);
         steps.push(Step::new(sql, StepOutput::Rows, true));
         let columns = self.plan_columns(&query)?;
-        let locks = locks::of_query(&query);
+        let locks = row_locks::of_query(&query);
         Ok(Plan {
             parameters,
             columns: Some(columns),

@@ -360,8 +360,7 @@ impl Lowerer<'_> {
                         kept.remove(at);
                     }
                 }
-                apply.action =
-                    ModifyAction::Update { set: kept, from: vec![], filter: Some(parameter(key, oid::BOOL)) };
+                apply.action = ModifyAction::Update { set: kept, from: vec![], filter: Some(row_numbered(rowid, key)) };
                 // (what it needs of other tables are parameters)
                 apply.range_table.truncate(1);
                 (rows, Event::Update, set.iter().map(|s| s.0).collect(), Tag::Update)
@@ -376,7 +375,7 @@ impl Lowerer<'_> {
                     columns.push(self.expr(other)?);
                 }
                 let rows = self.row_query(&target, &alias, &columns, &from_text, filter.as_ref())?;
-                apply.action = ModifyAction::Delete { using: vec![], filter: Some(parameter(key, oid::BOOL)) };
+                apply.action = ModifyAction::Delete { using: vec![], filter: Some(row_numbered(rowid, key)) };
                 apply.range_table.truncate(1);
                 (rows, Event::Delete, vec![], Tag::Delete)
             }
@@ -386,16 +385,6 @@ impl Lowerer<'_> {
         let row = apply;
         let [step] = &steps[..] else {
             return Err(PgError::not_supported("RETURNING with a sub-query over a table whose triggers fire"));
-        };
-        let place = format!(" WHERE ?{key}");
-        let apply = match event {
-            Event::Insert => step.sql.clone(),
-            _ => {
-                if step.sql.matches(&place).count() != 1 {
-                    return Err(PgError::internal("the place of the row's key"));
-                }
-                step.sql.replace(&place, &format!(" WHERE {} = ?{key}", rowid_name(&target)?))
-            }
         };
         let exclusions = match (event, &modify.action) {
             (Event::Insert, ModifyAction::Insert { on_conflict, .. }) => {
@@ -411,7 +400,7 @@ impl Lowerer<'_> {
             set,
             rows: format!("{with}{rows}"),
             current: self.current_row(&target)?,
-            apply,
+            apply: step.sql.clone(),
             parameters,
             columns: stored.iter().map(|c| c.attnum).collect(),
             key_stays: matches!(event, Event::Update)
@@ -426,8 +415,6 @@ impl Lowerer<'_> {
                 }
                 _ => None,
             },
-            condition: format!(" WHERE {} = ?{key}", rowid_name(&target)?),
-            place,
             modify: Box::new(row),
             shown: None,
             tuple_routing: None,
@@ -529,20 +516,11 @@ impl Lowerer<'_> {
         // (what it needs of other tables are parameters)
         apply.range_table.truncate(1);
         apply.checks = super::row_checks::new_row_checks(&modify.checks, &conflict.secured);
-        apply.action = ModifyAction::Update {
-            set: kept,
-            from: vec![],
-            filter: Some(Expr::new(ExprKind::Param(key), oid::BOOL, -1)),
-        };
+        apply.action = ModifyAction::Update { set: kept, from: vec![], filter: Some(row_numbered(rowid, key)) };
         let steps = self.modify_steps_of_row(&apply)?;
         let [step] = &steps[..] else {
             return Err(PgError::not_supported("RETURNING with a sub-query over a table whose triggers fire"));
         };
-        let place = format!(" WHERE ?{key}");
-        let condition = format!(" WHERE {rowid} = ?{key}");
-        if step.sql.matches(&place).count() != 1 {
-            return Err(PgError::internal("the place of the row's key"));
-        }
         Ok(Triggered {
             table: target.oid,
             exclusions: self.immediate_exclusions(&target, None)?,
@@ -550,15 +528,13 @@ impl Lowerer<'_> {
             set: set.iter().map(|s| s.0).collect(),
             current: self.current_row(&target)?,
             rows,
-            apply: step.sql.replace(&place, &condition),
+            apply: step.sql.clone(),
             parameters,
             columns: stored.iter().map(|c| c.attnum).collect(),
             key_stays: target.rowid_column.is_some() && !sets_key,
             others: 0,
             returning: modify.returning.len(),
             modify: Box::new(apply),
-            place,
-            condition,
             conflict: None,
             shown: None,
             tuple_routing: None,
@@ -636,4 +612,9 @@ impl Lowerer<'_> {
             }
         }
     }
+}
+
+/// The condition on the row whose rowid is in the parameter.
+fn row_numbered(rowid: String, parameter: usize) -> Expr {
+    Expr::new(ExprKind::RowNumbered { rowid, parameter }, oid::BOOL, -1)
 }

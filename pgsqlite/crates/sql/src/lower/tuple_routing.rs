@@ -230,8 +230,8 @@ impl Lowerer<'_> {
 /// For each live column of a table the position of the one of its name in a descendant.
 fn places(table: &Relation, descendant: &Relation) -> Result<Vec<usize>> {
     let place = |name: &str| descendant.live_columns().position(|c| c.name == name);
-    let missing = || PgError::internal("a child without its parent's column");
-    table.live_columns().map(|c| place(&c.name).ok_or_else(missing)).collect()
+    let missing = |name: &str| super::inherit::missing_column(table, descendant, name);
+    table.live_columns().map(|c| place(&c.name).ok_or_else(|| missing(&c.name))).collect()
 }
 
 /// Whether BEFORE triggers may make another row of one that is updated.

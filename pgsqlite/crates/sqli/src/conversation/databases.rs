@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Informix's rows have locks of their own. A transaction whose client is silent is not waited for.
 const NO_WAIT: &str = "2s";
 
-/// Informix's database of the server itself. What it has is made up (`dialect/system.rs`).
+/// Informix's database of the server itself. What it has is made up (`dialect/system_catalog.rs`).
 pub(super) const SYSMASTER: &str = "sysmaster";
 
 /// It has a log, and is no file of the small server.

@@ -5,7 +5,7 @@ use super::ast::ClientFile;
 use super::ast::Expr;
 use super::print::{literal, Printer};
 use super::translation::Source;
-use super::{system, Parse};
+use super::{system_catalog, Parse};
 use crate::errors::Failure;
 use crate::values::qualifier;
 use crate::values::types::Type;
@@ -200,7 +200,7 @@ impl Printer<'_> {
             ("decode", _) => self.decode(arguments)?,
             ("to_char", _) => self.to_char(arguments)?,
             ("dbinfo", _) => self.dbinfo(arguments)?,
-            _ => system::function(name, &printed).ok_or_else(unknown)?,
+            _ => system_catalog::function(name, &printed).ok_or_else(unknown)?,
         })
     }
 

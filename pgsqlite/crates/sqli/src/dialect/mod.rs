@@ -26,7 +26,7 @@ mod server;
 pub mod spl;
 mod statement_print;
 mod synonyms;
-mod system;
+mod system_catalog;
 mod system_privileges;
 mod system_routines;
 pub mod translation;

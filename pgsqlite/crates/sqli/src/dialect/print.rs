@@ -9,7 +9,7 @@ use super::derived::QueryColumn;
 use super::moments::{current, cut_interval, truncated};
 use super::spl::Locals;
 use super::translation::{Environment, Source, Translation};
-use super::{parser, server, system, Parse};
+use super::{parser, server, system_catalog, Parse};
 use crate::errors::Failure;
 use crate::values::bind::{as_written, datetime_text, interval_text};
 use crate::values::qualifier;
@@ -204,7 +204,7 @@ impl Printer<'_> {
             return None;
         }
         let of_server = of_server.then(|| server::table(&name.name, self.environment)).flatten();
-        of_server.or_else(|| system::table(&name.name, self.environment))
+        of_server.or_else(|| system_catalog::table(&name.name, self.environment))
     }
 
     /// The Informix type of a column in scope.

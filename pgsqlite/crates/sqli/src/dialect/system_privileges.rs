@@ -2,7 +2,7 @@
 
 use super::column_order::columns_of;
 use super::print::literal;
-use super::system::{columns, relations, Table, OWNER};
+use super::system_catalog::{columns, relations, Table, OWNER};
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_types::work;
 

@@ -3,7 +3,7 @@
 use super::print::literal;
 use super::spl::routine::text_of;
 use super::spl::trigger::{event_letter, name_of};
-use super::system::{columns, Table, FLAG, NAME, OWNER};
+use super::system_catalog::{columns, Table, FLAG, NAME, OWNER};
 use pgsqlite_sql::catalog::{Catalog, Relation};
 use pgsqlite_sql::routine::{Routine, Trigger};
 use pgsqlite_types::{oid, work};

@@ -1,6 +1,6 @@
 //! How far geometric values are apart, and which point of one is closest to the other.
 
-use super::relations::inside;
+use super::predicates::inside;
 use super::{div, eq, hypot, less, mul, segments, sub, zero, Circle, Line, Lseg, Path, Point, Polygon, Rectangle};
 use crate::Result;
 

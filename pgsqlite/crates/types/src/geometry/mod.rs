@@ -8,7 +8,7 @@
 
 pub mod distance;
 pub mod io;
-pub mod relations;
+pub mod predicates;
 
 pub use io::{Geometric, Kind};
 

@@ -1,7 +1,7 @@
 //! WHERE CURRENT OF: UPDATE and DELETE of the row that a cursor stands on.
 //!
 //! A cursor over tables reads the numbers of its rows, too ([`CursorPosition`]). Before a statement with WHERE CURRENT OF runs, the
-//! connection's cell is told the row (`udf/rows.rs` `Current`), and the statement asks a native function for it.
+//! connection's cell is told the row (`udf/statement_rows.rs` `Current`), and the statement asks a native function for it.
 
 use crate::cursor_position::state;
 pub(in crate::session) use crate::cursor_position::CursorPosition;
@@ -9,7 +9,7 @@ use crate::plans::Prepared;
 use crate::session::context::SessionContext;
 use crate::session::executor::Executor;
 use crate::session::Session;
-use pgsqlite_natives::udf::rows::Current;
+use pgsqlite_natives::udf::statement_rows::Current;
 use pgsqlite_sql::analyze;
 use pgsqlite_sql::parse::{NodeEnum, RawStatement};
 use pgsqlite_types::{Datum, Oid, PgError, Result};

@@ -96,6 +96,9 @@ fn check_options(options: i32, query: &NodeEnum) -> Result<()> {
     let NodeEnum::SelectStmt(select) = query else {
         return Err(PgError::internal("a cursor's query is a SELECT"));
     };
+    if let Some(into) = &select.into_clause {
+        return Err(pgsqlite_sql::analyze::into_not_allowed(into));
+    }
     if let Some(lock) = select.locking_clause.first().and_then(|l| match &l.node {
         Some(NodeEnum::LockingClause(l)) => Some(l),
         _ => None,

@@ -40,7 +40,7 @@ impl SessionContext {
     ) -> Result<(Option<Arc<[OutputColumn]>>, Vec<Oid>)> {
         let call = call.funccall.as_deref().ok_or_else(|| PgError::internal("CALL of nothing"))?;
         let (procedure, _, parameters) = self.with_environment(view, |e| analyze_call(e, call, None, given))?;
-        let f = view.catalog.function(procedure).ok_or_else(|| PgError::internal("a procedure that is gone"))?;
+        let f = view.catalog.function(procedure).ok_or_else(|| PgError::cache_lookup_failed("function", procedure))?;
         let mut columns = Vec::new();
         for (i, argument) in f.arguments.iter().filter(|a| a.mode.is_output()).enumerate() {
             let codec = view
@@ -320,7 +320,7 @@ impl Session {
         let run = |host: Host| {
             let catalog = host.catalog();
             let f: Function =
-                catalog.function(procedure).ok_or_else(|| PgError::internal("a procedure that is gone"))?.clone();
+                catalog.function(procedure).ok_or_else(|| PgError::cache_lookup_failed("function", procedure))?.clone();
             let planned = Planned::of_query(host, query, types)?;
             let types: Vec<Oid> = planned.columns.as_deref().unwrap_or_default().iter().map(|c| c.ty).collect();
             let args = planned.rows(host, parameters)?.pop().unwrap_or_default();

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::gate::during_recovery;
 use crate::locks::lock_table::Shown;
-use crate::locks::rows::{Row, RowMode};
+use crate::locks::row_locks::{Row, RowMode};
 use crate::locks::{Mode, Request, Target};
 use crate::notify::{Mailbox, Pending};
 use crate::session::transaction::waiting::{Apart, Limits, Step, Wanted};

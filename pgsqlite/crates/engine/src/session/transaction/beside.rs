@@ -11,7 +11,7 @@
 
 use crate::changes::table::{obstacle, Now, Table};
 use crate::connection::Connection;
-use crate::locks::rows::{Footprint, Row, RowMode};
+use crate::locks::row_locks::{Footprint, Row, RowMode};
 use crate::routine::HasRoutines;
 use crate::session::context::SessionContext;
 use crate::session::executor::Executor;

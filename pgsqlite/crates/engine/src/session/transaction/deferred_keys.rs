@@ -50,7 +50,7 @@ impl<'a> Key<'a> {
     fn new(environment: &Environment, table: &'a Relation, constraint: &'a Constraint) -> Result<Key<'a>> {
         if constraint.kind == ConstraintKind::Exclusion {
             let index = environment.catalog.relation(constraint.index);
-            let index = index.ok_or_else(|| PgError::internal("an exclusion constraint without its index"))?;
+            let index = index.ok_or_else(|| PgError::damaged_catalog("an exclusion constraint has no index"))?;
             return Ok(Key::Exclusion(exclusion(environment, table, index)?));
         }
         let columns: Option<Vec<&Column>> = constraint.columns.iter().map(|a| table.column_by_attnum(*a)).collect();

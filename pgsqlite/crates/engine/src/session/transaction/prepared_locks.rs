@@ -3,7 +3,7 @@
 use crate::changes::table::Table;
 use crate::connection::Connection;
 use crate::engine::Engine;
-use crate::locks::rows::{Row, RowMode};
+use crate::locks::row_locks::{Row, RowMode};
 use crate::locks::{Mode, Request, Target};
 use crate::prepared::{Claim, Transaction};
 use crate::session::execution::server_functions::next_session;

@@ -2,7 +2,7 @@
 //!
 //! A block that has written has the writer slot. When its client is silent, the block *rests*: it lays its connection and slot where whoever
 //! needs the slot finds them. Usually nobody does, and the block goes on as if nothing had happened. Whoever wants to write meanwhile *puts it aside*: takes
-//! locks on the rows and keys that it has changed ([`crate::locks::rows`]), rolls it back in SQLite, and has the slot. Before the block's next
+//! locks on the rows and keys that it has changed ([`crate::locks::row_locks`]), rolls it back in SQLite, and has the slot. Before the block's next
 //! statement that writes, or reads a table that it has changed, its changes are put back ([`crate::changes`]).
 //!
 //! What cannot be put back keeps the slot: see [`Executor::may_be_put_aside`].
@@ -14,7 +14,7 @@ use crate::changes::replay::{replay, Failure};
 use crate::changes::table::{needs_deferral, obstacle, Table};
 use crate::connection::Connection;
 use crate::engine::Engine;
-use crate::locks::rows::{Footprint, Row, RowMode};
+use crate::locks::row_locks::{Footprint, Row, RowMode};
 use crate::locks::{Mode, Request, Target};
 use crate::routine::HasRoutines;
 use crate::session::context::SessionContext;

@@ -96,7 +96,8 @@ fn column(c: &Call) -> Result<Datum> {
         (-2, DatumRef::Text(text)) => text.len() as i64 + 1,
         (_, DatumRef::Text(text)) => text.len() as i64,
         (_, DatumRef::Blob(bytes)) => bytes.len() as i64,
-        _ => return Err(PgError::internal("a value of variable length that is a number")),
+        // a number that another program has stored
+        (_, _) => 8,
     }))
 }
 

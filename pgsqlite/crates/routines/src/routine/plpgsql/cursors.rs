@@ -9,7 +9,7 @@ use super::run::{Flow, Frame};
 use super::values::{Typed, Value};
 use super::Kind;
 use crate::cursor_position::{state, CursorPosition};
-use pgsqlite_natives::udf::rows::Current;
+use pgsqlite_natives::udf::statement_rows::Current;
 use pgsqlite_sql::parse::{parse, NodeEnum};
 use pgsqlite_sql::plpgsql::{Direction, Query, Sql, Statement, Target};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -123,7 +123,7 @@ impl Frame<'_> {
         if position.hidden() > 0 {
             self.host.watch_position(&mut position);
         }
-        let forward = match one_statement(text) {
+        let forward = match one_statement(text).map(|s| s.node) {
             Ok(NodeEnum::SelectStmt(select)) => {
                 !select.locking_clause.is_empty() || !crate::cursor_position::goes_back(&select)
             }

@@ -10,7 +10,7 @@ use pgsqlite_sql::analyze::find_relation;
 use pgsqlite_sql::analyze::inline::{analyze_call, part_assignment};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
 use pgsqlite_sql::effects::TRIGGER_VARIABLES;
-use pgsqlite_sql::parse::{is_query, parse, NodeEnum};
+use pgsqlite_sql::parse::{is_query, parse, NodeEnum, RawStatement};
 use pgsqlite_sql::plpgsql::{Conflict, Sql, Target};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::cell::RefCell;
@@ -174,10 +174,10 @@ impl Variables for Using<'_> {
 }
 
 /// The one statement of a text.
-pub(super) fn one_statement(text: &str) -> Result<NodeEnum> {
+pub(super) fn one_statement(text: &str) -> Result<RawStatement> {
     let mut statements = parse(text)?;
     match (statements.pop(), statements.is_empty()) {
-        (Some(statement), true) => Ok(statement.node),
+        (Some(statement), true) => Ok(statement),
         _ => Err(PgError::new(SqlState::SYNTAX_ERROR, "one statement expected")),
     }
 }
@@ -212,7 +212,7 @@ impl<'h> Frame<'h> {
             of_query(e, &shown, shift, line)
         };
         let text = if expression { format!("SELECT {}", sql.text) } else { sql.text.clone() };
-        let node = one_statement(&text).map_err(context)?;
+        let node = one_statement(&text).map_err(context)?.node;
         let planned = self.plan_node(&node, sql.names).map_err(context)?;
         let planned = Rc::new(planned);
         self.program.plans.borrow_mut()[sql.id] = Some(planned.clone());
@@ -227,7 +227,7 @@ impl<'h> Frame<'h> {
             }
         }
         let extended = match one_statement(&sql.text) {
-            Ok(node) => self.position_of(&node)?,
+            Ok(statement) => self.position_of(&statement.node)?,
             Err(_) => None,
         };
         let Some((position, node)) = extended else { return self.planned(sql, false) };
@@ -237,7 +237,7 @@ impl<'h> Frame<'h> {
                 // (an error is told of the query as it is written)
                 let plain = self.planned(sql, false)?;
                 let Some(position) = CursorPosition::without_numbers(refused)? else { return Ok(plain) };
-                let expression = self.plan_node(&one_statement(&sql.text)?, sql.names)?;
+                let expression = self.plan_node(&one_statement(&sql.text)?.node, sql.names)?;
                 Rc::new(Expression { position: Some(position), ..expression })
             }
         };
@@ -484,7 +484,7 @@ impl<'h> Frame<'h> {
         let mut last = Ok(Dynamic { rows: 0, columns: None, reads: vec![] });
         self.host.routines().runs(Some(text.to_string()));
         for statement in statements {
-            last = self.dynamic_statement(&statement.node, &types, &values, rows).map_err(context);
+            last = self.dynamic_statement(&statement, &types, &values, rows).map_err(context);
             if last.is_err() {
                 break;
             }
@@ -495,16 +495,17 @@ impl<'h> Frame<'h> {
 
     fn dynamic_statement(
         &self,
-        node: &NodeEnum,
+        statement: &RawStatement,
         types: &[Oid],
         values: &[Datum],
         rows: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool>,
     ) -> Result<Dynamic> {
+        let node = &statement.node;
         if let NodeEnum::CallStmt(call) = node {
             return self.dynamic_call(call, types, values, rows);
         }
         if !is_query(node) {
-            super::super::utility::run(self.host, node, "PL/pgSQL")?;
+            super::super::utility::run(self.host, statement, "PL/pgSQL")?;
             return Ok(Dynamic { rows: 0, columns: None, reads: vec![] });
         }
         let planned = Planned::new(self.host, node, &Using { types }, || types.to_vec())?;
@@ -529,7 +530,7 @@ impl<'h> Frame<'h> {
         let args = planned.rows(self.host, values)?.pop().unwrap_or_default();
         let given: Vec<Oid> = planned.columns.as_deref().unwrap_or_default().iter().map(|c| c.ty).collect();
         let catalog = self.host.catalog();
-        let f = catalog.function(procedure).ok_or_else(|| PgError::internal("a procedure that is gone"))?;
+        let f = catalog.function(procedure).ok_or_else(|| PgError::cache_lookup_failed("function", procedure))?;
         let runtime = self.host.routines();
         let could_end = runtime.may_end_transaction.replace(false);
         let outcome = super::super::call(self.host, procedure, &given, f.returns, args);

@@ -301,5 +301,5 @@ fn named_type(host: Host, text: &str) -> Result<(Oid, i32)> {
 
 /// The fields of a composite type.
 fn composite(host: Host, ty: Oid) -> Result<Fields> {
-    host.catalog().composite_fields(ty).ok_or_else(|| PgError::internal("a composite type without fields"))
+    host.catalog().composite_fields(ty).ok_or_else(|| PgError::cache_lookup_failed("type", ty))
 }

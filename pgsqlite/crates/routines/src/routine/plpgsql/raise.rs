@@ -266,7 +266,7 @@ impl Frame<'_> {
 
     /// `CALL procedure(…)`: OUT parameters go into the variables that stand for them.
     pub(super) fn call_procedure(&mut self, sql: &Sql) -> Result<()> {
-        let node = super::expressions::one_statement(&sql.text)?;
+        let node = super::expressions::one_statement(&sql.text)?.node;
         let pgsqlite_sql::parse::NodeEnum::CallStmt(call) = &node else { return Err(PgError::internal("CALL")) };
         let call = call.funccall.as_deref().ok_or_else(|| PgError::internal("CALL of nothing"))?;
         let context = |e: PgError| add_context(e, format!("SQL statement \"{}\"", sql.text));
@@ -275,7 +275,7 @@ impl Frame<'_> {
         let mut args = expression.planned.rows(self.host, &parameters).map_err(context)?;
         let args = args.pop().unwrap_or_default();
         let catalog = self.host.catalog();
-        let f = catalog.function(procedure).ok_or_else(|| PgError::internal("a procedure that is gone"))?.clone();
+        let f = catalog.function(procedure).ok_or_else(|| PgError::cache_lookup_failed("function", procedure))?.clone();
         let types: Vec<_> = expression.planned.columns.as_deref().unwrap_or_default().iter().map(|c| c.ty).collect();
         self.host.routines().runs(Some(sql.text.clone()));
         let outcome = super::super::call(self.host, procedure, &types, f.returns, args);

@@ -565,7 +565,7 @@ impl<'h> Frame<'h> {
     }
 
     fn execute(&mut self, sql: &Sql, into: Option<&Into>) -> Result<()> {
-        let node = match self.program.plans.borrow()[sql.id] {
+        let statement = match self.program.plans.borrow()[sql.id] {
             // planned before: it is a query or a data modification
             Some(_) => None,
             None => Some(
@@ -573,10 +573,10 @@ impl<'h> Frame<'h> {
                     .map_err(|e| add_context(e, format!("SQL statement \"{}\"", sql.text)))?,
             ),
         };
-        if let Some(node) = node {
+        if let Some(statement) = statement {
             use pgsqlite_sql::parse::NodeEnum as N;
             let query = matches!(
-                node,
+                statement.node,
                 N::SelectStmt(_) | N::InsertStmt(_) | N::UpdateStmt(_) | N::DeleteStmt(_) | N::MergeStmt(_)
             );
             if !query {
@@ -587,7 +587,7 @@ impl<'h> Frame<'h> {
                     ));
                 }
                 self.count = 0;
-                return super::super::utility::run(self.host, &node, "PL/pgSQL")
+                return super::super::utility::run(self.host, &statement, "PL/pgSQL")
                     .map_err(|e| add_context(e, format!("SQL statement \"{}\"", sql.text)));
             }
         }

@@ -2,7 +2,7 @@
 //! in the files beside it what they make up.
 
 mod blocks;
-mod control;
+mod control_structures;
 mod cursors;
 mod pieces;
 mod statements;

@@ -324,6 +324,13 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether CREATE FUNCTION or CREATE PROCEDURE begins here.
+    fn is_routine_definition(&self) -> bool {
+        let replaces = self.is_word_ahead(1, "or") && self.is_word_ahead(2, "replace");
+        let at = if replaces { 3 } else { 1 };
+        self.is_word("create") && (self.is_word_ahead(at, "function") || self.is_word_ahead(at, "procedure"))
+    }
+
     /// A statement of SQL, with INTO taken out of it.
     fn sql_statement(&mut self) -> Result<K> {
         let from = self.at;
@@ -335,11 +342,18 @@ impl Parser<'_> {
         } else if !self.is_mark("(") {
             return Err(self.syntax_error());
         }
+        // in a body in the standard's way: BEGIN ATOMIC, and CASE within it
+        let (routine, mut open) = (self.is_routine_definition(), 0i32);
         let mut depth = 0i32;
         let mut into: Option<(usize, usize, Into)> = None;
         loop {
             match self.token().clone() {
                 Token::End => return Err(self.syntax_error()),
+                Token::Word { text, quoted: false } if routine && (text == "begin" || text == "case" && open > 0) => {
+                    open += 1
+                }
+                Token::Word { text, quoted: false } if open > 0 && text == "end" => open -= 1,
+                Token::Mark(m) if m == ";" && depth == 0 && open > 0 => {}
                 Token::Mark(m) if m == ";" && depth == 0 => break,
                 Token::Mark(m) if m == ";" => {
                     return Err(PgError::new(

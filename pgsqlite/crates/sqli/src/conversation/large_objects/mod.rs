@@ -5,7 +5,7 @@
 //! of fetched objects are kept with their cursor, and for a while after that is closed; a locator whose content is gone is refused.
 //! Of what is written into a fetched object the row gets it at once, if the row could say which one of its table it is ([`Origin`]).
 
-mod routines;
+mod fast_path;
 
 use super::cursor::Rows;
 use crate::errors::Failure;

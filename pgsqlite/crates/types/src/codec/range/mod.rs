@@ -174,7 +174,7 @@ fn successor(t: &RangeType, value: &Datum) -> Result<Option<Datum>> {
             }
             Some(Datum::Text(date.add_days(1)?.to_storage()))
         }
-        _ => return Err(PgError::internal("a value that is none of a discrete range")),
+        (_, value) => return Err(bad_stored("range", value.as_ref())),
     })
 }
 
