@@ -125,6 +125,9 @@ def printed(statement: str, postgres: Outcome, ours: Outcome) -> str:
         elif re.search(r"(ROLLUP|CUBE|GROUPING SETS) ?\(", theirs) and re.sub(r"GROUP BY.*", "", theirs) == re.sub(r"GROUP BY.*", "", own):
             # CUBE (a) is ROLLUP (a), and DISTINCT leaves out what comes twice
             names.add("grouping sets are printed in a shorter form")
+        elif (once := lambda text: re.sub(r"GROUP BY ([^\n)]*)", lambda m: "GROUP BY " + ", ".join(dict.fromkeys(m[1].split(", "))), text))(theirs) == once(own):
+            # two outputs with one expression are two keys until the text is read again, as after a dump
+            names.add("a key that GROUP BY has twice")
         elif re.search(r"\) (SEARCH (DEPTH|BREADTH) FIRST|CYCLE \w+) ", theirs):
             names.add("SEARCH and CYCLE are printed as what they stand for")
         elif re.search(r"::(small|short)\b", theirs) and re.sub(r"[() ]|::(integer|text)(?=\)*::|[ )])|::(integer|text)$", "", theirs, flags=re.M) == re.sub(
@@ -135,8 +138,6 @@ def printed(statement: str, postgres: Outcome, ours: Outcome) -> str:
             r"[()]|::(inet|integer|text|numeric)\b", "", own
         ):
             names.add("the coercion of a sub-query's column is printed in it")
-        elif re.search(r"ROW\(.*IS (NOT )?NULL", theirs):
-            names.add("a row's test for NULL is stored as that of its fields")
         else:
             return ""
     return ", ".join(sorted(names))
@@ -155,7 +156,7 @@ def known(statement: str, postgres: Outcome, ours: Outcome) -> str:
     if postgres.error != ours.error:
         # (the bounds' text of a range constructor is an argument as any other)
         computed = re.search(COMPUTED, postgres.message + ours.message) is not None or "unrecognized interval typmod" in postgres.message
-        computed = computed or "elements from multidimensional arrays is not supported" in postgres.message
+        computed = computed or re.search("elements (from|in) multidimensional arrays is not supported", postgres.message + ours.message) is not None
         data = lambda code: code.startswith(DATA_ERRORS) or computed and code in ("42601", "XX000", "0A000", "54000")  # noqa: E731
         if data(postgres.error) and not ours.error or data(ours.error) and not postgres.error:
             return "a value that cannot be computed is computed by one side only"

@@ -385,6 +385,35 @@ def misfits_are_errors():
 
 
 @test
+def misfits_in_own_tables():
+    """A text that another program wrote into a table of ours, and that is none of the column's type, is an error; another form of a value is its value."""
+    with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:
+        path = os.path.join(folder, "own.db")
+        columns = {"n": "numeric", "u": "uuid", "b": "bit varying", "i": "interval", "d": "date", "ts": "timestamp", "o": "inet", "r": "int4range", "a": "int[]"}
+        with server.Server(database=path) as s:
+            c = connect(s)
+            assert outcome(c, f"CREATE TABLE own (id int PRIMARY KEY, {', '.join(f'{k} {t}' for k, t in columns.items())})")["tag"]
+            assert outcome(c, "INSERT INTO own (id, n) VALUES (1, 1.50), (2, 'NaN'), (3, '-Infinity'), (4, -0.0001)")["tag"]
+            c.close()
+        file = sqlite3.connect(path)
+        for id, column in enumerate(columns, 100):
+            file.execute(f"INSERT INTO own (id, {column}) VALUES ({id}, 'no such value')")
+        file.execute("INSERT INTO own (id, n, u) VALUES (5, '1e3', '6F9619FF-8B86-D011-B42D-00CF4FC964FF'), (6, ' 007.50', NULL)")
+        file.execute("INSERT INTO own (id, n) VALUES (7, '1.'), (8, '-'), (9, '1.2.3'), (10, '')")
+        file.commit()
+        file.close()
+        with server.Server(database=path) as s:
+            c = connect(s)
+            for column in columns:
+                assert outcome(c, f"SELECT {column} FROM own WHERE id >= 100")["error"], f"own.{column} was served"
+            expect(c, "SELECT n FROM own WHERE id < 8 ORDER BY id", [("1.50",), ("NaN",), ("-Infinity",), ("-0.0001",), ("1000",), ("7.50",), ("1",)])
+            expect(c, "SELECT u FROM own WHERE id = 5", [("6f9619ff-8b86-d011-b42d-00cf4fc964ff",)])
+            for id in (8, 9, 10):
+                assert outcome(c, f"SELECT n FROM own WHERE id = {id}")["error"], f"row {id} was served"
+            c.close()
+
+
+@test
 def writing():
     """A client's writes are seen by SQLite's own tools, and the file's triggers and defaults work."""
     with tempfile.TemporaryDirectory(prefix="pgsqlite-files.") as folder:

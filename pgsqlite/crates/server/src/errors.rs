@@ -41,7 +41,7 @@ pub fn write(out: &mut Output, error: &PgError, kind: u8, text: Option<&str>) {
     fields.push((b'R', f.routine.unwrap_or(file.trim_end_matches(".rs")).into()));
     let (text, code) = match &f.internal_query {
         Some(query) => (Some(query.as_str()), b'p'),
-        None => (text, b'P'),
+        None => (f.located_in.as_deref().or(text), b'P'),
     };
     if let (Some(location), Some(text)) = (f.location, text) {
         // bytes → characters, from 1

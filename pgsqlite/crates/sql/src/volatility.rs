@@ -1,6 +1,6 @@
 //! How often an expression may be computed: which functions its nodes call, and whether their values differ from call to call.
 
-use crate::builtins::catalog::proc_by_oid;
+use crate::builtins::catalog::{operator_by_oid, proc_by_oid};
 use crate::catalog::Catalog;
 use crate::typed::{CastForm, CastMethod, Expr, ExprKind, OperatorRef, SubLinkKind};
 use crate::walk;
@@ -93,6 +93,18 @@ pub(crate) fn shows_calls(expr: &Expr) -> bool {
     found
 }
 
+/// As [`shows_calls`], but a constructor of a range type tells nothing of itself.
+pub(crate) fn shows_calls_in(catalog: &Catalog, expr: &Expr) -> bool {
+    let mut found = false;
+    called(expr, &mut |proc| {
+        found |= match proc_by_oid(proc) {
+            Some(p) => p.volatility == b'v',
+            None => !catalog.range_constructors.contains_key(&proc),
+        }
+    });
+    found
+}
+
 /// Whether an expression may be written twice: nothing in it or in its sub-queries shows how often it is computed.
 pub(crate) fn is_repeatable(expr: &Expr) -> bool {
     let mut repeatable = true;
@@ -128,6 +140,10 @@ fn conversions(expr: &Expr) -> Vec<&Expr> {
 pub(crate) fn sides_of_case(condition: &Expr) -> Option<(&OperatorRef, &Expr, &Expr)> {
     let ExprKind::Op { op, args } = &condition.kind else { return None };
     let [operand, value] = &args[..] else { return None };
+    // (the pattern of SIMILAR TO and of LIKE with ESCAPE is a call that is written where the operator is)
+    if operator_by_oid(op.oid).is_some_and(|o| o.name != "=") {
+        return None;
+    }
     let at_value = condition.location >= 0 && conversions(value).iter().any(|e| e.location == condition.location);
     at_value.then_some((op, operand, value))
 }

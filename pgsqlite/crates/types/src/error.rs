@@ -48,6 +48,8 @@ pub struct Fields {
     /// Byte offset (from 0) in the text of the statement *string the client sent*; the session turns it into the
     /// 1-based character index of field P. With an internal query it counts in that one, and becomes field p.
     pub location: Option<usize>,
+    /// The string in which the location counts, where the client has sent another one since: that of PREPARE.
+    pub located_in: Option<std::sync::Arc<str>>,
     pub internal_query: Option<String>,
     pub context: Option<String>,
     pub schema: Option<String>,
@@ -74,6 +76,7 @@ impl PgError {
             detail: None,
             hint: None,
             location: None,
+            located_in: None,
             internal_query: None,
             context: None,
             schema: None,
@@ -170,6 +173,14 @@ impl PgError {
         }
         self
     }
+    /// Tells in which string the location counts, unless that is told already.
+    pub fn located_in(mut self, text: impl FnOnce() -> std::sync::Arc<str>) -> Self {
+        if self.0.location.is_some() && self.0.located_in.is_none() {
+            self.0.located_in = Some(text());
+        }
+        self
+    }
+
     /// The error without its place: where it counts in a text that the client has not written, or where PostgreSQL has the statement's text
     /// not at hand and gives none.
     pub fn without_position(mut self) -> Self {

@@ -45,9 +45,23 @@ pub(crate) fn text_in(text: &str) -> Result<Datum> {
     parse(text).map(|b| to_datum(&b)).ok_or_else(|| invalid_syntax("uuid", text))
 }
 
+/// Whether a text is a UUID as it is stored: another program may have written any text.
+fn is_stored_form(text: &str) -> bool {
+    let is_dash = |i: usize| matches!(i, 8 | 13 | 18 | 23);
+    let right = |(i, b): (usize, &u8)| match is_dash(i) {
+        true => *b == b'-',
+        false => matches!(b, b'0'..=b'9' | b'a'..=b'f'),
+    };
+    text.len() == 36 && text.as_bytes().iter().enumerate().all(right)
+}
+
 pub(crate) fn text_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     match value {
-        DatumRef::Text(t) => out.extend_from_slice(t.as_bytes()),
+        DatumRef::Text(t) if is_stored_form(t) => out.extend_from_slice(t.as_bytes()),
+        DatumRef::Text(t) => match text_in(t) {
+            Ok(Datum::Text(stored)) => out.extend_from_slice(stored.as_bytes()),
+            _ => return Err(bad_stored("uuid", value)),
+        },
         other => return Err(bad_stored("uuid", other)),
     }
     Ok(())

@@ -129,15 +129,18 @@ impl SessionContext {
     pub(super) fn begin_settings(&mut self) -> Result<()> {
         let catalog = self.catalog();
         let of_role = catalog.roles.get(&self.login).map_or(&[][..], |role| &role.settings[..]);
-        for (name, value) in catalog.properties.settings.iter().chain(of_role) {
-            if let Err(e) = self.begin_setting(&catalog, name, value, Source::Stored) {
-                self.notices.push(e.severity(Severity::Warning));
+        for (source, settings) in [("database", &catalog.properties.settings[..]), ("user", of_role)] {
+            for (name, value) in settings {
+                if let Err(e) = self.begin_setting(&catalog, name, value, Source::Stored) {
+                    self.notices.push(e.severity(Severity::Warning));
+                }
             }
+            self.gucs.keep_as_defaults(source);
         }
         for (name, value) in &std::mem::take(&mut self.options.settings) {
             self.begin_setting(&catalog, name, value, Source::StartUp).map_err(|e| e.fatal())?;
         }
-        self.gucs.keep_as_defaults();
+        self.gucs.keep_as_defaults("client");
         Ok(())
     }
 

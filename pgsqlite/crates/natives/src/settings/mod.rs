@@ -123,6 +123,9 @@ const FRESH: &[(&str, &str)] = &[
     ("max_connections", "100"),
 ];
 
+/// What the server decides by itself.
+const OVERRIDDEN: [&str; 3] = OF_TRANSACTION;
+
 /// Whether a name (in lower case) is one that any application may give a value.
 fn is_of_application(key: &str) -> bool {
     key.contains('.') && !key.starts_with("plpgsql.") && !definitions().contains_key(key)
@@ -204,6 +207,8 @@ pub struct Gucs {
     values: HashMap<String, String>,
     /// shared by the copies that a session keeps of its settings
     defaults: Arc<HashMap<String, String>>,
+    /// of these, where they come from: `source` of pg_settings
+    sources: Arc<HashMap<String, &'static str>>,
     pub typed: Settings,
     pub client_encoding: Encoding,
     /// changes with every change, unique in the process
@@ -356,6 +361,7 @@ impl Gucs {
         Gucs {
             values: HashMap::new(),
             defaults: Arc::new(defaults),
+            sources: Arc::new(OVERRIDDEN.iter().map(|name| (name.to_string(), "override")).collect()),
             typed: Settings::default(),
             client_encoding: Encoding::Utf8,
             version: next_version(),
@@ -367,6 +373,10 @@ impl Gucs {
     pub fn set_of_server(&mut self, name: &str, value: &str) {
         self.version = next_version();
         Arc::make_mut(&mut self.defaults).insert(name.to_string(), value.to_string());
+        let built_in = definitions().get(name).is_some_and(|d| display(d, d.default) == value);
+        if !built_in {
+            Arc::make_mut(&mut self.sources).insert(name.to_string(), "command line");
+        }
     }
 
     /// Makes this state another one than any before.
@@ -374,12 +384,29 @@ impl Gucs {
         self.version = next_version();
     }
 
-    /// From now on RESET goes back to the values as they are.
-    pub fn keep_as_defaults(&mut self) {
+    /// From now on RESET goes back to the values as they are. `source`: where those come from that were set since then.
+    pub fn keep_as_defaults(&mut self, source: &'static str) {
         self.version = next_version();
         for (name, value) in std::mem::take(&mut self.values) {
+            Arc::make_mut(&mut self.sources).insert(name.clone(), source);
             Arc::make_mut(&mut self.defaults).insert(name, value);
         }
+    }
+
+    /// Where the value of a setting of the server comes from (`source` of pg_settings), and what RESET makes of it, in the setting's own unit.
+    pub fn origin(&self, name: &str) -> (&'static str, Option<String>) {
+        let key = name.to_ascii_lowercase();
+        let source = match self.values.contains_key(&key) {
+            true => "session",
+            false => self.sources.get(&key).copied().unwrap_or("default"),
+        };
+        let reset = match (self.defaults.get(&key), definitions().get(&key)) {
+            (Some(value), Some(definition)) => Some(values::raw(definition, value)),
+            (Some(value), None) => Some(value.clone()),
+            (None, Some(definition)) => Some(values::raw(definition, &display(definition, definition.default))),
+            (None, None) => None,
+        };
+        (source, reset)
     }
 
     /// `in_hot_standby`: transactions begin as those that may only read.

@@ -41,7 +41,7 @@ impl RefusedLog {
         }
         let fields = error.fields();
         let end = (0..=LONGEST.min(statement.len())).rev().find(|i| statement.is_char_boundary(*i)).unwrap_or(0);
-        let position = fields.location.filter(|_| fields.internal_query.is_none());
+        let position = fields.location.filter(|_| fields.internal_query.is_none() && fields.located_in.is_none());
         let line = serde_json::json!({
             "time": Timestamp(pgsqlite_metadata::clock::now()).to_storage(),
             "sqlstate": error.code().as_str(),

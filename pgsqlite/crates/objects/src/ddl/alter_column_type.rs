@@ -175,7 +175,11 @@ impl Ddl<'_> {
             if e.code() != SqlState::DATATYPE_MISMATCH {
                 return e;
             }
-            if def.raw_default.is_some() {
+            if let Some(node) = &def.raw_default {
+                // (what is wrong within the expression comes before its type)
+                if let Err(own) = self.analyze(|e| analyze::analyze_expression_node(e, node, Some(before), None)) {
+                    return own;
+                }
                 return PgError::new(
                     SqlState::DATATYPE_MISMATCH,
                     format!(

@@ -359,6 +359,15 @@ impl Ddl<'_> {
                     ));
                 };
                 let constraint = relation.constraints[at].clone();
+                if !matches!(constraint.kind, ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. }) {
+                    let (name, table) = (&constraint.name, &relation.name);
+                    return Err(PgError::new(
+                        SqlState::WRONG_OBJECT_TYPE,
+                        format!(
+                            "constraint \"{name}\" of relation \"{table}\" is not a foreign key or check constraint"
+                        ),
+                    ));
+                }
                 if constraint.not_valid {
                     self.check_rows(&relation, &constraint)?;
                 }

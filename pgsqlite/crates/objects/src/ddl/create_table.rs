@@ -252,10 +252,8 @@ impl Ddl<'_> {
 
     /// A relation without columns for the name; None if it exists and IF NOT EXISTS was written.
     pub(super) fn new_table(&mut self, name: &ast::RangeVar, if_not_exists: bool) -> Result<Option<Relation>> {
-        self.find_opt(&ast::RangeVar { relname: String::new(), ..name.clone() }).map_err(|e| match e.code() {
-            SqlState::INSUFFICIENT_PRIVILEGE => e.at(name.location),
-            _ => e,
-        })?;
+        self.check_own_database(name).map_err(|e| e.at(name.location))?;
+        self.check_usage(&name.schemaname).map_err(|e| e.at(name.location))?;
         let temporary = self.is_temporary(name).map_err(|e| e.at(name.location))?;
         let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };
         self.check_create(schema).map_err(|e| e.at(name.location))?;

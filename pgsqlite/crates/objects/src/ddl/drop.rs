@@ -65,9 +65,7 @@ impl Ddl<'_> {
             match self.drop_target(kind, node)? {
                 Ok(object) => {
                     self.check_may_drop(object)?;
-                    if !targets.contains(&object) {
-                        targets.push(object);
-                    }
+                    targets.push(object);
                 }
                 Err(missing) if statement.missing_ok => {
                     let message = format!("{}, skipping", missing.message());
@@ -194,6 +192,7 @@ impl Ddl<'_> {
             ast::ObjectType::ObjectSequence => "sequence",
             _ => "table",
         };
+        self.check_database(&parts)?;
         let parts = match &parts[..] {
             [database, rest @ ..] if rest.len() == 2 && self.catalog.is_database(database) => rest,
             all => all,
@@ -226,8 +225,11 @@ impl Ddl<'_> {
         Ok(Ok(Object::Relation(relation.oid)))
     }
 
-    /// Drops the objects and (with CASCADE) all that depends on them. Errors: 2BP01 with the list of dependents.
-    pub(super) fn drop_objects(&mut self, targets: &[Object], cascade: bool) -> Result<()> {
+    /// Drops the objects and (with CASCADE) all that depends on them. Errors: 2BP01 with the list of dependents; one that is named twice
+    /// makes its message that of several.
+    pub(super) fn drop_objects(&mut self, named: &[Object], cascade: bool) -> Result<()> {
+        let mut there = BTreeSet::new();
+        let targets: &[Object] = &named.iter().copied().filter(|target| there.insert(*target)).collect::<Vec<_>>();
         let mut stored = self.stored_references()?;
         stored.extend(self.further_references());
         for &target in targets {
@@ -339,7 +341,7 @@ impl Ddl<'_> {
         reported.reverse();
         if !reported.is_empty() {
             if !cascade {
-                let message = match targets {
+                let message = match named {
                     [one] => format!("cannot drop {} because other objects depend on it", self.describe(*one)),
                     _ => "cannot drop desired object(s) because other objects depend on them".into(),
                 };

@@ -390,6 +390,9 @@ impl Ddl<'_> {
             }
             Some(node) => {
                 let (expr, text) = self.expression(node, Some(relation), None, "index expression")?;
+                if is_untyped(node) && element.opclass.is_empty() {
+                    return Err(self.no_opclass(oid::UNKNOWN, method));
+                }
                 if expr.ty == oid::RECORD {
                     return Err(PgError::new(
                         SqlState::INVALID_TABLE_DEFINITION,
@@ -783,5 +786,13 @@ pub(super) fn kind_not_supported(kind: &RelationKind) -> &'static str {
         RelationKind::Index(_) => "This operation is not supported for indexes.",
         RelationKind::Sequence(_) => "This operation is not supported for sequences.",
         RelationKind::Table | RelationKind::System => "This operation is not supported for tables.",
+    }
+}
+
+/// Whether an expression is a literal without a type, which an index leaves so.
+fn is_untyped(node: &ast::Node) -> bool {
+    match &node.node {
+        Some(NodeEnum::AConst(c)) => c.isnull || matches!(c.val, Some(ast::a_const::Val::Sval(_))),
+        _ => false,
     }
 }

@@ -31,7 +31,7 @@ impl Ddl<'_> {
                 return Err(PgError::internal("a parent without a name"));
             };
             let parent = self.find(name)?;
-            self.check_parent(relation, &parent)?;
+            self.check_parent(relation, &parent, &format!("partition \"{}\"", parent.name))?;
             if relation.inheritance.parents.contains(&parent.oid) {
                 let message = format!("relation \"{}\" would be inherited from more than once", parent.name);
                 return Err(PgError::new(SqlState::DUPLICATE_TABLE, message));
@@ -44,7 +44,8 @@ impl Ddl<'_> {
     }
 
     /// Whether a table may be a child (not a partition) of another.
-    fn check_parent(&self, child: &Relation, parent: &Relation) -> Result<()> {
+    /// `partition`: how the error names a partition.
+    fn check_parent(&self, child: &Relation, parent: &Relation, partition: &str) -> Result<()> {
         if parent.kind != RelationKind::Table {
             return Err(wrong_kind(format!("inherited relation \"{}\" is not a table or foreign table", parent.name)));
         }
@@ -52,7 +53,7 @@ impl Ddl<'_> {
             return Err(wrong_kind(format!("cannot inherit from partitioned table \"{}\"", parent.name)));
         }
         if parent.is_partition() {
-            return Err(wrong_kind(format!("cannot inherit from partition \"{}\"", parent.name)));
+            return Err(wrong_kind(format!("cannot inherit from {partition}")));
         }
         if parent.temporary && !child.temporary {
             return Err(wrong_kind(format!("cannot inherit from temporary relation \"{}\"", parent.name)));
@@ -338,7 +339,7 @@ impl Ddl<'_> {
         if relation.is_partitioned() {
             return Err(wrong_kind("cannot change inheritance of partitioned table"));
         }
-        self.check_parent(&relation, &parent)?;
+        self.check_parent(&relation, &parent, "a partition")?;
         let duplicate = |message: String| PgError::new(SqlState::DUPLICATE_TABLE, message);
         if relation.inheritance.parents.contains(&parent.oid) {
             return Err(duplicate(format!("relation \"{}\" would be inherited from more than once", parent.name)));

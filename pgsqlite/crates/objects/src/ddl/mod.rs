@@ -735,17 +735,26 @@ impl Ddl<'_> {
     }
 
     fn find_opt(&self, name: &ast::RangeVar) -> Result<Option<Arc<Relation>>> {
-        if !name.catalogname.is_empty() && !self.catalog.is_database(&name.catalogname) {
-            return Err(PgError::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                format!(
-                    "cross-database references are not implemented: \"{}.{}.{}\"",
-                    name.catalogname, name.schemaname, name.relname
-                ),
-            ));
-        }
+        self.check_database(&[&name.catalogname, &name.schemaname, &name.relname])?;
         self.check_usage(&name.schemaname)?;
         Ok(self.find_relation(&name.schemaname, &name.relname))
+    }
+
+    /// As [`Ddl::check_database`], of a relation that is made.
+    fn check_own_database(&self, name: &ast::RangeVar) -> Result<()> {
+        self.check_database(&[&name.catalogname, &name.schemaname, &name.relname])
+    }
+
+    /// 0A000 for the name of a relation that has another database in front.
+    fn check_database(&self, parts: &[&str]) -> Result<()> {
+        match parts {
+            [database, _, _] if !database.is_empty() && !self.catalog.is_database(database) => {
+                let name = parts.join(".");
+                let message = format!("cross-database references are not implemented: \"{name}\"");
+                Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// 42501 for a schema ("": none is named) that the role may not look into.

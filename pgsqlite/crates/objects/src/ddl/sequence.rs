@@ -224,6 +224,7 @@ impl Ddl<'_> {
         let tag = "CREATE SEQUENCE".to_string();
         let name = statement.sequence.as_ref().ok_or_else(|| PgError::internal("CREATE SEQUENCE without a name"))?;
         let temporary = self.is_temporary(name)?;
+        self.check_own_database(name)?;
         let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };
         self.check_create(schema)?;
         if self.catalog.relation_in(schema, &name.relname).is_some() {

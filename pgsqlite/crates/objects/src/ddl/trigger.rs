@@ -6,7 +6,7 @@ use pgsqlite_sql::acl::{self, privilege};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{condition_text, Style};
 use pgsqlite_sql::parse::ast;
-use pgsqlite_sql::routine::{Event, Timing, Trigger};
+use pgsqlite_sql::routine::{Event, Function, Timing, Trigger};
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
@@ -22,6 +22,11 @@ mod bit {
 
 fn invalid(message: impl Into<String>) -> PgError {
     PgError::new(SqlState::INVALID_OBJECT_DEFINITION, message)
+}
+
+/// 42883 for a function of a trigger.
+fn no_function(parts: &[&str]) -> PgError {
+    PgError::new(SqlState::UNDEFINED_FUNCTION, format!("function {}() does not exist", parts.join(".")))
 }
 
 impl Ddl<'_> {
@@ -269,18 +274,29 @@ impl Ddl<'_> {
         Ok((old, new))
     }
 
-    /// CREATE EVENT TRIGGER: 42501 for who is no superuser, else 0A000.
+    /// CREATE EVENT TRIGGER: 42501 for who is no superuser, what is wrong with the statement, else 0A000.
     pub(super) fn no_event_trigger(&self, s: &ast::CreateEventTrigStmt) -> PgError {
         if !self.is_superuser() {
             let message = format!("permission denied to create event trigger \"{}\"", s.trigname);
             return PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
                 .hint("Must be superuser to create an event trigger.");
         }
-        PgError::not_supported("an event trigger")
+        if !["ddl_command_start", "ddl_command_end", "sql_drop", "table_rewrite"].contains(&s.eventname.as_str()) {
+            return PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized event name \"{}\"", s.eventname));
+        }
+        let parts = strings(&s.funcname);
+        match self.routine_without_arguments(&parts) {
+            Err(error) => error,
+            Ok(None) => no_function(&parts),
+            Ok(Some(function)) if function.returns != oid::EVENT_TRIGGER => {
+                invalid(format!("function {} must return type event_trigger", parts.join(".")))
+            }
+            Ok(Some(_)) => PgError::not_supported("an event trigger"),
+        }
     }
 
-    /// The function that a trigger calls: without arguments, returning trigger.
-    fn trigger_function(&self, parts: &[&str]) -> Result<Oid> {
+    /// The routine of the user with this name, which may have a schema in front, and without arguments.
+    fn routine_without_arguments(&self, parts: &[&str]) -> Result<Option<&Function>> {
         let (schema, name) = self.qualified(parts)?;
         let path: Vec<Oid> = if schema.is_empty() {
             self.environment.search_path.to_vec()
@@ -293,7 +309,13 @@ impl Ddl<'_> {
                 .find(|r| r.function.schema == *s && r.function.arguments.is_empty())
                 .map(|r| &r.function)
         });
-        let Some(function) = found else {
+        Ok(found)
+    }
+
+    /// The function that a trigger calls: without arguments, returning trigger.
+    fn trigger_function(&self, parts: &[&str]) -> Result<Oid> {
+        let (schema, name) = self.qualified(parts)?;
+        let Some(function) = self.routine_without_arguments(parts)? else {
             let mut own = pgsqlite_sql::builtins::catalog::procs_named(name).filter(|p| p.ret == oid::TRIGGER);
             if let (Some(p), true) = (own.next(), matches!(schema, "" | "pg_catalog")) {
                 if pgsqlite_sql::builtins::trigger_functions::is_trigger_function(p.oid) {
@@ -305,10 +327,7 @@ impl Ddl<'_> {
             if others.next().is_some() && matches!(schema, "" | "pg_catalog") {
                 return Err(invalid(format!("function {} must return type trigger", parts.join("."))));
             }
-            return Err(PgError::new(
-                SqlState::UNDEFINED_FUNCTION,
-                format!("function {}() does not exist", parts.join(".")),
-            ));
+            return Err(no_function(parts));
         };
         let has = acl::privileges(
             &self.catalog,
@@ -489,6 +508,12 @@ impl Ddl<'_> {
             )
         };
         let mut new = (*relation).clone();
+        if !new.triggers.iter().any(|t| t.name == statement.subname) {
+            return Err(missing());
+        }
+        if statement.newname == statement.subname {
+            return Ok(());
+        }
         if new.triggers.iter().any(|t| t.name == statement.newname) {
             return Err(PgError::new(
                 SqlState::DUPLICATE_OBJECT,

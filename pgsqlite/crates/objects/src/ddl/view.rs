@@ -153,6 +153,7 @@ impl Ddl<'_> {
             self.compare_view(select, &definition);
         }
         let kind = RelationKind::View { definition, options };
+        self.check_own_database(name)?;
         let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };
         self.check_create(schema)?;
         let old = self.catalog.relation_in(schema, &name.relname).cloned();

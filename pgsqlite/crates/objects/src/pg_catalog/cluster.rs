@@ -176,6 +176,7 @@ pub(crate) fn known_databases(state: &SessionState) -> Vec<KnownDatabase> {
 
 pub(super) fn settings(rows: &mut Rows, state: &SessionState) {
     let optional = |field: &str| if field == "\\N" { Datum::Null } else { text(field) };
+    let settings = state.variables.as_ref().map(|v| v.all());
     for line in pgsqlite_sql::builtins::catalog::settings_data().lines().skip(1) {
         work::visit();
         let f: Vec<&str> = line.split('\t').collect();
@@ -183,7 +184,9 @@ pub(super) fn settings(rows: &mut Rows, state: &SessionState) {
             continue;
         }
         // A setting that the session does not have is not shown.
-        let Some(value) = state.variables.as_ref().and_then(|v| v.raw(f[0])) else { continue };
+        let Some(settings) = &settings else { continue };
+        let Some(value) = settings.raw(f[0]) else { continue };
+        let (source, reset) = settings.origin(f[0]);
         let enumerated = match f[9] {
             "\\N" => Datum::Null,
             list => super::strings(list.trim_matches(['{', '}']).split(',').map(|v| v.trim_matches('"'))),
@@ -196,12 +199,12 @@ pub(super) fn settings(rows: &mut Rows, state: &SessionState) {
             ("short_desc", text(f[4])),
             ("context", text(f[5])),
             ("vartype", text(f[6])),
-            ("source", text("default")),
+            ("source", text(source)),
             ("min_val", optional(f[7])),
             ("max_val", optional(f[8])),
             ("enumvals", enumerated),
             ("boot_val", optional(f[1])),
-            ("reset_val", optional(f[1])),
+            ("reset_val", reset.map_or(Datum::Null, text)),
             ("pending_restart", false.into()),
         ]);
     }

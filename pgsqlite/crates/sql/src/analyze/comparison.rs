@@ -37,11 +37,6 @@ impl Analyzer<'_> {
     pub(super) fn null_test(&mut self, arg: Option<&ast::Node>, negated: bool, location: i32) -> Result<Expr> {
         let arg = self.expr_opt(arg)?;
         let arg = self.resolve_unknown(arg)?;
-        if let ExprKind::Row(fields) = arg.kind {
-            // a row IS NULL if all fields are, IS NOT NULL if none is
-            let tests = fields.into_iter().map(|f| self.field_null_test(f, negated, location)).collect();
-            return Ok(Expr::new(ExprKind::And(tests), oid::BOOL, location));
-        }
         if let ExprKind::WholeRow { levels_up, rte, .. } = arg.kind {
             let fields = self.whole_row_fields(levels_up, rte, location);
             let tests = fields.into_iter().map(|f| self.field_null_test(f, negated, location)).collect();

@@ -97,7 +97,7 @@ fn may_fail(e: &Expr) -> bool {
         ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_) | ExprKind::IsNull { .. } | ExprKind::BoolTest { .. } => {
             false
         }
-        ExprKind::Case { .. } | ExprKind::Coalesce(_) | ExprKind::Array(_) => false,
+        ExprKind::Case { .. } | ExprKind::Coalesce(_) | ExprKind::Array(_) | ExprKind::Row(_) => false,
         ExprKind::Cast { method: CastMethod::Relabel, .. } => false,
         ExprKind::Cast { method: CastMethod::Function(proc), .. } | ExprKind::Func { proc, .. } => !leakproof(*proc),
         ExprKind::Op { op, .. }

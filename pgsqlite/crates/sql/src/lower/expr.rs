@@ -166,8 +166,14 @@ impl Lowerer<'_> {
                 self.decides = decides;
                 format!("(NOT {})", self.expr(arg)?)
             }
+            // a row is NULL if all its fields are, NOT NULL if none is
+            ExprKind::IsNull { arg, negated } if matches!(arg.kind, ExprKind::Row(_)) => {
+                let ExprKind::Row(fields) = &arg.kind else { return Err(PgError::internal("a row without fields")) };
+                let tests = fields.iter().map(|f| self.field_null_test(f, *negated)).collect();
+                self.decides = decides;
+                self.expr(&Expr::new(ExprKind::And(tests), oid::BOOL, expr.location))?
+            }
             ExprKind::IsNull { arg, negated } if self.is_record(arg.ty) => {
-                // a row is NULL if all its fields are, NOT NULL if none is
                 let record = self.expr(arg)?;
                 format!("{}({record}, {})", support::RECORD_IS_NULL, *negated as i32)
             }
@@ -356,6 +362,16 @@ impl Lowerer<'_> {
 
     fn is_geometric(&self, ty: Oid) -> bool {
         matches!(self.env.catalog.codec(ty), Some(TypeCodec::Geometric(_)))
+    }
+
+    /// Whether a field of a row is NULL (or not): one that is a row is looked at as a whole.
+    fn field_null_test(&self, field: &Expr, negated: bool) -> Expr {
+        let mut arg = Box::new(field.clone());
+        if self.is_record(field.ty) {
+            let (method, form) = (CastMethod::Relabel, CastForm::Implicit);
+            arg = Box::new(Expr::new(ExprKind::Cast { arg, method, form }, oid::TEXT, field.location));
+        }
+        Expr::new(ExprKind::IsNull { arg, negated }, oid::BOOL, field.location)
     }
 
     pub(super) fn is_record(&self, ty: Oid) -> bool {

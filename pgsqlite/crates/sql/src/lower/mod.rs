@@ -316,6 +316,8 @@ struct Lowerer<'a> {
     scopes: Vec<Scope>,
     /// for unique aliases
     counter: usize,
+    /// The name, in small letters, of the table whose rows RETURNING shows: no alias within the statement may hide it.
+    returning_name: Option<String>,
     /// what the rows that are written must satisfy besides the table's constraints
     row_checks: Vec<RowCheck>,
     /// Tables that several parts of the statement change: each row is changed by the first part that comes to it
@@ -366,6 +368,7 @@ impl<'a> Lowerer<'a> {
             env,
             scopes: vec![],
             counter: 0,
+            returning_name: None,
             row_checks: vec![],
             changed_by_several: vec![],
             domain_value: None,
@@ -398,8 +401,13 @@ impl<'a> Lowerer<'a> {
     }
 
     fn unique(&mut self, prefix: &str) -> String {
-        self.counter += 1;
-        format!("{prefix}{}", self.counter)
+        loop {
+            self.counter += 1;
+            let name = format!("{prefix}{}", self.counter);
+            if self.returning_name.as_ref() != Some(&name) {
+                return name;
+            }
+        }
     }
 
     fn query_plan(&mut self, query: &Query, parameters: Vec<Oid>) -> Result<Plan> {

@@ -151,7 +151,9 @@ impl Lowerer<'_> {
         self.uses_catalog = true;
         self.scopes.push(Scope::default());
         let around = std::mem::replace(&mut self.row_checks, modify.checks.clone());
+        let shown = self.returning_name.replace(modify.target.sqlite_name.to_ascii_lowercase());
         let result = self.modify_in_scope(modify, ctes);
+        self.returning_name = shown;
         self.row_checks = around;
         self.scopes.pop();
         result
@@ -293,7 +295,7 @@ impl Lowerer<'_> {
             _ => format!("DELETE FROM {name} WHERE {rowid} IN (SELECT c1 FROM {})", super::scratch_name(&table)),
         };
         // RETURNING looks up what belongs to the row
-        let qualified = self.returning_prefix(&target)?;
+        let qualified = returning_prefix(&target);
         let row = self.unique("t");
         let look_up: Vec<String> = (0..others.len())
             .map(|i| {
@@ -313,17 +315,6 @@ impl Lowerer<'_> {
         let returning = self.returning(&modify)?;
         steps.push(Step::new(format!("{with}{sql}{returning}"), StepOutput::Rows, true));
         Ok(steps)
-    }
-
-    /// How RETURNING's sub-queries name the target's columns: by the table's name, which no alias of ours may hide.
-    fn returning_prefix(&self, target: &Relation) -> Result<String> {
-        let name = &target.sqlite_name;
-        let like_ours =
-            name.len() > 1 && name.starts_with(['t', 'w', 'T', 'W']) && name[1..].bytes().all(|b| b.is_ascii_digit());
-        if like_ours {
-            return Err(PgError::not_supported(format!("a sub-query in RETURNING of a table named \"{name}\"")));
-        }
-        Ok(format!("{}.", quote(name)))
     }
 
     /// The texts of the target's columns, under a prefix (`"t".`, `excluded.` or none).
@@ -679,16 +670,7 @@ impl Lowerer<'_> {
                 .at(expr.location));
             }
             // some expressions become sub-queries over json_each, whose columns are called id, key, value …: no bare names
-            match self.returning_prefix(&modify.target) {
-                Ok(prefix) => self.scope().entries[0] = self.entry_columns(&modify.target, &prefix),
-                Err(refusal) => {
-                    let sub_query =
-                        |e: &Expr| matches!(e.kind, ExprKind::SubLink { .. } | ExprKind::ArrayCompare { .. });
-                    if crate::walk::any(expr, &sub_query) {
-                        return Err(refusal);
-                    }
-                }
-            }
+            self.scope().entries[0] = self.entry_columns(&modify.target, &returning_prefix(&modify.target));
             out.push(format!("{} AS c{}", self.expr(expr)?, out.len() + 1));
         }
         if shows_xmax(modify) {
@@ -706,6 +688,11 @@ impl Lowerer<'_> {
 /// sub-query with OFFSET it leaves whole, and runs it row by row beside the query around it.
 pub(super) fn once(alias: &str, columns: &[String], query: &str) -> String {
     format!("WITH {alias}({}) AS ({query}) SELECT * FROM {alias} LIMIT -1 OFFSET 0", columns.join(", "))
+}
+
+/// How RETURNING's sub-queries name the target's columns: by the table's name, which [`Lowerer::unique`] gives to nothing else.
+fn returning_prefix(target: &Relation) -> String {
+    format!("{}.", quote(&target.sqlite_name))
 }
 
 const RETURNING: &str = " RETURNING ";

@@ -142,7 +142,7 @@ impl Lowerer<'_> {
         for (i, cte) in query.ctes.iter().enumerate() {
             let CteBody::Query(body) = &cte.body else { continue };
             let mut volatile = false;
-            walk::query_exprs(body, 0, &mut |_, e| volatile |= volatility::shows_calls(e));
+            walk::query_exprs(body, 0, &mut |_, e| volatile |= volatility::shows_calls_in(self.env.catalog, e));
             let mut uses = Vec::new();
             if volatile {
                 cte_uses(query, 0, i, false, &mut uses);

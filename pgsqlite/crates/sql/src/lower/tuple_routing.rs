@@ -5,7 +5,7 @@
 
 use super::{Lowerer, Scope};
 use crate::analyze::analyze_expression;
-use crate::catalog::{KeyPart, PartitionBound, Relation};
+use crate::catalog::{Catalog, KeyPart, PartitionBound, Relation};
 use crate::partition;
 use crate::plan::{Routing, RoutingLevel, Triggered, TupleRouting};
 use crate::routine::{Event, Timing};
@@ -47,7 +47,7 @@ impl Lowerer<'_> {
         let mut branches = Vec::new();
         if !insert {
             if tables.len() + usize::from(target.is_partitioned()) > 1 {
-                check_once(modify, ctes)?;
+                check_once(self.env.catalog, modify, ctes)?;
             }
             for table in tables.iter().filter(|t| t.oid != target.oid) {
                 let own = self.for_table(modify, table)?;
@@ -240,10 +240,10 @@ fn may_change_rows(table: &Relation) -> bool {
 }
 
 /// Refuses what is to be computed once for the whole statement and would be computed for each table.
-fn check_once(modify: &Modify, ctes: &[Cte]) -> Result<()> {
+fn check_once(catalog: &Catalog, modify: &Modify, ctes: &[Cte]) -> Result<()> {
     let volatile_query = |query: &crate::typed::Query| {
         let mut volatile = false;
-        walk::query_exprs(query, 0, &mut |_, e| volatile |= volatility::shows_calls(e));
+        walk::query_exprs(query, 0, &mut |_, e| volatile |= volatility::shows_calls_in(catalog, e));
         volatile
     };
     let mut volatile = ctes.iter().any(|c| matches!(&c.body, CteBody::Query(q) if volatile_query(q)));
@@ -254,7 +254,7 @@ fn check_once(modify: &Modify, ctes: &[Cte]) -> Result<()> {
         volatile |= match &entry.kind {
             crate::typed::RteKind::Subquery { query, .. } => volatile_query(query),
             crate::typed::RteKind::Function { functions, .. } => {
-                functions.iter().any(|f| walk::any(&f.call, &|e| volatility::shows_calls(e)))
+                functions.iter().any(|f| walk::any(&f.call, &|e| volatility::shows_calls_in(catalog, e)))
             }
             _ => false,
         };

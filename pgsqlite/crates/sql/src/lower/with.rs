@@ -280,7 +280,7 @@ impl Lowerer<'_> {
             let CteBody::Query(query) = &ctes[i].body else { return Ok(None) };
             // computed once for all parts
             let mut volatile = false;
-            walk::query_exprs(query, 0, &mut |_, e| volatile |= volatility::shows_calls(e));
+            walk::query_exprs(query, 0, &mut |_, e| volatile |= volatility::shows_calls_in(self.env.catalog, e));
             if volatile && !ctes[i].recursive {
                 let query = query.clone();
                 self.scopes.push(Scope::default());

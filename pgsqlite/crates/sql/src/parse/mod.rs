@@ -23,6 +23,14 @@ pub struct RawStatement {
     pub offset: usize,
 }
 
+impl RawStatement {
+    /// A statement that is within this one, or was made of it. Its text is the key of its plan, so no text that a client can send is
+    /// like it: those have no zero byte.
+    pub fn within(&self, node: NodeEnum, what: &str) -> RawStatement {
+        RawStatement { node, text: format!("{}\0{what}", self.text).into(), offset: self.offset }
+    }
+}
+
 /// Deeper than this the parse tree is refused with 54001, as PostgreSQL does at its stack limit.
 const STACK: usize = 512 << 20;
 

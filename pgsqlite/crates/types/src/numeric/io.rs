@@ -59,9 +59,27 @@ fn fitted(text: &str, typmod: i32) -> Option<String> {
     Some(out)
 }
 
+/// Whether a text is a number as it is stored: another program may have written any text.
+fn is_stored_form(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    let mut points = 0;
+    for b in digits {
+        match b {
+            b'0'..=b'9' => {}
+            b'.' => points += 1,
+            _ => return matches!(text, "NaN" | "Infinity" | "-Infinity"),
+        }
+    }
+    points <= 1 && digits.first().is_some_and(u8::is_ascii_digit) && digits.last().is_some_and(u8::is_ascii_digit)
+}
+
 pub(crate) fn text_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     match value {
-        DatumRef::Text(t) => out.extend_from_slice(t.as_bytes()),
+        DatumRef::Text(t) if is_stored_form(t) => out.extend_from_slice(t.as_bytes()),
+        DatumRef::Text(t) => {
+            let number = Numeric::parse(t).ok().ok_or_else(|| bad_stored("numeric", value))?;
+            out.extend_from_slice(number.to_string().as_bytes());
+        }
         DatumRef::Int(i) => int(out, i),
         other => return Err(bad_stored("numeric", other)),
     }

@@ -307,8 +307,9 @@ impl Node {
         self.children().into_iter().for_each(|c| c.operands(out));
     }
 
-    /// Appends the text. `outer`: how tight what is around binds; `right`: it is the right side of a phrase.
-    fn write(&self, outer: u8, right: bool, out: &mut Vec<u8>) {
+    /// Appends the text. `outer`: how tight what is around binds; `right`: it is the right side of a phrase; `whole`: with the brackets
+    /// that tell `a & (b & c)` from `a & b & c`, which PostgreSQL keeps and does not show.
+    fn write(&self, outer: u8, right: bool, whole: bool, out: &mut Vec<u8>) {
         let Some(operator) = self.operator() else {
             if let Node::Operand(operand) = self {
                 write_operand(operand, out);
@@ -324,10 +325,10 @@ impl Node {
         match self {
             Node::Not(inner) => {
                 out.push(b'!');
-                inner.write(priority, false, out);
+                inner.write(priority, false, whole, out);
             }
             Node::And(a, b) | Node::Or(a, b) | Node::Phrase(a, b, _) => {
-                a.write(priority, false, out);
+                a.write(priority, false, whole, out);
                 match operator {
                     Operator::And => out.extend_from_slice(b" & "),
                     Operator::Or => out.extend_from_slice(b" | "),
@@ -339,7 +340,8 @@ impl Node {
                     }
                     Operator::Not => {}
                 }
-                b.write(priority, matches!(operator, Operator::Phrase(_)), out);
+                let tighter = u8::from(whole && b.operator() == Some(operator));
+                b.write(priority + tighter, matches!(operator, Operator::Phrase(_)), whole, out);
             }
             Node::Operand(_) | Node::Stop => {}
         }
@@ -475,16 +477,22 @@ impl Query {
         parse(text, &mut |builder, text, weights, prefix| builder.operand(text, weights, prefix))
     }
 
+    /// The text that a client sees.
     pub fn to_text(&self) -> String {
+        self.text(false)
+    }
+
+    fn text(&self, whole: bool) -> String {
         let mut out = Vec::new();
         if let Some(node) = &self.0 {
-            node.write(0, false, &mut out);
+            node.write(0, false, whole, &mut out);
         }
         String::from_utf8(out).unwrap_or_default()
     }
 
+    /// The stored text, which has the whole tree: the one of a client, and brackets that it does not see.
     pub fn to_datum(&self) -> Datum {
-        Datum::Text(self.to_text())
+        Datum::Text(self.text(true))
     }
 
     pub fn count(&self) -> usize {
@@ -560,6 +568,16 @@ impl Query {
 
 pub(crate) fn text_in(text: &str) -> Result<Datum> {
     Query::parse(text).map(|q| q.to_datum())
+}
+
+/// A stored text with brackets may have some that no client sees.
+pub(crate) fn text_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
+    match value {
+        DatumRef::Text(text) if text.contains('(') => out.extend_from_slice(Query::parse(text)?.to_text().as_bytes()),
+        DatumRef::Text(text) => out.extend_from_slice(text.as_bytes()),
+        other => return Err(crate::write::bad_stored("tsquery", other)),
+    }
+    Ok(())
 }
 
 /// The number of items, then each before its operands: 1, weights, prefix, zero-terminated text; or 2, operator, distance of a phrase.

@@ -113,9 +113,7 @@ impl CopyOut {
             }
             (node, CopyOptions::read(&c.options, false)?)
         };
-        // the text keys the plan cache: the whole COPY, which no query of its own can be
-        let text = format!("{} /* copied */", raw.text).into();
-        let inner = Arc::new(RawStatement { node, text, offset: raw.offset });
+        let inner = Arc::new(raw.within(node, "copied"));
         let (prepared, _) = session.plan(&inner, &[])?;
         if !prepared.parameters.is_empty() {
             return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));

@@ -84,8 +84,7 @@ impl Session {
                 .with_environment(&view, |environment| Ok(analyze::find_relation(environment, schema, name)))
         })?;
         let Some((cursor_position, extended)) = found else { return Ok(None) };
-        let text = format!("{} /* rows */", inner.text).into();
-        let raw = RawStatement { node: NodeEnum::SelectStmt(Box::new(extended)), text, offset: inner.offset };
+        let raw = inner.within(NodeEnum::SelectStmt(Box::new(extended)), "rows");
         match self.plan(&Arc::new(raw), parameters) {
             Ok((plan, _)) => Ok(Some((cursor_position, Some(plan)))),
             Err(error) => Ok(CursorPosition::without_numbers(error)?.map(|position| (position, None))),

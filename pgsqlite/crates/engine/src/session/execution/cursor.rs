@@ -132,8 +132,7 @@ fn check_options(options: i32, query: &NodeEnum) -> Result<()> {
 pub(in crate::session) fn cursor_query(d: &ast::DeclareCursorStmt, raw: &RawStatement) -> Result<Arc<RawStatement>> {
     let node = d.query.as_ref().and_then(|q| q.node.clone());
     let node = node.ok_or_else(|| PgError::internal("DECLARE without a query"))?;
-    let text = format!("{} /* cursor */", raw.text).into();
-    Ok(Arc::new(RawStatement { node, text, offset: raw.offset }))
+    Ok(Arc::new(raw.within(node, "cursor")))
 }
 
 impl SessionContext {

@@ -120,8 +120,7 @@ impl Session {
                     Some(node @ NodeEnum::SelectStmt(_))
                         if !c.is_select_into && c.objtype() != ast::ObjectType::ObjectMatview =>
                     {
-                        let text = format!("{} /* its rows */", raw.text).into();
-                        let inner = Arc::new(RawStatement { node, text, offset: raw.offset });
+                        let inner = Arc::new(raw.within(node, "its rows"));
                         self.analyze_now(&inner, given, view)?.parameters
                     }
                     _ => vec![],

@@ -7,11 +7,12 @@ use crate::session::context::SessionContext;
 use crate::session::execution::work::Begins;
 use crate::session::executor::Executor;
 use crate::session::{OutputColumn, RowSink, Session};
+use pgsqlite_natives::settings::Often;
 use pgsqlite_sql::analyze::inline::analyze_call;
 use pgsqlite_sql::effects;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::routine::Function;
-use pgsqlite_types::{oid, record, Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{record, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 use unshared::Unshared;
 
@@ -19,11 +20,16 @@ use unshared::Unshared;
 const BODY_STACK: usize = 16 << 20;
 
 impl SessionContext {
+    /// The settings that are the characteristics of a transaction without BEGIN: as they were when it began.
+    pub(in crate::session) fn implicit_characteristics(&self) -> &Often {
+        &self.transaction.settings_before().unwrap_or(&self.gucs).often
+    }
+
     /// Whether the transaction (or the statement outside one) may only read.
     pub(in crate::session) fn is_read_only(&self) -> bool {
         self.transaction.is_read_only()
             || !self.transaction.block().is_explicit()
-                && (self.gucs.often.default_transaction_read_only || self.gucs.often.in_hot_standby)
+                && (self.implicit_characteristics().default_transaction_read_only || self.gucs.often.in_hot_standby)
     }
 
     /// Whether a body that COMMITs outside a transaction block ends a transaction.
@@ -345,7 +351,6 @@ impl Session {
             sink.columns(columns)?;
             self.executor.context.give(sink, values)?;
         }
-        let _ = oid::RECORD;
         Ok("CALL".into())
     }
 }

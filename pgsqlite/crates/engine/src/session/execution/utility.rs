@@ -649,9 +649,7 @@ impl Session {
                 self.executor.context.with_environment(&view, |e| pgsqlite_sql::analyze::resolve_type_name(e, name))?;
             types.push(ty);
         }
-        // the text keys the plan cache: the whole PREPARE, which no statement of its own can be
-        let text = format!("{} /* prepared */", raw.text).into();
-        let inner = Arc::new(RawStatement { node: query, text, offset: raw.offset });
+        let inner = Arc::new(raw.within(query, "prepared"));
         let (prepared, view, denied) = self.plan_or_describe(&inner, &types)?;
         if matches!(prepared.body, Body::Utility) {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "utility statements cannot be prepared"));
@@ -691,7 +689,9 @@ impl Session {
         }
         let mut portal = self.executor.portals.remove(EXECUTE).ok_or_else(|| PgError::internal("EXECUTE portal"))?;
         // the tag is the inner statement's
-        let result = Box::pin(self.run_portal(&mut portal, 0, sink)).await.map_err(PgError::without_position);
+        let result = Box::pin(self.run_portal(&mut portal, 0, sink))
+            .await
+            .map_err(|error| self.located_in_prepare(&e.name, error));
         match &result {
             Ok(Execution::Paused) => {
                 self.executor.portals.insert(EXECUTE.into(), portal);
@@ -701,8 +701,16 @@ impl Session {
         result
     }
 
-    /// The plan that EXECUTE names. Positions of its errors would count in the text of PREPARE: there are none.
+    /// The plan that EXECUTE names.
     pub(in crate::session) fn named_plan(&mut self, name: &str) -> Result<Option<Arc<Prepared>>> {
-        self.current_plan(name).map_err(PgError::without_position)
+        self.current_plan(name).map_err(|error| self.located_in_prepare(name, error))
+    }
+
+    /// An error of a prepared statement that EXECUTE names: its position counts in the string that had PREPARE.
+    fn located_in_prepare(&self, name: &str, error: PgError) -> PgError {
+        match self.statements.get(name) {
+            Some(statement) => error.located_in(|| statement.text.clone()),
+            None => error.without_position(),
+        }
     }
 }

@@ -135,10 +135,7 @@ pub(in crate::session) fn explained(e: &ast::ExplainStmt, raw: &RawStatement) ->
         NodeEnum::CreateTableAsStmt(c) => c.query.and_then(|q| q.node)?,
         node => node,
     };
-    pgsqlite_sql::parse::is_optimizable(&node).then(|| {
-        let text = format!("{} /* explained */", raw.text).into();
-        Arc::new(RawStatement { node, text, offset: raw.offset })
-    })
+    pgsqlite_sql::parse::is_optimizable(&node).then(|| Arc::new(raw.within(node, "explained")))
 }
 
 /// Counts rows that nobody gets.

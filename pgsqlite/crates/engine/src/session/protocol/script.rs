@@ -88,7 +88,7 @@ impl SessionContext {
                     .map(|i| (i, masked.literals[i].text.to_string()))
                     .collect();
                 // no client's text is like this one, so the plan is found by templates alone
-                let text = format!("{} /* parameterized, but {fixed:?} */", masked.mask).into();
+                let text = format!("{}\0parameterized, but {fixed:?}", masked.mask).into();
                 let template = Arc::new(Template {
                     statement: Arc::new(RawStatement { node, text, offset: raw.offset }),
                     given: parameterized.iter().map(|l| l.type_oid).collect(),

@@ -17,8 +17,9 @@ use std::sync::Arc;
 impl SessionContext {
     /// A statement of a serializable transaction begins: before its snapshot is taken.
     pub(in crate::session) fn watch_serializable(&mut self) {
+        let by_default = self.implicit_characteristics().default_serializable;
         let t = &mut self.transaction;
-        let serializable = t.is_serializable() || self.gucs.often.default_serializable && !t.block().is_explicit();
+        let serializable = t.is_serializable() || by_default && !t.block().is_explicit();
         if serializable && t.watched().is_none() && !t.block().is_failed() {
             t.set_watched(self.engine.serializable.begin(t.is_read_only()));
         }

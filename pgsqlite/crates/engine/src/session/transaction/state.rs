@@ -318,6 +318,11 @@ impl Transaction {
         self.settings.get_or_insert_with(|| ChangedSettings { before: gucs.clone(), local: Local::new() })
     }
 
+    /// The settings that it began with; None: it has changed none.
+    pub fn settings_before(&self) -> Option<&Gucs> {
+        self.settings.as_ref().map(|changed| &changed.before)
+    }
+
     pub fn settings_mut(&mut self) -> Option<&mut ChangedSettings> {
         self.settings.as_mut()
     }
