@@ -111,9 +111,33 @@ pub struct QueryPlan {
     pub assigns: Option<Vec<i16>>,
     /// its one step does the same as these two statements, which cost less
     pub read_back: Option<ReadBack>,
+    /// a query whose groups several connections can make
+    pub gather: Option<Box<Gather>>,
     /// rules have made several statements of it, which are carried out instead; there are no steps then
     pub rewritten: Option<Box<RewrittenPlan>>,
     pub shape: Shape,
+}
+
+/// The groups of a query can be made of parts of the rows of a table, by several connections at once ([`crate::lower`]'s `gather`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gather {
+    /// Makes the groups of a part of the rows: this text, a condition on the number of a row of `table`, which is called `alias`, and
+    /// `after`. Its one value is the number of the groups.
+    pub before: String,
+    pub after: String,
+    pub table: String,
+    pub alias: String,
+    /// the plan of the groups, where there is one group even if there are no rows; None: there is a group for each key that is found
+    pub one_group: Option<String>,
+    /// what the query's one step does, over the groups that were gathered
+    pub sql: String,
+}
+
+impl Gather {
+    /// The statement that makes the groups of the rows for which the condition is true.
+    pub fn part(&self, condition: &str) -> String {
+        format!("{}{condition}{}", self.before, self.after)
+    }
 }
 
 /// The relations whose rows the statements of a plan read: those that the client has named, those of views, policies and functions that took

@@ -1,7 +1,7 @@
 //! Aggregates, exact as PostgreSQL computes them; all may be used as window functions.
 
 use super::session_cell::SessionCell;
-use super::shim::{Call, NewState, State};
+use super::shim::{same_kind, Call, NewState, State};
 use pgsqlite_sql::builtins::catalog::Proc;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::datetime::Interval;
@@ -10,6 +10,7 @@ use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::work;
 use pgsqlite_types::write::bad_stored;
 use pgsqlite_types::{float, Datum, DatumRef, PgError, Result, SqlState};
+use std::any::Any;
 use std::collections::VecDeque;
 
 /// Whether rows with a NULL argument are left out before the state sees them.
@@ -56,6 +57,12 @@ impl State for Integers {
             return Ok(Datum::Text(self.sum.to_string()));
         }
         i64::try_from(self.sum).map(Datum::Int).map_err(|_| Width::Eight.out_of_range())
+    }
+    fn combine(&mut self, later: Box<dyn Any>) -> Result<()> {
+        let later = same_kind::<Integers>(later)?;
+        self.count += later.count;
+        self.sum += later.sum;
+        Ok(())
     }
 }
 
@@ -173,6 +180,28 @@ impl Numerics {
         Ok(())
     }
 
+    /// Takes in what another state has taken in.
+    pub(crate) fn append(&mut self, later: Numerics) -> Result<()> {
+        self.count += later.count;
+        self.nan += later.nan;
+        self.infinite += later.infinite;
+        self.negative_infinite += later.negative_infinite;
+        // bounded: a value has one of 16,384 scales
+        for (scale, n) in later.scales {
+            match self.scales.iter_mut().find(|(s, _)| *s == scale) {
+                Some((_, own)) => *own += n,
+                None => self.scales.push((scale, n)),
+            }
+        }
+        self.squares = self.squares.add_unlimited(&later.squares);
+        if matches!(self.statistic, Statistic::Sum | Statistic::Average) {
+            self.add(Numeric::of_parts(later.near, later.scale))?;
+            return self.add(later.sum);
+        }
+        self.sum = self.sum.add_unlimited(&later.sum);
+        Ok(())
+    }
+
     /// The square root with `scale` digits: `Numeric::sqrt` chooses its own, so more are asked of it by shifting.
     fn root(value: &Numeric, scale: i32) -> Result<Numeric> {
         let up = Numeric::from_text(&format!("1{}", "0".repeat(2 * scale as usize)))?;
@@ -242,6 +271,9 @@ impl State for Numerics {
         let scale = variance.scale().unwrap_or(0);
         Ok(Self::root(&variance, scale)?.to_datum())
     }
+    fn combine(&mut self, later: Box<dyn Any>) -> Result<()> {
+        self.append(*same_kind::<Numerics>(later)?)
+    }
 }
 
 // --- intervals -------------------------------------------------------------------------------------------------------
@@ -271,6 +303,12 @@ impl State for Intervals {
         }
         let result = if self.average { self.sum.div(self.count as f64)? } else { self.sum };
         Ok(Datum::Text(result.to_storage()))
+    }
+    fn combine(&mut self, later: Box<dyn Any>) -> Result<()> {
+        let later = same_kind::<Intervals>(later)?;
+        self.count += later.count;
+        self.sum = self.sum.add(later.sum)?;
+        Ok(())
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::aggregates::Numerics;
 use super::session_cell::SessionCell;
-use super::shim::{Call, NewState, Scalar, State};
+use super::shim::{same_kind, Call, NewState, Scalar, State};
 use pgsqlite_sql::lower::support;
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result};
+use std::any::Any;
 
 /// Values of a program that stand on the stack at once without an allocation.
 const SHALLOW: usize = 8;
@@ -120,6 +121,9 @@ impl State for Programs {
     }
     fn value(&mut self, session: &SessionCell) -> Result<Datum> {
         self.0.value(session)
+    }
+    fn combine(&mut self, later: Box<dyn Any>) -> Result<()> {
+        self.0.append(same_kind::<Programs>(later)?.0)
     }
 }
 

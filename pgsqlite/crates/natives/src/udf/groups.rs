@@ -14,7 +14,7 @@
 
 use super::hash_keys::{append_key, room, How};
 use super::session_cell::SessionCell;
-use super::shim::{Call, Decimal, NewState, State};
+use super::shim::{Call, Decimal, NewState, Scalar, State};
 use foldhash::fast::RandomState;
 use pgsqlite_memory::TemporaryFile;
 use pgsqlite_sql::lower::support;
@@ -365,6 +365,58 @@ impl Groups {
         self.spilled[(hash >> (4 * self.depth)) as usize % FILES].push(call)
     }
 
+    /// Whether all groups are in memory.
+    pub fn is_whole(&self) -> bool {
+        self.spilled.is_empty()
+    }
+
+    /// Takes in the groups that another connection has made of rows that come later. Both are whole.
+    pub fn append(&mut self, later: Groups) -> Result<()> {
+        let Groups { places, groups, .. } = later;
+        let mut keys: Vec<(Box<[u8]>, u32)> = places.into_iter().collect();
+        keys.sort_unstable_by_key(|(_, at)| *at);
+        for ((key, _), slots) in keys.into_iter().zip(groups) {
+            work::tick(1)?;
+            match self.places.get(&key) {
+                Some(at) => self.combine(*at as usize, slots)?,
+                None => {
+                    let at = u32::try_from(self.groups.len())
+                        .map_err(|_| PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "too many groups"))?;
+                    self.places.insert(key, at);
+                    self.groups.push(slots);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A group of later rows becomes a part of the group with this number.
+    fn combine(&mut self, at: usize, later: Box<[Slot]>) -> Result<()> {
+        // bounded: the columns of a query
+        for (output, (slot, later)) in self.plan.outputs.iter().zip(self.groups[at].iter_mut().zip(later)) {
+            match (output, slot, later) {
+                (Output::Least(how, _), Slot::Value(best), Slot::Value(later)) => {
+                    better(*how, Ordering::Less, later.as_ref(), best);
+                }
+                (Output::Greatest(how, _), Slot::Value(best), Slot::Value(later)) => {
+                    better(*how, Ordering::Greater, later.as_ref(), best);
+                }
+                (_, Slot::Count(n), Slot::Count(later)) => *n += later,
+                (_, Slot::State(state), Slot::State(later)) => state.combine(later)?,
+                // the value of the first row
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The one group of no rows.
+    pub fn of_no_rows(plan: &str, session: &SessionCell) -> Result<Groups> {
+        let mut groups = Groups::new(Arc::new(Plan::parse(plan, session)?), 0, 0);
+        groups.add(&Call::of_values(&[], session))?;
+        Ok(groups)
+    }
+
     /// Begins to read (again).
     pub fn rewind(&mut self) {
         (self.read, self.file, self.of_file) = (0, 0, None);
@@ -417,12 +469,19 @@ fn better(how: How, wanted: Ordering, value: DatumRef, best: &mut Datum) {
 pub struct Made {
     waiting: RefCell<VecDeque<(i64, Box<Groups>)>>,
     last: Cell<i64>,
+    /// the table that was gathered for the statement that runs
+    gathered: Cell<i64>,
 }
 
 /// A table is read as soon as it is made. What an error has left behind gives way to the next ones.
 const WAITING: usize = 8;
 
 impl Made {
+    /// The table of the statement that begins now; None: it has no groups.
+    pub fn gather(&self, groups: Option<Groups>) {
+        self.gathered.set(groups.map_or(0, |groups| self.put(groups)));
+    }
+
     fn put(&self, groups: Groups) -> i64 {
         self.last.set(self.last.get() + 1);
         let mut waiting = self.waiting.borrow_mut();
@@ -460,6 +519,14 @@ impl State for Grouping {
         Ok(Datum::Int(self.0.take().map_or(0, |groups| session.groups.put(groups))))
     }
 }
+
+/// () → the number of the table of groups that was gathered
+fn gathered(call: &Call) -> Result<Datum> {
+    Ok(Datum::Int(call.session.groups.gathered.get()))
+}
+
+/// (name, arity, deterministic, function)
+pub(crate) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[(support::GATHERED, 0, false, gathered)];
 
 /// The aggregate that keeps a table of groups.
 pub const AGGREGATES: &[(&str, NewState)] = &[(support::GROUP, || Box::<Grouping>::default())];

@@ -118,5 +118,6 @@ pub const OWN: &[&[Own]] = &[
     record_images::COMPARISONS,
     times::BOUNDS,
     decimals::FUNCTIONS,
+    groups::FUNCTIONS,
     vectors::OWN,
 ];

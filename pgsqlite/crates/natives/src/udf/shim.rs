@@ -8,6 +8,7 @@ use pgsqlite_types::json::{self, Flavor, Json};
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::work::{self, PIECE};
 use pgsqlite_types::{float, memory, Datum, DatumRef, Oid, PgError, Result, SqlState};
+use std::any::Any;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void, CString};
 use std::sync::Arc;
@@ -548,7 +549,7 @@ pub fn scalar(
 }
 
 /// The state of one group of a native aggregate.
-pub trait State {
+pub trait State: Any {
     /// Takes a row in. `call` has all arguments, incl. the type list of typed aggregates.
     fn step(&mut self, call: &Call) -> Result<()>;
     /// Takes the oldest row out again (a moving window frame). Only called if the registration says `invertible`.
@@ -557,6 +558,16 @@ pub trait State {
     }
     /// The result so far.
     fn value(&mut self, session: &SessionCell) -> Result<Datum>;
+    /// What another state of the same aggregate has seen, rows that come later, counts as seen here. Of aggregates whose states keep no
+    /// rows (`lower::groups`).
+    fn combine(&mut self, _later: Box<dyn Any>) -> Result<()> {
+        Err(PgError::internal("states of an aggregate that cannot be combined"))
+    }
+}
+
+/// The state that is to be combined with one of its kind.
+pub(crate) fn same_kind<S: State>(later: Box<dyn Any>) -> Result<Box<S>> {
+    later.downcast().map_err(|_| PgError::internal("states of different aggregates"))
 }
 
 /// Makes the state of an empty group.

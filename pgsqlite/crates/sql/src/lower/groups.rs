@@ -6,6 +6,7 @@
 //! compare, and which aggregates there are; see `natives/src/udf/groups.rs`.
 
 use super::conditions::LARGE;
+use super::gather::{Found, Scanned};
 use super::query::refers_outwards;
 use super::stages::{collect_group_parts, Stage};
 use super::{support, Lowerer};
@@ -112,6 +113,17 @@ impl Values {
     }
 }
 
+/// How a stage's groups are made.
+pub(super) struct Groups {
+    /// `SELECT pg_group(plan, value …)`, to be followed by FROM
+    pub call: String,
+    pub plan: String,
+    /// the keys, and what is computed of each group
+    parts: Vec<Expr>,
+    /// the columns of `support::GROUPS` in which they are
+    columns: Vec<String>,
+}
+
 impl Lowerer<'_> {
     /// Whether the groups of a query are to be found by hashing, if they can be.
     fn is_hashed(&self, stage: &Stage, query: &Query) -> bool {
@@ -125,13 +137,32 @@ impl Lowerer<'_> {
         all_different(&stage.select.group_by, query).is_some_and(|groups| groups <= MOST_GROUPS && groups * 4.0 <= rows)
     }
 
-    /// Finds the groups of a query by hashing. False: nothing is done, and they are to be sorted.
-    pub(super) fn hashed_groups(&mut self, stage: &mut Stage, query: &Query) -> Result<bool> {
-        let keys = stage.select.group_by.clone();
+    /// Finds the groups of a query by hashing. False: nothing is done, and they are to be sorted. `scanned`: the table that SQLite is
+    /// expected to read from its beginning to its end.
+    pub(super) fn hashed_groups(
+        &mut self,
+        stage: &mut Stage,
+        query: &Query,
+        scanned: Option<&Scanned>,
+    ) -> Result<bool> {
         let below = refers_outwards(query) || self.in_recursive_term;
-        if keys.is_empty() || below || !query.row_locks.is_empty() || !self.is_hashed(stage, query) {
+        if stage.select.group_by.is_empty() || below || !query.row_locks.is_empty() || !self.is_hashed(stage, query) {
             return Ok(false);
         }
+        let Some(groups) = self.groups_of(stage)? else { return Ok(false) };
+        let rows = format!("{}{}", groups.call, stage.from_where());
+        if let Some(scanned) = scanned {
+            let parts = scanned.parts(&groups.call, stage);
+            let instead = format!("SELECT {}()", support::GATHERED);
+            self.gather = Some(Found { serial: rows.clone(), instead, parts, one_group: None });
+        }
+        self.read_groups(stage, &groups, &rows)?;
+        Ok(true)
+    }
+
+    /// What is to be made of a stage's rows. None: the groups must be sorted.
+    pub(super) fn groups_of(&mut self, stage: &Stage) -> Result<Option<Groups>> {
+        let keys = &stage.select.group_by;
         let mut parts = keys.clone();
         for expr in stage.exprs() {
             collect_group_parts(expr, 0, &mut parts);
@@ -152,7 +183,7 @@ impl Lowerer<'_> {
                 || volatility::is_volatile(self.env.catalog, e)
         };
         if parts.len() > MOST_COLUMNS || inputs.iter().any(unfit) {
-            return Ok(false);
+            return Ok(None);
         }
         let mut values = Values::default();
         let (mut plan, mut columns) = (Vec::new(), Vec::new());
@@ -164,7 +195,7 @@ impl Lowerer<'_> {
                 // it depends on a key
                 _ => Some(format!("f{}", values.place(self.expr(part)?))),
             }) else {
-                return Ok(false);
+                return Ok(None);
             };
             plan.push(word);
             let affinity = match &part.kind {
@@ -173,19 +204,26 @@ impl Lowerer<'_> {
             };
             columns.push(format!("{affinity}{}", i + 1));
         }
-        let mut call = vec![super::quote_text(&plan.join(" "))];
+        let plan = plan.join(" ");
+        let mut call = vec![super::quote_text(&plan)];
         call.extend(values.texts);
-        let rows = format!("SELECT {}({}){}", support::GROUP, call.join(", "), stage.from_where());
+        let call = format!("SELECT {}({})", support::GROUP, call.join(", "));
+        Ok(Some(Groups { call, plan, parts, columns }))
+    }
+
+    /// The stage reads the groups whose number the query `rows` gives.
+    pub(super) fn read_groups(&mut self, stage: &mut Stage, groups: &Groups, rows: &str) -> Result<()> {
+        let Groups { parts, columns, .. } = groups;
         let alias = self.unique("t");
         let rte = self.add_entry(columns.iter().map(|c| format!("{alias}.{c}")).collect());
         self.scope().hashed = true;
         let having = stage.select.having.take();
-        self.replace_below(stage, &format!("{}(({rows})) AS {alias}", support::GROUPS), &parts, rte);
+        self.replace_below(stage, &format!("{}(({rows})) AS {alias}", support::GROUPS), parts, rte);
         if let Some(mut having) = having {
-            super::stages::replace(&mut having, &parts, rte);
+            super::stages::replace(&mut having, parts, rte);
             stage.filter = format!(" WHERE {}", self.condition(&having)?);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// The affinity that a stored column of an expression's type has, as a letter of the columns of `support::GROUPS`.

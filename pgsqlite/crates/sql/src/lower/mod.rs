@@ -6,6 +6,7 @@
 //! * [`expr`]: expressions; calls go through the table of [`crate::builtins::imp`]
 //! * [`query`]: SELECT, VALUES, set operations, FROM
 //! * [`frames`]: window frames that SQLite does not have
+//! * [`gather`]: groups that several connections make
 //! * [`groups`]: GROUP BY by hashing
 //! * [`instead`]: views whose INSTEAD OF triggers do what is to be done
 //! * [`join_order`]: the order in which tables are joined, where ANALYZE has seen them
@@ -32,6 +33,7 @@ pub mod exclusion;
 mod expr;
 mod frames;
 mod from;
+mod gather;
 mod groups;
 mod hash_join;
 mod inherit;
@@ -230,6 +232,8 @@ pub mod support {
     pub const GROUP: &str = "pg_group";
     /// table-valued: (number) → the groups of that table
     pub const GROUPS: &str = "pg_groups";
+    /// () → the number of the groups that were gathered for the statement: see `lower::gather`
+    pub const GATHERED: &str = "pg_gathered";
     /// aggregate: (plan, value …) → the number of a table of rows: see `lower::hash_join`
     pub const HASH: &str = "pg_hash";
     /// table-valued: (number, key …) → the rows of that table with these keys
@@ -360,6 +364,8 @@ struct Lowerer<'a> {
     decides: bool,
     /// of the modification that was lowered last
     read_back: Option<crate::plan::ReadBack>,
+    /// groups that several connections can make
+    gather: Option<gather::Found>,
 }
 
 impl<'a> Lowerer<'a> {
@@ -391,6 +397,7 @@ impl<'a> Lowerer<'a> {
             asks_rows: false,
             decides: false,
             read_back: None,
+            gather: None,
         }
     }
 
@@ -416,9 +423,11 @@ impl<'a> Lowerer<'a> {
         let query = self.modifying_ctes(query, &mut steps, &mut modifies)?;
         let sql = self.query(&query)?;
         steps.append(&mut self.after_statements);
+        let locks = row_locks::of_query(&query);
+        let alone = steps.is_empty() && modifies.is_empty() && !locks.any;
+        let gather = self.gather.take().filter(|_| alone && self.may_be_divided()).and_then(|found| found.over(&sql));
         steps.push(Step::new(sql, StepOutput::Rows, true));
         let columns = self.plan_columns(&query)?;
-        let locks = row_locks::of_query(&query);
         Ok(Plan {
             parameters,
             columns: Some(columns),
@@ -429,6 +438,7 @@ impl<'a> Lowerer<'a> {
                 passes_over: self.passes_over,
                 upserts: self.upserts,
                 read_back: None,
+                gather,
                 current_of: None,
                 assigns: None,
                 rewritten: None,

@@ -106,6 +106,7 @@ impl Lowerer<'_> {
                 triggered: None,
                 current_of: self.current_of(&modify),
                 assigns: if several { None } else { assigns(&modify) },
+                gather: None,
                 read_back: if several { None } else { std::mem::take(&mut self.read_back) },
                 rewritten: None,
                 shape: if several { Default::default() } else { shape_of(&modify) },

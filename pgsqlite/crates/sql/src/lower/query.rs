@@ -317,6 +317,7 @@ impl Lowerer<'_> {
             }
             None => nearest.map_or(String::new(), |condition| format!(" WHERE {condition}")),
         };
+        let scanned = self.scanned_first(first, from, query);
         let mut stage = Stage {
             select: select.clone(),
             order_by: query.order_by.clone(),
@@ -329,9 +330,26 @@ impl Lowerer<'_> {
         let in_rows = select.grouped && self.needs_rows(&stage);
         if !select.grouping_sets.is_empty() || unmade_group || no_keys && select.having.is_some() || in_rows {
             self.grouping_stage(&mut stage)?;
-        } else if !self.hashed_groups(&mut stage, query)? {
+        } else if !self.hashed_groups(&mut stage, query, scanned.as_ref())? {
+            let gathered = scanned.and_then(|scanned| self.gathered_aggregates(&stage, query, scanned).transpose());
             stage.group_having = self.group_having(select)?;
+            if let Some(gathered) = gathered {
+                let (above, mut found) = gathered?;
+                let ahead = self.scope().ahead.len();
+                found.instead = self.above_groups(above, query, limit)?;
+                let needs_more = self.scope().ahead.len() > ahead;
+                self.scope().ahead.truncate(ahead);
+                found.serial = self.above_groups(stage, query, limit)?;
+                let text = found.serial.clone();
+                self.gather = Some(found).filter(|_| !needs_more);
+                return Ok(text);
+            }
         }
+        self.above_groups(stage, query, limit)
+    }
+
+    /// What a SELECT computes of its rows or groups.
+    fn above_groups(&mut self, mut stage: Stage, query: &Query, limit: &str) -> Result<String> {
         if stage.exprs().into_iter().any(walk::contains_set_function) {
             self.set_functions(&mut stage)?;
         }

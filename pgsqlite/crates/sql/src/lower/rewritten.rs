@@ -60,6 +60,7 @@ pub(super) fn rewritten_plan(environment: &Environment, rewritten: &Rewritten, p
         upserts: false,
         calls_writers: false,
         triggered: None,
+        gather: None,
         read_back: None,
         current_of: None,
         assigns: None,

@@ -14,6 +14,7 @@ use crate::walk;
 use pgsqlite_types::{Datum, Result};
 
 /// A SELECT under way: what is left to compute, and the text it is computed from.
+#[derive(Clone)]
 pub(super) struct Stage {
     pub select: Select,
     pub order_by: Vec<SortKey>,

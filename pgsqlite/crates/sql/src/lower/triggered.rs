@@ -272,6 +272,7 @@ impl Lowerer<'_> {
             calls_writers: true,
             current_of: self.current_of(modify),
             assigns: None,
+            gather: None,
             read_back: None,
             rewritten: None,
             shape: Default::default(),

@@ -17,6 +17,32 @@ impl<N: Natives> Connection<N> {
         }
     }
 
+    /// Whether this connection reads the same state of the file as another one. Both are within transactions that have read.
+    pub fn reads_snapshot_of(&self, other: &Connection<N>) -> Result<bool> {
+        // None: there was nothing in the log, and nothing is written back to the file before the transaction ends
+        let snapshot = |connection: &Connection<N>| -> Result<Option<*mut ffi::sqlite3_snapshot>> {
+            let mut snapshot = std::ptr::null_mut();
+            // SAFETY: a live connection of this thread.
+            match unsafe { ffi::sqlite3_snapshot_get(connection.handle(), c"main".as_ptr(), &mut snapshot) } {
+                ffi::SQLITE_OK => Ok(Some(snapshot)),
+                ffi::SQLITE_ERROR if connection.is_reading() => Ok(None),
+                _ => Err(connection.error()),
+            }
+        };
+        let own = snapshot(self)?;
+        let others = snapshot(other);
+        let same = match (own, &others) {
+            // SAFETY: two snapshots of one file.
+            (Some(own), Ok(Some(others))) => unsafe { ffi::sqlite3_snapshot_cmp(own, *others) == 0 },
+            (own, others) => own.is_none() && matches!(others, Ok(None)),
+        };
+        for snapshot in own.into_iter().chain(others.as_ref().ok().copied().flatten()) {
+            // SAFETY: each is freed once, after its last use.
+            unsafe { ffi::sqlite3_snapshot_free(snapshot) };
+        }
+        others.map(|_| same)
+    }
+
     /// Goes on with the snapshot that another connection reads. False: a checkpoint keeps it from that for a moment.
     pub fn take_snapshot_of(&self, newest: &Connection<N>) -> Result<bool> {
         let mut snapshot = std::ptr::null_mut();

@@ -49,6 +49,8 @@ pub(in crate::session) struct Portal {
     collected: Option<crate::session::protocol::collected::Collected>,
     /// made by DECLARE
     pub cursor: Option<crate::session::execution::cursor::Cursor>,
+    /// one connection runs it, whatever its plan allows
+    pub undivided: bool,
     /// how many savepoints the transaction had when it was made
     pub depth: usize,
     /// what its execution took until now
@@ -97,6 +99,7 @@ impl Portal {
             cursor_position: Default::default(),
             collected: None,
             cursor: None,
+            undivided: false,
             depth: 0,
             spent: Default::default(),
         })
@@ -252,8 +255,12 @@ impl SessionContext {
 
     /// Whether a portal may read from a connection of its own: it sees what is committed, and only that.
     fn may_read_apart(&self, plan: &QueryPlan) -> bool {
-        self.transaction.block().is_open()
-            && !self.transaction.is_in_sqlite()
+        self.transaction.block().is_open() && self.sees_only_what_is_committed(plan)
+    }
+
+    /// Whether a plan that only reads would see the same on any connection whose snapshot is of now.
+    fn sees_only_what_is_committed(&self, plan: &QueryPlan) -> bool {
+        !self.transaction.is_in_sqlite()
             && self.transaction.catalog().is_none()
             && !self.has_temporary()
             && !plan.writes
@@ -263,7 +270,7 @@ impl SessionContext {
     }
 
     /// A connection with a snapshot of now. None: the pool has none to spare.
-    fn connection_apart(&self) -> Result<Option<Connection>> {
+    pub(in crate::session) fn connection_apart(&self) -> Result<Option<Connection>> {
         let Some(connection) = self.engine.connection_to_spare()? else { return Ok(None) };
         self.tell_natives(&connection);
         connection.begin_snapshot()?;
@@ -726,7 +733,16 @@ impl Session {
         }
         if let Body::Plan(plan) = &prepared.body {
             self.executor.context.note_modified(&plan.query, prepared, &view.catalog);
-            if partial && !prepared.shows_session && self.executor.context.may_read_apart(&plan.query) {
+            let context = &self.executor.context;
+            let apart = match partial {
+                true => context.may_read_apart(&plan.query),
+                false => {
+                    !portal.undivided
+                        && context.gathers(&plan.query)
+                        && context.sees_only_what_is_committed(&plan.query)
+                }
+            };
+            if apart && !prepared.shows_session {
                 portal.own = self.executor.context.connection_apart()?;
             }
             if plan.query.constant && portal.own.is_none() && matches!(portal.state, State::New) {

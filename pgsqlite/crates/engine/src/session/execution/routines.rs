@@ -4,6 +4,7 @@ use crate::routine::plpgsql::Program;
 use crate::routine::HasRoutines;
 use crate::routine::{statement::Planned, Access, Ender, Host, Outcome};
 use crate::session::context::SessionContext;
+use crate::session::execution::unshared::Unshared;
 use crate::session::execution::work::Begins;
 use crate::session::executor::Executor;
 use crate::session::{OutputColumn, RowSink, Session};
@@ -14,7 +15,6 @@ use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::routine::Function;
 use pgsqlite_types::{record, Datum, Oid, PgError, Result, SqlState};
 use std::sync::Arc;
-use unshared::Unshared;
 
 /// The stack of a body that has a thread of its own.
 const BODY_STACK: usize = 16 << 20;
@@ -362,30 +362,6 @@ impl Drop for LeavesEnder<'_> {
     fn drop(&mut self) {
         self.0.routines().set_ender(None);
     }
-}
-
-mod unshared {
-    /// What refers to a connection that a session has leased, and goes from thread to thread with it: one thread at a time uses it.
-    pub(in crate::session) struct Unshared<T>(T);
-
-    impl<T> Unshared<T> {
-        /// # Safety
-        /// Whatever the value refers to and other values refer to as well must be used by the same thread at any time.
-        pub unsafe fn new(value: T) -> Unshared<T> {
-            Unshared(value)
-        }
-
-        pub fn get(&self) -> &T {
-            &self.0
-        }
-
-        pub fn into_inner(self) -> T {
-            self.0
-        }
-    }
-
-    // SAFETY: who made it has promised that.
-    unsafe impl<T> Send for Unshared<T> {}
 }
 
 #[cfg(test)]

@@ -172,10 +172,27 @@ impl Executor {
     ) -> Result<Option<Execution>> {
         let mut affected = 0;
         let last = plan.steps.len() - 1;
+        let gathered = match &plan.gather {
+            Some(gather) => match self.gather(portal, gather) {
+                Ok(gathered) => gathered.then_some(gather),
+                Err(_) if self.is_stale(epoch)? => {
+                    portal.state = State::Stale;
+                    return Ok(Some(Execution::Empty));
+                }
+                Err(e) => {
+                    // as where the first step of the query fails
+                    if let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.as_ref()) {
+                        sink.columns(columns)?;
+                    }
+                    return Err(e);
+                }
+            },
+            None => None,
+        };
         for (i, step) in plan.steps.iter().enumerate().skip(first) {
             let connection =
                 portal.own.as_mut().or(self.connection.as_mut()).ok_or_else(|| PgError::internal("no connection"))?;
-            let mut sql = &step.sql;
+            let mut sql = gathered.map_or(&step.sql, |gather| &gather.sql);
             if let Some(two) = &plan.read_back {
                 let mut insert = connection.prepare(&two.insert)?;
                 // SAFETY: the portal owns the values in a box and outlives the statement's execution.

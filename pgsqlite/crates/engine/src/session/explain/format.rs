@@ -42,11 +42,18 @@ fn title(node: &Node) -> String {
     let variant = |name: &str| node.variant.iter().find(|(n, _)| *n == name).map_or("", |(_, v)| v.as_str());
     let mut title = match node.kind.as_str() {
         "ModifyTable" => variant("Operation").to_string(),
-        "Aggregate" => match variant("Strategy") {
-            "Sorted" => "GroupAggregate".to_string(),
-            "Hashed" => "HashAggregate".to_string(),
-            _ => "Aggregate".to_string(),
-        },
+        "Aggregate" => {
+            let kind = match variant("Strategy") {
+                "Sorted" => "GroupAggregate",
+                "Hashed" => "HashAggregate",
+                _ => "Aggregate",
+            };
+            match variant("Partial Mode") {
+                mode @ ("Finalize" | "Partial") => format!("{mode} {kind}"),
+                _ => kind.to_string(),
+            }
+        }
+        "Seq Scan" if node.parallel => "Parallel Seq Scan".to_string(),
         "SetOp" => format!("SetOp {}", variant("Command")),
         "Nested Loop" => match node.property("Join Type") {
             Some(join @ ("Left" | "Semi")) => format!("Nested Loop {join} Join"),
@@ -97,6 +104,9 @@ fn text(node: &Node, indent: usize, lines: &mut Vec<String>) {
         lines.push(format!("{}->  {}", " ".repeat(indent - 4), title(node)));
     }
     let mut told = |name: &str, value: &str| lines.push(format!("{}{name}: {value}", " ".repeat(indent + 2)));
+    if let Some((name, Value::Number(workers))) = node.properties.iter().find(|(name, _)| *name == "Workers Planned") {
+        told(name, workers);
+    }
     for name in ["Sort Key", "Index Cond"] {
         if let Some(value) = node.property(name) {
             told(name, value);
@@ -150,7 +160,7 @@ fn group(node: &Node) -> Vec<(&'static str, Item)> {
     if let Some(name) = &node.subplan {
         out.push(("Subplan Name", text(name)));
     }
-    out.push(("Parallel Aware", Item::Value(Value::Bool(false))));
+    out.push(("Parallel Aware", Item::Value(Value::Bool(node.parallel))));
     out.push(("Async Capable", Item::Value(Value::Bool(false))));
     // PostgreSQL tells conditions behind what was counted
     let place = |name: &str| match name {

@@ -7,6 +7,7 @@
 pub(in crate::session) mod costs;
 pub(in crate::session) mod counts;
 pub(in crate::session) mod format;
+mod parallel;
 pub(in crate::session) mod plan;
 
 use crate::plans::{Body, Prepared};
@@ -226,6 +227,9 @@ impl<'e> Explain<'e> {
             options.verbose,
             None,
         )?;
+        if let Some(helpers) = session.executor.would_gather(&body.query)?.filter(|_| !options.analyze) {
+            parallel::gathered(&mut root, helpers);
+        }
         let summary = options.summary.unwrap_or(options.analyze);
         let mut times = Vec::new();
         if summary {
@@ -263,6 +267,8 @@ impl<'e> Explain<'e> {
 /// Runs a statement, its rows thrown away.
 async fn timed(session: &mut Session, plan: Arc<Prepared>, values: Vec<Datum>) -> Result<Timed> {
     let mut portal = Portal::new(Some(plan), values, vec![]);
+    // (what other connections do is not counted)
+    portal.undivided = true;
     let mut counter = Counter { rows: 0, first: None };
     session.executor.connection()?;
     if let Some(connection) = &mut session.executor.connection {

@@ -30,6 +30,8 @@ pub(in crate::session) struct Node {
     pub relationship: &'static str,
     pub subplan: Option<String>,
     pub properties: Vec<(&'static str, Value)>,
+    /// each of several processes reads a part
+    pub parallel: bool,
     /// the table that it names
     pub table: Option<pgsqlite_types::Oid>,
     /// what is expected of it, if COSTS are shown
@@ -51,6 +53,7 @@ impl Node {
             relationship: "",
             subplan: None,
             properties: vec![],
+            parallel: false,
             table: None,
             estimate: None,
             actual: None,
@@ -60,13 +63,13 @@ impl Node {
         }
     }
 
-    fn over(kind: &str, child: Node) -> Node {
+    pub fn over(kind: &str, child: Node) -> Node {
         let mut node = Node::new(kind);
         node.adopt(child, "Outer");
         node
     }
 
-    fn adopt(&mut self, mut child: Node, relationship: &'static str) {
+    pub fn adopt(&mut self, mut child: Node, relationship: &'static str) {
         child.relationship = relationship;
         self.children.push(child);
     }
