@@ -62,15 +62,12 @@ fn fitted(text: &str, typmod: i32) -> Option<String> {
 /// Whether a text is a number as it is stored: another program may have written any text.
 fn is_stored_form(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
-    let mut points = 0;
-    for b in digits {
-        match b {
-            b'0'..=b'9' => {}
-            b'.' => points += 1,
-            _ => return matches!(text, "NaN" | "Infinity" | "-Infinity"),
-        }
+    if !digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'.')) {
+        return matches!(text, "NaN" | "Infinity" | "-Infinity");
     }
-    points <= 1 && digits.first().is_some_and(u8::is_ascii_digit) && digits.last().is_some_and(u8::is_ascii_digit)
+    digits.iter().filter(|b| **b == b'.').count() <= 1
+        && digits.first().is_some_and(u8::is_ascii_digit)
+        && digits.last().is_some_and(u8::is_ascii_digit)
 }
 
 pub(crate) fn text_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
