@@ -121,10 +121,9 @@ pub struct QueryPlan {
 /// The groups of a query can be made of parts of the rows of a table, by several connections at once ([`crate::lower`]'s `gather`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gather {
-    /// Makes the groups of a part of the rows: this text, a condition on the number of a row of `table`, which is called `alias`, and
-    /// `after`. Its one value is the number of the groups.
-    pub before: String,
-    pub after: String,
+    /// Makes the groups of a part of the rows: this text, and a condition on the number of a row of `table`, which is called `alias`. Its
+    /// one value is the number of the groups.
+    pub rows: String,
     pub table: String,
     pub alias: String,
     /// the plan of the groups, where there is one group even if there are no rows; None: there is a group for each key that is found
@@ -136,7 +135,7 @@ pub struct Gather {
 impl Gather {
     /// The statement that makes the groups of the rows for which the condition is true.
     pub fn part(&self, condition: &str) -> String {
-        format!("{}{condition}{}", self.before, self.after)
+        format!("{}{condition}", self.rows)
     }
 }
 

@@ -22,10 +22,9 @@ pub(super) struct Scanned {
     alias: String,
 }
 
-/// What makes the groups of a part of the rows: the texts before and behind the condition that chooses them, and the table.
+/// What makes the groups of a part of the rows: the text before the condition that chooses them, and the table.
 pub(super) struct Parts {
-    before: String,
-    after: String,
+    rows: String,
     scanned: Scanned,
 }
 
@@ -41,10 +40,9 @@ pub(super) struct Found {
 impl Scanned {
     /// `call`: `SELECT pg_group(…)`
     pub fn parts(&self, call: &str, stage: &Stage) -> Parts {
-        let filter = stage.filter.strip_prefix(" WHERE ").map(|filter| format!(" AND {filter}"));
+        let more = if stage.filter.is_empty() { "WHERE" } else { "AND" };
         Parts {
-            before: format!("{call} FROM {} WHERE ", stage.from),
-            after: filter.unwrap_or_default(),
+            rows: format!("{call}{} {more} ", stage.from_where()),
             scanned: Scanned { table: self.table.clone(), alias: self.alias.clone() },
         }
     }
@@ -57,10 +55,9 @@ impl Found {
         if after.contains(&self.serial) {
             return None;
         }
-        let Parts { before: part, after: rest, scanned } = self.parts;
+        let Parts { rows, scanned } = self.parts;
         Some(Box::new(Gather {
-            before: part,
-            after: rest,
+            rows,
             table: scanned.table,
             alias: scanned.alias,
             one_group: self.one_group,
@@ -80,8 +77,9 @@ impl Lowerer<'_> {
         if relation.temporary || relation.without_rowid || relation.tuples.is_none_or(|rows| rows < MANY) {
             return None;
         }
-        let (table, alias) = from[entry].split_once(" AS ")?;
-        (table == table_name(relation)).then(|| Scanned { table: table.to_string(), alias: alias.to_string() })
+        let (alias, _) = self.scopes.last()?.entries.get(entry)?.first()?.split_once('.')?;
+        let table = table_name(relation);
+        (from[entry] == format!("{table} AS {alias}")).then(|| Scanned { table, alias: alias.to_string() })
     }
 
     /// Whether other connections compute the same as the session's own: nothing that is called waits, or changes or leaves anything.
