@@ -448,16 +448,15 @@ fn aggregate_children_mut(call: &mut Aggregate, f: &mut dyn FnMut(&mut Expr)) {
     call.filter.iter_mut().for_each(f);
 }
 
-/// Which columns of its one relation an expression uses: indexes among the live columns, sorted.
+/// Which columns of its one relation an expression uses: indexes among the live columns, each once, as they appear (the order that a
+/// CHECK constraint's `conkey` has).
 pub fn columns_used(expr: &Expr) -> Vec<usize> {
-    let mut used = std::collections::BTreeSet::new();
+    let mut used = Vec::new();
     deep(expr, 0, &mut |depth, e| match &e.kind {
-        ExprKind::Var(v) if v.levels_up == depth && v.rte == 0 => {
-            used.insert(v.column);
-        }
+        ExprKind::Var(v) if v.levels_up == depth && v.rte == 0 && !used.contains(&v.column) => used.push(v.column),
         _ => {}
     });
-    used.into_iter().collect()
+    used
 }
 
 /// The expressions of a modification itself.
