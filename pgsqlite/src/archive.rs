@@ -6,7 +6,7 @@ use pgsqlite_replication::archive::Archive;
 use pgsqlite_replication::place::Place;
 use pgsqlite_replication::restore::{lsn_text, restore as restore_state, verify as verify_archive, Until};
 use pgsqlite_server::config::Databases;
-use pgsqlite_types::transaction::parse_lsn;
+use pgsqlite_types::transaction_ids::parse_lsn;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use pgsqlite_engine::database_copy::copy_file;
 use pgsqlite_server::config::{Auth, Config, Databases};
 use pgsqlite_server::Server;
 use pgsqlite_storage::files::folder::make_empty;
-use pgsqlite_storage::memory;
+use pgsqlite_storage::in_memory;
 use pgsqlite_storage::vfs::open::leave_litestreams;
 use std::fs::File;
 use std::os::unix::fs::DirBuilderExt;
@@ -64,7 +64,7 @@ struct PrivateFolder {
 impl PrivateFolder {
     /// `bytes`: how much it will have at first.
     fn new(bytes: u64) -> Result<PrivateFolder> {
-        let mut base = memory::base(bytes);
+        let mut base = in_memory::base(bytes);
         if base.as_os_str().len() > LONGEST_FOLDER {
             base = "/tmp".into();
         }
@@ -91,7 +91,7 @@ impl Drop for PrivateFolder {
 /// Removes the folders of those that were killed: the process is gone, and nobody holds the lock.
 fn remove_abandoned(base: &Path) {
     for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
-        if memory::is_gone(&entry.file_name().to_string_lossy(), PREFIX) {
+        if in_memory::is_gone(&entry.file_name().to_string_lossy(), PREFIX) {
             let abandoned = File::open(entry.path().join("lock")).is_ok_and(|file| file.try_lock().is_ok());
             if abandoned {
                 let _ = std::fs::remove_dir_all(entry.path());

@@ -3,13 +3,13 @@
 //! A flag wins over the environment, the environment over the file, the file over the default.
 
 mod archive;
+mod completions;
 mod demo;
-mod documents;
 mod exec;
 mod greeting;
 mod import;
 mod inspect;
-mod log;
+mod logging;
 mod memory_limit;
 mod offline;
 mod progress;
@@ -55,8 +55,8 @@ enum Command {
     Promote(promote::PromoteCommand),
     User(user::UserCommand),
     Demo(demo::DemoCommand),
-    Completions(documents::CompletionsCommand),
-    Man(documents::ManCommand),
+    Completions(completions::CompletionsCommand),
+    Man(completions::ManCommand),
 }
 
 #[derive(clap::Args, Debug)]
@@ -201,7 +201,7 @@ struct Flags {
     log_level: Option<String>,
     /// How the log is written: lines for people, or JSON objects, one on each line [default: text]
     #[arg(long, env = "PGSQLITE_LOG_FORMAT", value_enum)]
-    log_format: Option<log::Form>,
+    log_format: Option<logging::Form>,
     /// TOML file with the same names as the flags
     #[arg(long, env = "PGSQLITE_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -272,7 +272,7 @@ struct FileConfig {
     status_addr: Option<String>,
     log_min_duration_statement: Option<u64>,
     log_level: Option<String>,
-    log_format: Option<log::Form>,
+    log_format: Option<logging::Form>,
 }
 
 impl Flags {
@@ -284,7 +284,7 @@ impl Flags {
 }
 
 /// Flags, environment and file together.
-fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, log::Choice)> {
+fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, logging::Choice)> {
     let file: FileConfig = match &flags.config {
         Some(path) => {
             let text =
@@ -390,7 +390,7 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, log:
             .map(Duration::from_millis),
     };
     let level = flags.log_level.or(file.log_level).unwrap_or_else(|| "warn".into());
-    Ok((config, log::Choice { level, form: flags.log_format.or(file.log_format).unwrap_or_default() }))
+    Ok((config, logging::Choice { level, form: flags.log_format.or(file.log_format).unwrap_or_default() }))
 }
 
 /// What to serve: exactly one of the three, from the first of command line, environment and file that names any.
@@ -503,7 +503,7 @@ fn warn_of_unknown_variables() {
         .collect();
     unknown.sort();
     for name in unknown {
-        log::warn(&format!("the environment variable {name} means nothing to pgsqlite"));
+        logging::warn(&format!("the environment variable {name} means nothing to pgsqlite"));
     }
 }
 
@@ -561,11 +561,11 @@ async fn stop(mut signals: StopSignals, stops_with_input: bool) {
     };
     if number == INTERRUPT {
         // somebody sits there and waits
-        log::tell("stopping once the statements that run have ended; a second signal stops at once");
+        logging::tell("stopping once the statements that run have ended; a second signal stops at once");
     }
     tokio::spawn(async move {
         let number = signals.next().await;
-        log::tell("stopped at once");
+        logging::tell("stopped at once");
         std::process::exit(128 + number);
     });
 }
@@ -587,7 +587,7 @@ fn carry_out(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Exec(command) => {
             pgsqlite_server::ignore_file_size_signal();
-            log::Choice { level: "warn".into(), form: log::Form::Text }.begin()?;
+            logging::Choice { level: "warn".into(), form: logging::Form::Text }.begin()?;
             Ok(runtime()?.block_on(exec::run(command, Flags::configured)))
         }
         Command::Import(command) => runtime()?.block_on(import::run(command)).map(done),
@@ -599,8 +599,8 @@ fn carry_out(command: Command) -> anyhow::Result<ExitCode> {
         Command::Promote(command) => promote::promote(&command).map(done),
         Command::User(command) => runtime()?.block_on(user::run(command)).map(done),
         Command::Demo(command) => runtime()?.block_on(demo::run(command)).map(done),
-        Command::Completions(command) => documents::completions(&command, Cli::command()).map(done),
-        Command::Man(command) => documents::man(&command, Cli::command()).map(done),
+        Command::Completions(command) => completions::completions(&command, Cli::command()).map(done),
+        Command::Man(command) => completions::man(&command, Cli::command()).map(done),
     }
 }
 
@@ -646,7 +646,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(code) => code,
         Err(e) => {
-            log::fail(&format!("{e:#}"));
+            logging::fail(&format!("{e:#}"));
             ExitCode::FAILURE
         }
     }

@@ -4,7 +4,7 @@
 
 mod csv_folder;
 mod split;
-mod sql;
+mod sql_file;
 
 use crate::offline::{finish, open, session, told, NoRows};
 use crate::progress::Progress;
@@ -95,7 +95,7 @@ async fn import(engine: &Arc<Engine>, command: &ImportCommand) -> Result<(u64, u
     if command.source.is_dir() {
         csv_folder::import(&mut import, &command.source).await?;
     } else {
-        sql::import(&mut import, &command.source).await?;
+        sql_file::import(&mut import, &command.source).await?;
     }
     let counts = (import.statements - 1, import.rows);
     import.execute("COMMIT").await?;

@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::image::{Image, Read};
 use crate::sequence_state::Sequences;
 use pgsqlite_storage::files::Room;
-use pgsqlite_storage::memory::MemoryFolder;
+use pgsqlite_storage::in_memory::MemoryFolder;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::sync::Arc;
 

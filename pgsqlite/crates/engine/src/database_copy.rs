@@ -90,7 +90,7 @@ fn file_error(path: &Path, e: &std::io::Error) -> PgError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgsqlite_storage::memory::MemoryFolder;
+    use pgsqlite_storage::in_memory::MemoryFolder;
     use rusqlite::Connection;
     use std::path::PathBuf;
 

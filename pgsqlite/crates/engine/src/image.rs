@@ -4,7 +4,7 @@ use crate::connection::Connection;
 use pgsqlite_metadata::store;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_storage::files::Room;
-use pgsqlite_storage::memory::MemoryFolder;
+use pgsqlite_storage::in_memory::MemoryFolder;
 use pgsqlite_types::Result;
 use std::sync::Arc;
 

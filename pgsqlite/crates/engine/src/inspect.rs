@@ -260,7 +260,7 @@ pub fn upgrade(path: &Path) -> Result<(Option<i64>, i64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgsqlite_storage::memory::MemoryFolder;
+    use pgsqlite_storage::in_memory::MemoryFolder;
     use pgsqlite_storage::vfs::open::as_another_program;
 
     #[test]

@@ -21,7 +21,6 @@ mod gate;
 mod image;
 pub mod inspect;
 mod locks;
-pub mod log;
 pub mod natives;
 mod notify;
 pub mod plans;
@@ -32,6 +31,7 @@ pub mod session;
 mod settle;
 mod standby;
 mod transactions;
+pub mod write_ahead_log;
 pub mod writer;
 
 // Paths of modules that have become crates below this one.

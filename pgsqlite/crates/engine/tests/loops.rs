@@ -61,7 +61,7 @@ const BOUNDED: &[(&str, &str)] = &[
     ("types/src/text.rs", "the bytes of a name"),
     ("types/src/uuid.rs", "16 bytes"),
     ("types/src/work.rs", "what ticks itself"),
-    ("types/src/write.rs", "the digits of a number"),
+    ("types/src/buffer.rs", "the digits of a number"),
 ];
 
 /// Whether as many steps are made as the source, a call's arguments or an array's dimensions have: a loop over a literal list or range.

@@ -58,10 +58,10 @@ impl Founder {
         store::init(&conn, &catalog)?;
         for role in self.roles.iter().filter(|r| r.oid >= store::base::FOUNDER_ROLE || r.oid == BOOTSTRAP_ROLE) {
             work::visit();
-            store::write::put_role(&conn, role)?;
+            store::storing::put_role(&conn, role)?;
         }
         let properties = DatabaseProperties { owner: self.owner, ..catalog.properties.clone() };
-        store::write::put_properties(&conn, &properties)?;
+        store::storing::put_properties(&conn, &properties)?;
         conn.execute_batch("COMMIT").map_err(sqlite_error)
     }
 }

@@ -20,7 +20,7 @@ pub mod byte_stream;
 mod certificate;
 mod client;
 pub mod config;
-mod connection;
+mod conversation;
 pub mod databases;
 pub mod entrance;
 mod errors;

@@ -9,7 +9,7 @@
 //! another task costs a fraction of waking another thread.
 
 use crate::client::End;
-use crate::connection::Conversation;
+use crate::conversation::Conversation;
 use crate::shared::Shared;
 use crate::socket::PATIENCE;
 use pgsqlite_memory::Account;

@@ -2,7 +2,7 @@
 
 use crate::byte_stream::Stream;
 use crate::client::{Client, End};
-use crate::connection::Conversation;
+use crate::conversation::Conversation;
 use crate::entrance::Visitor;
 use crate::errors;
 use crate::own_thread;

@@ -437,7 +437,7 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgsqlite_storage::memory::MemoryFolder;
+    use pgsqlite_storage::in_memory::MemoryFolder;
 
     #[test]
     fn what_is_kept_is_read_again() {

@@ -153,7 +153,7 @@ impl Drop for Change<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryFolder;
+    use crate::in_memory::MemoryFolder;
     use crate::vfs::open::as_another_program;
 
     /// All pages of a database that nobody else uses, as they are in its file.

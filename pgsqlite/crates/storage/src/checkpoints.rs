@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::connection::without_natives::Connection;
     use crate::files::Room;
-    use crate::memory::MemoryFolder;
+    use crate::in_memory::MemoryFolder;
     use crate::vfs::open::{as_another_program, leave_litestreams};
 
     /// The two numbers of the log's header by which each beginning differs.

@@ -294,7 +294,7 @@ fn checksum_of(frame: &[u8; FRAME_HEADER]) -> [u32; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryFolder;
+    use crate::in_memory::MemoryFolder;
     use crate::vfs::open::as_another_program;
 
     /// A database with a stream, and a copy that is made of nothing but its batches.

@@ -209,7 +209,7 @@ mod tests {
         ];
         for (what, harm) in harms {
             for commits_after in [false, true] {
-                let folder = crate::memory::MemoryFolder::new().expect("a folder");
+                let folder = crate::in_memory::MemoryFolder::new().expect("a folder");
                 let path = folder.file();
                 let db = crate::vfs::open::as_another_program(&path).expect("opens");
                 db.execute_batch("PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; CREATE TABLE t (i)")
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_log_that_begins_anew_by_itself_is_sound() {
-        let folder = crate::memory::MemoryFolder::new().expect("a folder");
+        let folder = crate::in_memory::MemoryFolder::new().expect("a folder");
         let db = crate::vfs::open::as_another_program(folder.file()).expect("opens");
         db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (i)").expect("runs");
         let room = Room::enter(&folder.file()).expect("a database");
@@ -261,7 +261,7 @@ mod tests {
     /// A copy of a database with a log that was made longer is what a crash leaves: SQLite reads all commits from it.
     #[test]
     fn the_log_grows_ahead_and_reads_the_same() {
-        let folder = crate::memory::MemoryFolder::new().expect("a folder");
+        let folder = crate::in_memory::MemoryFolder::new().expect("a folder");
         let path = |name: &str| folder.file().with_file_name(name);
         crate::vfs::open::as_another_program(path("a.db"))
             .expect("opens")

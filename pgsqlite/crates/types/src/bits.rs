@@ -3,8 +3,8 @@
 //!
 //! Lengths are in bits throughout; positions count from 1 as in SQL, indexes of single bits from 0.
 
+use crate::buffer::{bad_stored, Reader};
 use crate::work::Ticking;
-use crate::write::{bad_stored, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
 /// Most bits of a value (PostgreSQL's VARBITMAXLEN).

@@ -1,6 +1,6 @@
 //! `boolean`. Stored as INTEGER 0 or 1.
 
-use crate::write::{bad_stored, invalid_syntax, trim, Reader};
+use crate::buffer::{bad_stored, invalid_syntax, trim, Reader};
 use crate::{Datum, DatumRef, Result};
 
 /// The value of a text form: `true`, `false`, `yes`, `no`, `on`, `off`, `1`, `0` and unique prefixes, any case.

@@ -1,8 +1,8 @@
 //! `bytea`. Stored as BLOB.
 
+use crate::buffer::{bad_stored, hex};
 use crate::settings::ByteaOutput;
 use crate::work::{self, Ticking};
-use crate::write::{bad_stored, hex};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
 /// Reads the text form: `\x` and hexadecimal digits, or the older escape form.

@@ -10,7 +10,7 @@ use crate::network::inet::Inet;
 use crate::range::{self, Range, RangeType};
 use crate::tsearch::{Query, Vector};
 use crate::work;
-use crate::{json, numeric, record, text, transaction, DatumRef};
+use crate::{json, numeric, record, text, transaction_ids, DatumRef};
 use std::cmp::Ordering;
 
 /// Compares two texts by what `read` makes of them; what it cannot read sorts last, by bytes.
@@ -126,7 +126,7 @@ impl TypeCodec {
             TypeCodec::TsQuery => tsquery(a, b),
             TypeCodec::Citext => citext::compare(a, b),
             TypeCodec::Hstore => by_value(a, b, |t| Hstore::parse(t).ok(), Hstore::compare),
-            TypeCodec::Lsn => transaction::compare_lsn(a, b),
+            TypeCodec::Lsn => transaction_ids::compare_lsn(a, b),
             TypeCodec::Enum(e) => e.position(a).cmp(&e.position(b)).then_with(|| a.cmp(b)),
             TypeCodec::Array(element, ..) => array(a, b, element),
             TypeCodec::Record => record::compare(a, b, &|_, _| None),

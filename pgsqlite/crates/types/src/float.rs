@@ -1,8 +1,8 @@
 //! `real` and `double precision`. Stored as REAL; NaN as TEXT `NaN`, because SQLite turns a REAL NaN into NULL
 //! (and TEXT sorts after every number, as NaN does in PostgreSQL).
 
+use crate::buffer::{bad_stored, fraction, int, invalid_syntax, is_space, Reader};
 use crate::work;
-use crate::write::{bad_stored, fraction, int, invalid_syntax, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
 /// What C's `strtod` reads of a text, if that is all of it: NaN and infinities are numbers, too.

@@ -1,6 +1,6 @@
 //! `smallint`, `integer`, `bigint` and the unsigned `oid`, `xid`, `cid`. Stored as INTEGER.
 
-use crate::write::{bad_stored, int, invalid_syntax, is_space, Reader};
+use crate::buffer::{bad_stored, int, invalid_syntax, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
 /// One of the signed integer types.
@@ -123,7 +123,7 @@ pub(crate) fn binary_out(value: DatumRef, width: Width, out: &mut Vec<u8>) -> Re
 pub fn parse_oid(text: &str) -> Result<u32> {
     let range =
         || PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("value \"{text}\" is out of range for type oid"));
-    let t = crate::write::trim(text);
+    let t = crate::buffer::trim(text);
     let digits = t.strip_prefix(['+', '-']).unwrap_or(t);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(invalid_syntax("oid", text));

@@ -6,7 +6,7 @@
 use crate::array::Array;
 use crate::codec::TypeCodec;
 use crate::json::{self, Flavor, Json};
-use crate::tsearch::query::Node;
+use crate::tsearch::tsquery::Node;
 use crate::tsearch::{Query, Vector};
 use crate::work;
 use crate::{Datum, PgError, Result};

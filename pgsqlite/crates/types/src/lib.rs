@@ -25,11 +25,11 @@
 
 pub mod bits;
 pub mod bool;
+pub mod buffer;
 pub mod bytea;
 pub mod calendar;
 pub mod catalog;
 pub mod codec;
-mod coerce;
 pub mod collation;
 pub mod compare;
 pub mod datetime;
@@ -45,6 +45,7 @@ pub mod int;
 pub mod inverted;
 pub mod json;
 pub mod jsonpath;
+mod length_coercion;
 pub mod memory;
 pub mod money;
 pub mod network;
@@ -56,12 +57,11 @@ pub mod sqlstate;
 pub mod text;
 mod tid;
 pub mod time_zone;
-pub mod transaction;
+pub mod transaction_ids;
 pub mod tsearch;
 pub mod typmod;
 pub mod uuid;
 pub mod work;
-pub mod write;
 
 // the types whose values are made of other types' values, or depend on the catalog: their codecs and `TypeCodec` use each other
 pub use codec::{array, enums, range, record, reg};

@@ -1,8 +1,8 @@
 //! `money`: stored as INTEGER, the number of cents. Read and printed as with `lc_monetary = C`: `-$1,234.56`.
 
+use crate::buffer::{bad_stored, int, invalid_syntax, is_space, Reader};
 use crate::numeric::Numeric;
 use crate::work;
-use crate::write::{bad_stored, int, invalid_syntax, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
 /// Cents of a unit, and their digits.

@@ -6,6 +6,7 @@
 //! SQLite's own CURRENT_TIMESTAMP writes them.
 
 use crate::array::Array;
+use crate::buffer::invalid_syntax;
 use crate::codec::{Context, NoNames, TypeCodec};
 use crate::datetime::{self, fields, parse, Date, Time, TimeTz, Timestamp};
 use crate::geometry::io as geometry;
@@ -13,8 +14,7 @@ use crate::int::Width;
 use crate::network::{inet, mac};
 use crate::numeric::Numeric;
 use crate::settings::DateOrder;
-use crate::write::invalid_syntax;
-use crate::{bits, bool, bytea, enums, float, int, json, money, text, transaction, uuid};
+use crate::{bits, bool, bytea, enums, float, int, json, money, text, transaction_ids, uuid};
 use crate::{Datum, DatumRef, PgError, Result, Settings, SqlState};
 
 /// Epoch numbers of this size and more are milliseconds (as seconds: the year 5138).
@@ -140,7 +140,7 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::QueryInt => crate::extension::query_int::text_in(&characters(value)?),
         TypeCodec::Vector(kind) => crate::extension::vector::text_in(&characters(value)?, *kind, -1),
         TypeCodec::TsVector => crate::tsearch::vector::text_in(&characters(value)?),
-        TypeCodec::TsQuery => crate::tsearch::query::text_in(&characters(value)?),
+        TypeCodec::TsQuery => crate::tsearch::tsquery::text_in(&characters(value)?),
         TypeCodec::Jsonb => json::io::jsonb_in(&json_text(value)?),
         TypeCodec::Enum(e) => enums::text_in(&characters(value)?, e),
         TypeCodec::Array(element, ..) => array(codec, element, value),
@@ -150,10 +150,10 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::Money => money::text_in(&characters(value)?),
         TypeCodec::Geometric(kind) => geometry::text_in(&characters(value)?, *kind),
         TypeCodec::Xid8 => u64::try_from(integer(value, Width::Eight)?)
-            .map(transaction::xid8_datum)
+            .map(transaction_ids::xid8_datum)
             .map_err(|_| invalid("xid8", value)),
-        TypeCodec::Snapshot => transaction::snapshot_text_in(&characters(value)?),
-        TypeCodec::Lsn => transaction::lsn_text_in(&characters(value)?),
+        TypeCodec::Snapshot => transaction_ids::snapshot_text_in(&characters(value)?),
+        TypeCodec::Lsn => transaction_ids::lsn_text_in(&characters(value)?),
         TypeCodec::Tid => Err(invalid("tid", value)),
         // no other program declares columns of these
         TypeCodec::Range(_) | TypeCodec::Multirange(_) => Err(invalid("range", value)),

@@ -1,7 +1,7 @@
 //! `text`, `character varying(n)`, `character(n)`, `name` and the one-byte `"char"`. Stored as TEXT; `character(n)`
 //! padded to its length with blanks.
 
-use crate::write::bad_stored;
+use crate::buffer::bad_stored;
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
 /// Length in bytes of a `name`, without C's closing zero.
@@ -124,7 +124,7 @@ pub fn char_byte(stored: &str) -> u8 {
 }
 
 pub(crate) fn char_binary_in(bytes: &[u8]) -> Result<Datum> {
-    let mut r = crate::write::Reader(bytes);
+    let mut r = crate::buffer::Reader(bytes);
     let b = r.u8()?;
     r.end()?;
     char_of_byte(b)

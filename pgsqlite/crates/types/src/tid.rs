@@ -1,7 +1,7 @@
 //! `tid`: where a row is, as (block, offset). Stored as INTEGER, the row's number in SQLite: the offset is its lower 16
 //! bits, the block what is above them. So both compare alike.
 
-use crate::write::{bad_stored, invalid_syntax, Reader};
+use crate::buffer::{bad_stored, invalid_syntax, Reader};
 use crate::{Datum, DatumRef, PgError, Result};
 use std::io::Write;
 

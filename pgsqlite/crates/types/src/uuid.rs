@@ -1,6 +1,6 @@
 //! `uuid`. Stored as TEXT: 36 characters, lower case.
 
-use crate::write::{bad_stored, hex, invalid_syntax, Reader};
+use crate::buffer::{bad_stored, hex, invalid_syntax, Reader};
 use crate::{Datum, DatumRef, Result};
 
 /// Reads the text form: 32 hexadecimal digits, a hyphen allowed after each group of four, braces allowed around.

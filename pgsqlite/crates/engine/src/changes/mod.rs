@@ -4,7 +4,7 @@
 //! later, because its connection records the changes of rows as they are made:
 //!
 //! * [`recorder`](pgsqlite_storage::changes::recorder) receives them from SQLite's preupdate hook;
-//! * [`log`](pgsqlite_storage::changes::log) keeps them, in their order, with the marks that savepoints need;
+//! * [`log`](pgsqlite_storage::changes::change_log) keeps them, in their order, with the marks that savepoints need;
 //! * [`table`] says of each table what has to be known to put its rows back, and which keys they have;
 //! * [`replay`] makes the changes again.
 //!

@@ -2,7 +2,7 @@
 
 use super::table::{same, Now, Table};
 use pgsqlite_sql::names::quoted;
-use pgsqlite_storage::changes::log::{ChangeLog, Operation};
+use pgsqlite_storage::changes::change_log::{ChangeLog, Operation};
 use pgsqlite_types::DatumRef;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{params_from_iter, Connection, OptionalExtension, ToSql};

@@ -2,7 +2,7 @@
 
 use pgsqlite_sql::catalog::{Catalog, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::names::quoted;
-use pgsqlite_storage::changes::log::{Change, ChangeLog, Operation};
+use pgsqlite_storage::changes::change_log::{Change, ChangeLog, Operation};
 use pgsqlite_types::{Datum, DatumRef, Oid};
 use rusqlite::types::ValueRef;
 use rusqlite::Connection;

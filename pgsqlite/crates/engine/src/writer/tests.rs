@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::session::tests::numbers;
 use crate::session::{EngineConfig, Location, Session, SessionOptions};
-use pgsqlite_storage::memory::MemoryFolder;
+use pgsqlite_storage::in_memory::MemoryFolder;
 use pgsqlite_types::{Result, SqlState};
 use std::sync::Arc;
 use std::time::Duration;

@@ -15,8 +15,8 @@ pub mod other;
 pub mod prepared;
 mod repair;
 pub mod sequence_relation;
+pub mod storing;
 pub mod transactions;
-pub mod write;
 
 use pgsqlite_sql::catalog::{
     Catalog, Extension, Relation, RelationKind, Role, Schema, TsConfiguration, TsDictionary, UserCollation, UserType,
@@ -275,19 +275,19 @@ pub fn init(conn: &Connection, catalog: &Catalog) -> Result<()> {
             continue;
         }
         if !known.remove(&relation.oid) {
-            write::put_relation(conn, relation)?;
+            storing::put_relation(conn, relation)?;
         }
     }
     for gone in known {
         work::visit();
-        write::delete_object(conn, gone)?;
+        storing::delete_object(conn, gone)?;
     }
     if let (0, Some(founder)) = (from, catalog.roles.get(&base::FOUNDER_ROLE)) {
-        write::put_role(conn, founder)?;
+        storing::put_role(conn, founder)?;
     }
     let next = catalog.highest_oid() + 1;
     if read_next_oid(conn)? < next {
-        write::set_next_oid(conn, next)?;
+        storing::set_next_oid(conn, next)?;
     }
     Ok(())
 }

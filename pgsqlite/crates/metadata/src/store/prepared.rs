@@ -3,7 +3,7 @@
 
 use super::{init, sqlite_error, version};
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_storage::changes::log::ChangeLog;
+use pgsqlite_storage::changes::change_log::ChangeLog;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use rusqlite::{params, Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
@@ -142,7 +142,7 @@ pub fn forget(conn: &Connection) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pgsqlite_storage::changes::log::Operation;
+    use pgsqlite_storage::changes::change_log::Operation;
     use pgsqlite_types::DatumRef;
 
     #[test]

@@ -3,7 +3,7 @@
 use super::dictionary::{Configuration, Lexized};
 use super::parser::{Kind, Parser};
 use pgsqlite_types::error::Severity;
-use pgsqlite_types::tsearch::query::{self, Builder, Operator};
+use pgsqlite_types::tsearch::tsquery::{self, Builder, Operator};
 use pgsqlite_types::tsearch::{Lexeme, Position, Query, Vector, LAST_POSITION, LONGEST_LEXEME};
 use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -116,7 +116,7 @@ fn without_lexemes(text: &str, tell: Tell) {
 
 /// `to_tsquery`: operators are those of the type's text form.
 pub fn to_query(configuration: &Configuration, text: &str, tell: Tell) -> Result<Query> {
-    let query = query::parse(text, &mut |builder, operand, weights, prefix| {
+    let query = tsquery::parse(text, &mut |builder, operand, weights, prefix| {
         push_text(configuration, builder, &operand, weights, prefix, Operator::Phrase(1), tell)
     })?;
     if query.0.is_none() {
@@ -160,14 +160,14 @@ pub fn web_to_query(configuration: &Configuration, text: &str, tell: Tell) -> Re
                 }
                 None => Operator::And,
             };
-            query::settle(&mut builder, &mut waiting, operator)?;
+            tsquery::settle(&mut builder, &mut waiting, operator)?;
             waiting.push(operator);
             operand_due = true;
             continue;
         }
         first = false;
         if c == '-' {
-            query::settle(&mut builder, &mut waiting, Operator::Not)?;
+            tsquery::settle(&mut builder, &mut waiting, Operator::Not)?;
             waiting.push(Operator::Not);
             rest = behind;
             continue;

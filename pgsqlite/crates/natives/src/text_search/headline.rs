@@ -7,7 +7,7 @@ use super::dictionary::{Configuration, Lexized};
 use super::document::{too_long, Tell};
 use super::parser::{Kind, Parser};
 use pgsqlite_types::tsearch::matching::{matches, Document, Found};
-use pgsqlite_types::tsearch::query::Operand;
+use pgsqlite_types::tsearch::tsquery::Operand;
 use pgsqlite_types::tsearch::{Query, LAST_POSITION};
 use pgsqlite_types::work::{self, Ticking};
 use pgsqlite_types::{PgError, Result, SqlState};

@@ -4,9 +4,9 @@ use super::shim::{Call, Scalar};
 use super::strings::array as read_array;
 use super::support::untyped;
 use pgsqlite_types::array::Array;
+use pgsqlite_types::buffer::bad_stored;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::work::{self, Ticking};
-use pgsqlite_types::write::bad_stored;
 use pgsqlite_types::{oid, Datum, DatumRef, PgError, Result, SqlState};
 
 fn element_codec(c: &Call, argument: usize) -> Result<TypeCodec> {

@@ -2,9 +2,9 @@
 
 use super::shim::{Call, Scalar};
 use md5::Md5;
+use pgsqlite_types::buffer::bad_stored;
 use pgsqlite_types::extension::citext;
 use pgsqlite_types::work;
-use pgsqlite_types::write::bad_stored;
 use pgsqlite_types::{Datum, DatumRef, PgError, Result, SqlState};
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};

@@ -4,9 +4,9 @@ use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar, Types};
 use super::support::{text_of, untyped, ARRAY};
 use pgsqlite_types::array::Array;
+use pgsqlite_types::buffer::bad_stored;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::work::{self, Ticking};
-use pgsqlite_types::write::bad_stored;
 use pgsqlite_types::{bytea, text, Datum, DatumRef, PgError, Result, SqlState};
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 

@@ -6,13 +6,13 @@ use super::shim::{Call, Scalar, State};
 use pgsqlite_sql::lower::support;
 use pgsqlite_sql::typed::RowCheckOf;
 use pgsqlite_types::array::{split_bounds, Array};
+use pgsqlite_types::buffer::bad_stored;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::datetime::{round_micros, Interval, Time, TimeTz, Timestamp};
 use pgsqlite_types::geometry::io as geometry;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::work;
-use pgsqlite_types::write::bad_stored;
 use pgsqlite_types::{oid, record, text, Datum, DatumRef, Oid, PgError, Result, SqlState};
 
 /// The text form of a value of a type.

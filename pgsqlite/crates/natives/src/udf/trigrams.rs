@@ -2,7 +2,7 @@
 
 use super::shim::{Call, Scalar};
 use pgsqlite_types::array::Array;
-use pgsqlite_types::tsearch::query::checksum;
+use pgsqlite_types::tsearch::tsquery::checksum;
 use pgsqlite_types::work;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 

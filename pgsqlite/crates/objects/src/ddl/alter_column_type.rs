@@ -160,7 +160,7 @@ impl Ddl<'_> {
                 matches!(&c.kind, ConstraintKind::ForeignKey { columns, .. } if columns.contains(&column.attnum))
             });
         let class = |ty: Oid| {
-            (super::sqlite::storage_class(&self.catalog, ty), self.catalog.codec(ty).and_then(|c| c.collation()))
+            (super::sqlite_schema::storage_class(&self.catalog, ty), self.catalog.codec(ty).and_then(|c| c.collation()))
         };
         if in_foreign_key && class(ty) != class(column.type_oid) {
             return Err(PgError::not_supported("changing the storage class of a foreign key's column"));

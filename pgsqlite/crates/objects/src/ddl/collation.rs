@@ -126,7 +126,7 @@ impl Ddl<'_> {
 
     pub(super) fn put_collation(&mut self, collation: UserCollation) -> Result<()> {
         self.ensure_store()?;
-        pgsqlite_metadata::store::write::put_collation(self.conn, &collation)?;
+        pgsqlite_metadata::store::storing::put_collation(self.conn, &collation)?;
         self.catalog.collations.insert(collation.oid, Arc::new(collation));
         self.changed = true;
         Ok(())
@@ -286,7 +286,7 @@ impl Ddl<'_> {
             .hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
         self.catalog.collations.remove(&collation.oid);
-        pgsqlite_metadata::store::write::delete_object(self.conn, collation.oid)?;
+        pgsqlite_metadata::store::storing::delete_object(self.conn, collation.oid)?;
         self.forget_comments(collation.oid);
         self.changed = true;
         Ok(())

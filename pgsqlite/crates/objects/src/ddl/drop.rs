@@ -525,7 +525,7 @@ impl Ddl<'_> {
                     }
                     self.forget_object(oid)?;
                     if oid < oid::FIRST_USER_OID {
-                        store::write::put_dropped_schema(self.conn, &schema)?;
+                        store::storing::put_dropped_schema(self.conn, &schema)?;
                     }
                     self.forget_comments(oid);
                 }
@@ -546,7 +546,7 @@ impl Ddl<'_> {
     fn forget_object(&self, oid: Oid) -> Result<()> {
         match self.session.private {
             true => Ok(()),
-            false => store::write::delete_object(self.conn, oid),
+            false => store::storing::delete_object(self.conn, oid),
         }
     }
 

@@ -464,7 +464,10 @@ impl Ddl<'_> {
     fn is_same_in_sqlite(&self, constraint: &str, own: &Column, other: &Column) -> Result<bool> {
         let storage = |c: &Column| {
             let base = self.catalog.base_type(c.type_oid);
-            (super::sqlite::storage_class(&self.catalog, base), self.catalog.codec(base).and_then(|c| c.collation()))
+            (
+                super::sqlite_schema::storage_class(&self.catalog, base),
+                self.catalog.codec(base).and_then(|c| c.collation()),
+            )
         };
         let family = |c: &Column| {
             use pgsqlite_types::oid::*;

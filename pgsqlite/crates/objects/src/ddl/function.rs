@@ -51,7 +51,7 @@ impl Ddl<'_> {
         // some are the session's own
         if function.oid < FIRST_TEMPORARY_OID {
             self.ensure_store()?;
-            store::write::put_function(self.conn, &function)?;
+            store::storing::put_function(self.conn, &function)?;
         }
         self.catalog.add_function(function);
         self.changed = true;

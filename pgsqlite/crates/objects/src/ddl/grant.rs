@@ -460,7 +460,7 @@ impl Ddl<'_> {
 
     pub(super) fn put_schema(&mut self, schema: Schema) -> Result<()> {
         self.ensure_store()?;
-        store::write::put_schema(self.conn, &schema)?;
+        store::storing::put_schema(self.conn, &schema)?;
         self.catalog.remove_schema(schema.oid);
         self.catalog.add_schema(schema);
         self.changed = true;
@@ -469,7 +469,7 @@ impl Ddl<'_> {
 
     pub(super) fn put_properties(&mut self, properties: DatabaseProperties) -> Result<()> {
         self.ensure_store()?;
-        store::write::put_properties(self.conn, &properties)?;
+        store::storing::put_properties(self.conn, &properties)?;
         self.catalog.properties = properties;
         self.changed = true;
         Ok(())

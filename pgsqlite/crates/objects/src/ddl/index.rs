@@ -511,7 +511,7 @@ impl Ddl<'_> {
                     let column = table
                         .column_by_attnum(*attnum)
                         .ok_or_else(|| PgError::internal("an index on a column that is not there"))?;
-                    let collation = |of| super::sqlite::storage_collation(&self.catalog, column.type_oid, of);
+                    let collation = |of| super::sqlite_schema::storage_collation(&self.catalog, column.type_oid, of);
                     let (own, of_key) = (collation(column.collation), collation(key.collation));
                     match own == of_key {
                         true => quoted(&column.name),
@@ -529,7 +529,7 @@ impl Ddl<'_> {
                         .ty;
                     // (SQLite takes a text alone for the name of a column)
                     let lowered = if lowered.starts_with('\'') { format!("CAST({lowered} AS TEXT)") } else { lowered };
-                    match super::sqlite::storage_collation(&self.catalog, ty, key.collation) {
+                    match super::sqlite_schema::storage_collation(&self.catalog, ty, key.collation) {
                         Some(collation) => format!("({lowered}) COLLATE {}", quoted(&collation)),
                         None => format!("({lowered})"),
                     }
@@ -723,7 +723,7 @@ impl Ddl<'_> {
                 (format!("({})", self.lower_index_part(text, Some(table))?), ty)
             }
         };
-        let collation = super::sqlite::storage_collation(&self.catalog, ty, key.collation);
+        let collation = super::sqlite_schema::storage_collation(&self.catalog, ty, key.collation);
         Ok((value, collation.map_or(String::new(), |c| format!(" COLLATE {}", quoted(&c))), ty))
     }
 

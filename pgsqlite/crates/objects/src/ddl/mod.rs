@@ -1,7 +1,7 @@
 //! Data definition: CREATE, ALTER, DROP, COMMENT, TRUNCATE … on the catalog and on SQLite's schema.
 //!
 //! [`execute`] runs one statement inside the caller's write transaction: it works on a copy of the catalog, runs SQLite's DDL,
-//! stores the changed objects (`store::write`) and hands the new catalog back. On an error the caller rolls back, and the old
+//! stores the changed objects (`store::storing`) and hands the new catalog back. On an error the caller rolls back, and the old
 //! catalog is still right.
 //!
 //! What SQLite's schema contains of a table: columns with harmless type names, NOT NULL, PRIMARY KEY, FOREIGN KEY, and
@@ -58,7 +58,7 @@ mod role;
 mod rule;
 mod schema;
 pub(crate) mod sequence;
-pub mod sqlite;
+pub mod sqlite_schema;
 mod storage_parameters;
 mod table_constraints;
 mod text_search;
@@ -313,7 +313,7 @@ impl<'a> Ddl<'a> {
     /// What was done, for the session: the OID counter is stored, the catalog gets the next epoch.
     fn finish(self, tag: String, epoch: u64) -> Result<Outcome> {
         if let Some(next) = self.next_oid {
-            store::write::set_next_oid(self.conn, next)?;
+            store::storing::set_next_oid(self.conn, next)?;
         }
         let mut catalog = self.catalog;
         catalog.epoch = epoch + 1;
@@ -491,7 +491,7 @@ impl Ddl<'_> {
                 return Err(PgError::not_supported(format!("{what} (\"{}\")", column.name)));
             }
             self.ensure_store()?;
-            store::write::put_relation(self.conn, &relation)?;
+            store::storing::put_relation(self.conn, &relation)?;
         }
         self.catalog.add_relation(relation);
         self.changed = true;
@@ -516,7 +516,7 @@ impl Ddl<'_> {
             user_type.array_name = self.name_of_array(user_type.schema, &user_type.name, true)?;
         }
         self.ensure_store()?;
-        store::write::put_type(self.conn, &user_type)?;
+        store::storing::put_type(self.conn, &user_type)?;
         self.catalog.add_type(user_type);
         self.changed = true;
         Ok(())
@@ -532,7 +532,7 @@ impl Ddl<'_> {
             match self.catalog.type_entry(element) {
                 Some(TypeEntry::User(t)) => {
                     let t = UserType { array_name: moved, ..(**t).clone() };
-                    store::write::put_type(self.conn, &t)?;
+                    store::storing::put_type(self.conn, &t)?;
                     self.catalog.add_type(t);
                 }
                 Some(TypeEntry::Row(r)) => self.put_relation(Relation { array_name: moved, ..(**r).clone() })?,
@@ -550,7 +550,7 @@ impl Ddl<'_> {
         // (a temporary sequence that is not known to have given values stands at its start)
         if !self.session.private {
             self.ensure_store()?;
-            store::write::put_sequence_state(self.conn, oid, last_value, is_called)?;
+            store::storing::put_sequence_state(self.conn, oid, last_value, is_called)?;
         }
         self.sequences.push(oid);
         Ok(())

@@ -26,7 +26,7 @@ fn definition_error(message: impl Into<String>) -> PgError {
 impl Ddl<'_> {
     pub(super) fn put_operator(&mut self, definition: UserOperator) -> Result<()> {
         self.ensure_store()?;
-        store::write::put_operator(self.conn, &definition)?;
+        store::storing::put_operator(self.conn, &definition)?;
         self.catalog.operators.insert(definition.oid, Arc::new(MadeOperator::new(definition)));
         self.changed = true;
         Ok(())
@@ -463,7 +463,7 @@ impl Ddl<'_> {
             inout: statement.inout,
         };
         self.ensure_store()?;
-        store::write::put_cast(self.conn, &cast)?;
+        store::storing::put_cast(self.conn, &cast)?;
         self.catalog.casts.insert((source, target), Arc::new(cast));
         self.changed = true;
         Ok("CREATE CAST".into())
@@ -626,7 +626,7 @@ impl Ddl<'_> {
 
     pub(super) fn remove_operator(&mut self, operator: Oid) -> Result<()> {
         self.catalog.operators.remove(&operator);
-        store::write::delete_object(self.conn, operator)?;
+        store::storing::delete_object(self.conn, operator)?;
         self.forget_comments(operator);
         // the others do not name it any more
         let users: Vec<UserOperator> = self
@@ -651,7 +651,7 @@ impl Ddl<'_> {
 
     pub(super) fn remove_cast(&mut self, source: Oid, target: Oid) -> Result<()> {
         if let Some(cast) = self.catalog.casts.remove(&(source, target)) {
-            store::write::delete_object(self.conn, cast.oid)?;
+            store::storing::delete_object(self.conn, cast.oid)?;
             self.forget_comments(cast.oid);
         }
         Ok(())

@@ -78,7 +78,7 @@ impl Ddl<'_> {
         for extension in extensions.into_iter().filter(|e| from.contains(&e.owner)) {
             work::visit();
             let extension = Extension { owner, ..extension };
-            store::write::put_extension(self.conn, &extension)?;
+            store::storing::put_extension(self.conn, &extension)?;
             self.catalog.extensions.insert(extension.name.clone(), extension.into());
             self.changed = true;
         }

@@ -194,7 +194,7 @@ impl Ddl<'_> {
                 self.drop_nulls_index(index.oid)?;
             }
             self.catalog.remove_relation(gone.index);
-            pgsqlite_metadata::store::write::delete_object(self.conn, gone.index)?;
+            pgsqlite_metadata::store::storing::delete_object(self.conn, gone.index)?;
         }
         self.put_relation(new.clone())?;
         if rebuild {
@@ -250,7 +250,7 @@ impl Ddl<'_> {
             self.drop_nulls_index(oid)?;
             self.drop_terms(oid)?;
             self.catalog.remove_relation(oid);
-            pgsqlite_metadata::store::write::delete_object(self.conn, oid)?;
+            pgsqlite_metadata::store::storing::delete_object(self.conn, oid)?;
         }
         let owned: Vec<Oid> = self
             .catalog
@@ -262,7 +262,7 @@ impl Ddl<'_> {
         for sequence in owned {
             work::visit();
             self.catalog.remove_relation(sequence);
-            pgsqlite_metadata::store::write::delete_object(self.conn, sequence)?;
+            pgsqlite_metadata::store::storing::delete_object(self.conn, sequence)?;
         }
         let mut new = old.clone();
         for c in new.columns.iter_mut().filter(|c| c.attnum == attnum) {

@@ -293,7 +293,7 @@ impl Ddl<'_> {
                 }
                 let schema = Schema { name: new_name.to_string(), ..(*self.catalog.schemas[&oid]).clone() };
                 self.ensure_store()?;
-                store::write::put_schema(self.conn, &schema)?;
+                store::storing::put_schema(self.conn, &schema)?;
                 self.catalog.remove_schema(oid);
                 self.catalog.add_schema(schema);
                 self.changed = true;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 impl Ddl<'_> {
     pub(super) fn put_role(&mut self, role: Role) -> Result<()> {
         self.ensure_store()?;
-        store::write::put_role(self.conn, &role)?;
+        store::storing::put_role(self.conn, &role)?;
         self.catalog.roles.insert(role.oid, Arc::new(role));
         self.changed = true;
         Ok(())
@@ -314,7 +314,7 @@ impl Ddl<'_> {
                 self.put_role(member)?;
             }
             self.ensure_store()?;
-            store::write::delete_role(self.conn, role.oid)?;
+            store::storing::delete_role(self.conn, role.oid)?;
             self.catalog.roles.remove(&role.oid);
             self.catalog.comments.retain(|key, _| key.1 != role.oid);
             self.changed = true;
@@ -543,7 +543,7 @@ impl Ddl<'_> {
             version: known.version.to_string(),
         };
         self.ensure_store()?;
-        pgsqlite_metadata::store::write::put_extension(self.conn, &extension)?;
+        pgsqlite_metadata::store::storing::put_extension(self.conn, &extension)?;
         self.put_comment_of_extension(extension.oid, known.comment)?;
         self.catalog.extensions.insert(name.to_string(), std::sync::Arc::new(extension));
         self.changed = true;
@@ -552,7 +552,7 @@ impl Ddl<'_> {
 
     fn put_comment_of_extension(&mut self, extension: Oid, comment: &str) -> Result<()> {
         let class = super::schema::CLASS_EXTENSION;
-        pgsqlite_metadata::store::write::put_comment(self.conn, class, extension, 0, Some(comment))?;
+        pgsqlite_metadata::store::storing::put_comment(self.conn, class, extension, 0, Some(comment))?;
         self.catalog.comments.insert((class, extension, 0), comment.to_string());
         Ok(())
     }
@@ -585,7 +585,7 @@ impl Ddl<'_> {
                 )));
             }
             self.catalog.extensions.remove(&extension.name);
-            pgsqlite_metadata::store::write::delete_object(self.conn, extension.oid)?;
+            pgsqlite_metadata::store::storing::delete_object(self.conn, extension.oid)?;
             self.forget_comments(extension.oid);
             self.changed = true;
         }

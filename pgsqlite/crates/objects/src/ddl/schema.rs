@@ -75,7 +75,7 @@ impl Ddl<'_> {
         }
         let acl = self.default_acl(pgsqlite_sql::acl::AclObject::Schema, 0);
         let schema = Schema { oid: self.new_oid(false)?, name: name.clone(), owner: owner.oid, acl };
-        store::write::put_schema(self.conn, &schema)?;
+        store::storing::put_schema(self.conn, &schema)?;
         let new = schema.oid;
         self.catalog.add_schema(schema);
         self.changed = true;
@@ -141,7 +141,7 @@ impl Ddl<'_> {
     pub(super) fn set_comment(&mut self, class: Oid, object: Oid, sub: i32, comment: Option<&str>) -> Result<()> {
         let comment = comment.filter(|c| !c.is_empty());
         self.ensure_store()?;
-        store::write::put_comment(self.conn, class, object, sub, comment)?;
+        store::storing::put_comment(self.conn, class, object, sub, comment)?;
         match comment {
             Some(text) => {
                 self.catalog.comments.insert((class, object, sub), text.to_string());

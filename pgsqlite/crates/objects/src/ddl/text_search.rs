@@ -106,7 +106,7 @@ impl Ddl<'_> {
 
     fn put_ts_configuration(&mut self, configuration: TsConfiguration) -> Result<()> {
         self.ensure_store()?;
-        pgsqlite_metadata::store::write::put_ts_configuration(self.conn, &configuration)?;
+        pgsqlite_metadata::store::storing::put_ts_configuration(self.conn, &configuration)?;
         self.catalog.ts_configurations.insert(configuration.oid, Arc::new(configuration));
         self.changed = true;
         Ok(())
@@ -277,7 +277,7 @@ impl Ddl<'_> {
             template: found,
             options: given.iter().map(|o| (o.defname.clone(), text_of(o))).collect(),
         };
-        pgsqlite_metadata::store::write::put_ts_dictionary(self.conn, &dictionary)?;
+        pgsqlite_metadata::store::storing::put_ts_dictionary(self.conn, &dictionary)?;
         self.catalog.ts_dictionaries.insert(dictionary.oid, Arc::new(dictionary));
         self.changed = true;
         Ok("CREATE TEXT SEARCH DICTIONARY".into())
@@ -302,7 +302,7 @@ impl Ddl<'_> {
         self.check_owned(DICTIONARY, &own.name, own.owner)?;
         self.check_becomes_owner(owner)?;
         let dictionary = TsDictionary { owner, ..(*own).clone() };
-        pgsqlite_metadata::store::write::put_ts_dictionary(self.conn, &dictionary)?;
+        pgsqlite_metadata::store::storing::put_ts_dictionary(self.conn, &dictionary)?;
         self.catalog.ts_dictionaries.insert(oid, Arc::new(dictionary));
         self.changed = true;
         Ok("ALTER TEXT SEARCH DICTIONARY".into())
@@ -389,7 +389,7 @@ impl Ddl<'_> {
 
     /// An object of text search is gone from the catalog, and goes from the file.
     fn removed(&mut self, object: Oid) -> Result<()> {
-        pgsqlite_metadata::store::write::delete_object(self.conn, object)?;
+        pgsqlite_metadata::store::storing::delete_object(self.conn, object)?;
         self.forget_comments(object);
         self.changed = true;
         Ok(())
@@ -407,7 +407,7 @@ impl Ddl<'_> {
         for dictionary in dictionaries.into_iter().filter(|d| from.contains(&d.owner)) {
             work::visit();
             let dictionary = TsDictionary { owner, ..dictionary };
-            pgsqlite_metadata::store::write::put_ts_dictionary(self.conn, &dictionary)?;
+            pgsqlite_metadata::store::storing::put_ts_dictionary(self.conn, &dictionary)?;
             self.catalog.ts_dictionaries.insert(dictionary.oid, Arc::new(dictionary));
             self.changed = true;
         }

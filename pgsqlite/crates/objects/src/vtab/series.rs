@@ -5,9 +5,9 @@
 use super::{session_of, through_cell, unregistered};
 use pgsqlite_natives::udf::session_cell::SessionCell;
 use pgsqlite_sql::lower::support;
+use pgsqlite_types::buffer::bad_stored;
 use pgsqlite_types::datetime::{Interval, Timestamp};
 use pgsqlite_types::numeric::Numeric;
-use pgsqlite_types::write::bad_stored;
 use pgsqlite_types::{work, Datum, DatumRef, PgError, Result, SqlState};
 use rusqlite::types::ValueRef;
 use rusqlite::vtab::{

@@ -287,7 +287,7 @@ impl<'h> Firing<'h> {
                 .columns
                 .iter()
                 .map(|c| {
-                    let ty = pgsqlite_objects::ddl::sqlite::declared_type(&before, c);
+                    let ty = pgsqlite_objects::ddl::sqlite_schema::declared_type(&before, c);
                     format!("{} {ty}", pgsqlite_sql::names::quoted(&c.name))
                 })
                 .collect();

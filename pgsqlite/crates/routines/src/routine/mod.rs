@@ -27,7 +27,7 @@ pub mod plpgsql;
 mod queried;
 pub mod rewritten;
 pub mod scratch;
-mod sql;
+mod sql_body;
 pub mod statement;
 pub mod trigger;
 mod tuple_routing;
@@ -171,7 +171,7 @@ struct Compiled {
 
 #[derive(Clone)]
 enum Runnable {
-    Sql(Rc<sql::SqlFunction>),
+    Sql(Rc<sql_body::SqlFunction>),
     PlPgSql(Rc<plpgsql::Program>),
 }
 
@@ -621,7 +621,7 @@ fn compiled(host: Host, f: &Function, types: &[Oid], ret: Oid) -> Result<Runnabl
         }
     }
     let run = match f.language {
-        Language::Sql => Runnable::Sql(Rc::new(sql::SqlFunction::compile(host, f, types, ret)?)),
+        Language::Sql => Runnable::Sql(Rc::new(sql_body::SqlFunction::compile(host, f, types, ret)?)),
         Language::Internal => {
             return Err(PgError::not_supported(format!("calling the internal function \"{}\" here", f.source)))
         }
@@ -725,12 +725,12 @@ fn pg_call_records(c: &Call) -> Result<Datum> {
             let mut values = Vec::with_capacity(fields.len());
             for (i, (ty, value)) in fields.into_iter().enumerate() {
                 let value = convert::assign_by_cast(&host, value, ty, expected[i], modifiers[i])?;
-                values.push(value.ok_or_else(|| sql::record_mismatch(&catalog, ty, expected[i], i + 1))?);
+                values.push(value.ok_or_else(|| sql_body::record_mismatch(&catalog, ty, expected[i], i + 1))?);
             }
             out.push(Array::from_elements(values).to_storage());
             continue;
         }
-        sql::check_returned_row(&catalog, &fields, &expected)?;
+        sql_body::check_returned_row(&catalog, &fields, &expected)?;
         out.push(Array::from_elements(fields.into_iter().map(|(_, v)| v).collect()).to_storage());
     }
     Ok(Datum::Text(format!("[{}]", out.join(","))))

@@ -155,7 +155,7 @@ fn fits(hint: Type, stored: Type) -> bool {
 /// Bytes as bytea's text.
 pub(super) fn hexadecimal(bytes: &[u8]) -> Vec<u8> {
     let mut out = b"\\x".to_vec();
-    pgsqlite_types::write::hex(&mut out, bytes);
+    pgsqlite_types::buffer::hex(&mut out, bytes);
     out
 }
 

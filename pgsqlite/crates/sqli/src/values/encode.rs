@@ -186,7 +186,7 @@ pub fn locator(locator: &[u8], raw: bool, out: &mut Vec<u8>) {
         true => locator.to_vec(),
         false => {
             let mut digits = Vec::new();
-            pgsqlite_types::write::hex(&mut digits, locator);
+            pgsqlite_types::buffer::hex(&mut digits, locator);
             digits
         }
     };

@@ -3,7 +3,7 @@
 //! A statement that SQLite has prepared while no hook was set may clear a whole table without reporting rows
 //! ("truncate optimization"): [`Recorder::expect`] compares the numbers of rows after each statement.
 
-use super::log::{ChangeLog, Operation};
+use super::change_log::{ChangeLog, Operation};
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
 use pgsqlite_types::DatumRef;

@@ -53,7 +53,7 @@ impl<N: Natives> Connection<N> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use crate::connection::without_natives::Connection;
-    use crate::memory::MemoryFolder;
+    use crate::in_memory::MemoryFolder;
 
     struct Two {
         _folder: MemoryFolder,

@@ -655,7 +655,7 @@ mod tests {
 
     #[test]
     fn a_transaction_that_fails_as_it_begins_leaves_none() {
-        let folder = crate::memory::MemoryFolder::new().expect("a folder");
+        let folder = crate::in_memory::MemoryFolder::new().expect("a folder");
         let open = || Connection::open(&folder.file()).expect("opens");
         let (a, b) = (open(), open());
         b.exec("CREATE TABLE t (i); BEGIN EXCLUSIVE").expect("no log, so nobody else may read");
@@ -679,7 +679,7 @@ mod tests {
     #[test]
     fn a_connection_can_write() {
         use std::os::unix::fs::PermissionsExt;
-        let folder = crate::memory::MemoryFolder::new().expect("a folder");
+        let folder = crate::in_memory::MemoryFolder::new().expect("a folder");
         let room = Room::enter(&folder.file()).expect("is made");
         drop(Connection::open_in(&room).expect("opens"));
         let permit = |mode| std::fs::set_permissions(folder.file(), std::fs::Permissions::from_mode(mode)).unwrap();

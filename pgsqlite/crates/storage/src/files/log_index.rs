@@ -184,7 +184,7 @@ impl Drop for Index {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::MemoryFolder;
+    use crate::in_memory::MemoryFolder;
 
     #[test]
     fn the_header_counts_commits_and_frames() {

@@ -1,6 +1,6 @@
 use super::server_file::Refused;
 use super::*;
-use crate::memory::MemoryFolder;
+use crate::in_memory::MemoryFolder;
 use std::io::Write;
 
 fn code(result: Result<Arc<Room>>) -> SqlState {

@@ -2,7 +2,7 @@
 
 use super::marks::Anchor;
 use super::open::open_file;
-use crate::memory::MemoryFolder;
+use crate::in_memory::MemoryFolder;
 use rusqlite::Connection;
 use std::path::Path;
 

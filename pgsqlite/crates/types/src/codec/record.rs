@@ -2,11 +2,11 @@
 //! query, whose type has no name, has its columns' names as a third item.
 
 use crate::array::{length_prefixed, Array, StoredText};
+use crate::buffer::{bad_stored, is_space};
 use crate::codec::{CompositeType, Context, TypeCodec};
 use crate::json::{self, Json};
 use crate::numeric::Numeric;
 use crate::oid::Oid;
-use crate::write::{bad_stored, is_space};
 use crate::{work, Datum, DatumRef, PgError, Result};
 
 /// The codec of a field's type.
@@ -365,7 +365,7 @@ mod tests {
         out.clear();
         TypeCodec::Record.binary_out(DatumRef::Text(&stored), &context, &mut out).expect("binary");
         let mut hex = Vec::new();
-        crate::write::hex(&mut hex, &out);
+        crate::buffer::hex(&mut hex, &out);
         let expected = "0000000b000000170000000400000001000000190000000361206200000017ffffffff00000019000000000000\
             06a40000000c000200000000000200011388000000100000000101000003ef000000240000000100000000000000170000000200000\
             0010000000400000001000000040000000200000019000000057822795c7a0000001900000003282c29000002bd000000083ff80000\

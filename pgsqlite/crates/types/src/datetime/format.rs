@@ -2,9 +2,9 @@
 
 use super::storage::{write_offset, write_time, INFINITY, NEG_INFINITY};
 use super::{zone, Civil, Date, Time, TimeTz, Timestamp, MICROS_PER_SECOND};
+use crate::buffer::{fraction, padded, two};
 use crate::calendar;
 use crate::settings::{DateOrder, DateStyle};
-use crate::write::{fraction, padded, two};
 use crate::Settings;
 
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];

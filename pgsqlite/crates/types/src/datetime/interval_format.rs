@@ -1,8 +1,8 @@
 //! Text output of intervals in the four IntervalStyles.
 
 use super::{Interval, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND};
+use crate::buffer::{fraction, int, two};
 use crate::settings::IntervalStyle;
-use crate::write::{fraction, int, two};
 
 /// The parts that all styles print; every part carries the interval's sign of that part.
 struct Parts {

@@ -2,7 +2,7 @@
 
 use super::{format, parse, round_micros, Date, Interval, Time, TimeTz, Timestamp, MICROS_PER_DAY};
 use super::{interval_format, interval_text};
-use crate::write::{bad_stored, Reader};
+use crate::buffer::{bad_stored, Reader};
 use crate::{Datum, DatumRef, PgError, Result, Settings, SqlState};
 
 fn stored<T>(value: DatumRef, type_name: &str, read: impl Fn(&str) -> Option<T>) -> Result<T> {

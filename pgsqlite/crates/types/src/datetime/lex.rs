@@ -79,7 +79,7 @@ pub(super) fn fields(text: &str) -> Parsed<Vec<(Kind, String)>> {
     let mut size = 0;
     let mut i = 0;
     while i < b.len() {
-        if crate::write::is_space(b[i]) {
+        if crate::buffer::is_space(b[i]) {
             i += 1;
             continue;
         }
@@ -134,7 +134,7 @@ pub(super) fn fields(text: &str) -> Parsed<Vec<(Kind, String)>> {
                 Kind::Text
             }
         } else if matches!(b[i], b'+' | b'-') {
-            i = run(i + 1, &crate::write::is_space);
+            i = run(i + 1, &crate::buffer::is_space);
             skipped = Some(i);
             if digit(at(i)) {
                 i = run(i, &|c| digit(c) || c == b':' || c == b'.' || c == b'-');

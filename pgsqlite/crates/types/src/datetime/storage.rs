@@ -5,8 +5,8 @@
 //! Timestamps with time zone are in UTC without an offset; `timetz` carries its offset.
 
 use super::{Date, Time, TimeTz, Timestamp, MICROS_PER_DAY, MICROS_PER_SECOND};
+use crate::buffer::{fraction, padded, two};
 use crate::calendar;
-use crate::write::{fraction, padded, two};
 
 pub const INFINITY: &str = "infinity";
 pub const NEG_INFINITY: &str = "-infinity";

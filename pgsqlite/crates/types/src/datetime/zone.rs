@@ -90,7 +90,7 @@ pub enum NoZone {
 /// `INTERVAL '…'`, an IANA name or a POSIX rule.
 pub fn for_setting(value: &str) -> std::result::Result<(TimeZone, String), NoZone> {
     let seconds = if let Some(rest) = value.get(..8).filter(|w| w.eq_ignore_ascii_case("interval")) {
-        let text = value[rest.len()..].trim_start_matches(|c: char| c.is_ascii() && crate::write::is_space(c as u8));
+        let text = value[rest.len()..].trim_start_matches(|c: char| c.is_ascii() && crate::buffer::is_space(c as u8));
         let text = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).filter(|text| !text.contains('\''));
         let text = text.ok_or(NoZone::Invalid(None))?;
         let i =
@@ -147,7 +147,7 @@ enum Displacement {
 
 /// A number as C's `strtol` reads it, which may follow blanks and a sign, and what comes after it; no number is 0.
 fn c_integer(text: &str) -> (Option<i32>, &str) {
-    let trimmed = text.trim_start_matches(|c: char| c.is_ascii() && crate::write::is_space(c as u8));
+    let trimmed = text.trim_start_matches(|c: char| c.is_ascii() && crate::buffer::is_space(c as u8));
     let (negative, digits) = match trimmed.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, trimmed.strip_prefix('+').unwrap_or(trimmed)),

@@ -1,7 +1,7 @@
 //! `hstore`: pairs of texts, each key once. Stored as TEXT in the form that it is printed in, `"a"=>"1", "b"=>NULL`, the pairs
 //! by the length of their keys, then by their bytes: equal values are equal texts.
 
-use crate::write::{is_space, Reader};
+use crate::buffer::{is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 use std::cmp::Ordering;
 
@@ -243,7 +243,7 @@ pub(crate) fn binary_in(bytes: &[u8]) -> Result<Datum> {
 }
 
 pub(crate) fn binary_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
-    let DatumRef::Text(text) = value else { return Err(crate::write::bad_stored("hstore", value)) };
+    let DatumRef::Text(text) = value else { return Err(crate::buffer::bad_stored("hstore", value)) };
     let value = Hstore::parse(text)?;
     out.extend_from_slice(&(value.pairs.len() as i32).to_be_bytes());
     for (key, value) in &value.pairs {

@@ -1,6 +1,6 @@
 //! `query_int`: a condition on the elements of an array of integers, `1 & ( 2 | !3 )`. Stored as TEXT as it is printed.
 
-use crate::write::is_space;
+use crate::buffer::is_space;
 use crate::{Datum, PgError, Result, SqlState};
 
 /// A condition.

@@ -1,7 +1,7 @@
 //! Text and binary form of the geometric types.
 
 use super::{less, zero, Circle, Line, Lseg, Path, Point, Polygon, Rectangle};
-use crate::write::{bad_stored, invalid_syntax, is_space, Reader};
+use crate::buffer::{bad_stored, invalid_syntax, is_space, Reader};
 use crate::{float, Datum, DatumRef, PgError, Result, SqlState};
 
 /// Which geometric type.

@@ -1,8 +1,8 @@
 //! The codecs of `json` and `jsonb`.
 
 use super::{parse, validate, Flavor};
+use crate::buffer::Reader;
 use crate::text;
-use crate::write::Reader;
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
 pub(crate) fn json_in(text: &str) -> Result<Datum> {

@@ -7,11 +7,11 @@ pub(crate) mod io;
 pub mod moment;
 mod order;
 mod parse;
-pub(crate) mod write;
+pub(crate) mod print;
 
 pub use order::{compare, compare_text};
 pub use parse::{parse, validate, Flavor};
-pub use write::write_string;
+pub use print::write_string;
 
 use crate::numeric::Numeric;
 use crate::work;
@@ -62,7 +62,7 @@ impl Json {
     /// The canonical text (that of `jsonb`).
     pub fn to_text(&self) -> String {
         let mut out = Vec::new();
-        write::write(self, &mut out);
+        print::write(self, &mut out);
         String::from_utf8(out).expect("JSON of valid strings is valid UTF-8")
     }
 

@@ -10,9 +10,9 @@ mod print;
 
 pub use parse::parse;
 
+use crate::buffer::Reader;
 use crate::numeric::Numeric;
 use crate::work;
-use crate::write::Reader;
 use crate::{text, Datum, DatumRef, PgError, Result, SqlState};
 
 /// Checks a pattern of `like_regex` with its flags. Errors: 2201B.

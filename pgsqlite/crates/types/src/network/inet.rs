@@ -1,7 +1,7 @@
 //! `inet` and `cidr`: an IPv4 or IPv6 address with the length of its network's prefix; in a `cidr` the bits after the prefix
 //! are zero. Stored as they print. An `inet` that was a `cidr` may have kept its `/32`: output leaves it out.
 
-use crate::write::{bad_stored, invalid_syntax, Reader};
+use crate::buffer::{bad_stored, invalid_syntax, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 use std::cmp::Ordering;
 use std::fmt::Write;

@@ -1,6 +1,6 @@
 //! `macaddr` and `macaddr8`: six or eight bytes, printed (and stored) as `08:00:2b:01:02:03`.
 
-use crate::write::{bad_stored, invalid_syntax, is_space, Reader};
+use crate::buffer::{bad_stored, invalid_syntax, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
 /// How the six bytes of a `macaddr` may be separated: after which bytes stands which character.

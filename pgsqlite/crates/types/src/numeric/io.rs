@@ -2,8 +2,8 @@
 
 use super::text::parts;
 use super::{pow10, Numeric, MAX_SCALE};
+use crate::buffer::{bad_stored, int, Reader};
 use crate::work;
-use crate::write::{bad_stored, int, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 use num_bigint::BigInt;
 

@@ -193,8 +193,8 @@ impl Numeric {
     pub fn from_datum(value: DatumRef) -> Result<Numeric> {
         match value {
             DatumRef::Int(i) => Ok(Numeric::from(i)),
-            DatumRef::Text(t) => Numeric::parse(t).map_err(|_| crate::write::bad_stored("numeric", value)),
-            other => Err(crate::write::bad_stored("numeric", other)),
+            DatumRef::Text(t) => Numeric::parse(t).map_err(|_| crate::buffer::bad_stored("numeric", value)),
+            other => Err(crate::buffer::bad_stored("numeric", other)),
         }
     }
 

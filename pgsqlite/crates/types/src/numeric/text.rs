@@ -1,7 +1,7 @@
 //! Text form of numerics: reading PostgreSQL's input syntax, printing, and comparing two stored texts in place.
 
 use super::{overflow, Coefficient, Decimal, Numeric, MAX_SCALE, MAX_WHOLE_DIGITS};
-use crate::write::{invalid_syntax, trim};
+use crate::buffer::{invalid_syntax, trim};
 use crate::{PgError, Result};
 use num_bigint::BigInt;
 use std::cmp::Ordering;

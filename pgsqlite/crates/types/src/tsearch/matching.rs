@@ -3,7 +3,7 @@
 //! Inside a phrase a node's answer is a list of positions, or (below `!`) the list of those where it does *not* match; the position
 //! of something wider than one lexeme is that of its last. A lexeme without positions can be said to match perhaps.
 
-use super::query::{Node, Operand, Query};
+use super::tsquery::{Node, Operand, Query};
 use super::vector::Vector;
 
 /// What a lexeme of the query finds.

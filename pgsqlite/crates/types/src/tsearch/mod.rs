@@ -7,12 +7,12 @@
 
 pub(crate) mod lexeme;
 pub mod matching;
-pub mod query;
 pub mod rank;
 pub mod rewrite;
+pub mod tsquery;
 pub mod vector;
 
-pub use query::{Node, Query};
+pub use tsquery::{Node, Query};
 pub use vector::{Lexeme, Position, Vector};
 
 /// Positions count from 1 to this one: what comes later has it, too.

@@ -2,7 +2,7 @@
 //! stretches are that match ("cover density").
 
 use super::matching::{matches, Document, Found};
-use super::query::{Node, Operand, Query};
+use super::tsquery::{Node, Operand, Query};
 use super::vector::{Lexeme, Position, Vector};
 use super::LAST_POSITION;
 use crate::{PgError, Result, SqlState};

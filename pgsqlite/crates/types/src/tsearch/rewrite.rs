@@ -2,7 +2,7 @@
 //!
 //! A query is worked on as a tree in which AND and OR have any number of operands, sorted, so that a part may be some of them.
 
-use super::query::{checksum, Node, Operand, Query};
+use super::tsquery::{checksum, Node, Operand, Query};
 use std::cmp::Ordering;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

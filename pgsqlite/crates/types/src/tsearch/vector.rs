@@ -2,8 +2,8 @@
 
 use super::lexeme::Reader;
 use super::{LARGEST_VECTOR, LAST_POSITION, LONGEST_LEXEME, MOST_POSITIONS};
+use crate::buffer::{int, Reader as Binary};
 use crate::text::decode_utf8;
-use crate::write::{int, Reader as Binary};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 use std::cmp::Ordering;
 
@@ -241,7 +241,7 @@ pub(crate) fn text_in(text: &str) -> Result<Datum> {
 fn stored(value: DatumRef) -> Result<Vector> {
     match value {
         DatumRef::Text(text) => Vector::parse(text),
-        other => Err(crate::write::bad_stored("tsvector", other)),
+        other => Err(crate::buffer::bad_stored("tsvector", other)),
     }
 }
 

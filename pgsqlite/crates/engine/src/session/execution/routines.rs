@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn a_panic_of_a_body_ends_the_wait_for_its_requests() {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let folder = pgsqlite_storage::memory::MemoryFolder::new().unwrap();
+        let folder = pgsqlite_storage::in_memory::MemoryFolder::new().unwrap();
         let engine = Engine::open(EngineConfig::new(Location::File(folder.file()), "test")).unwrap();
         let new_session = || engine.session(SessionOptions { user: "postgres".into(), ..Default::default() }).unwrap();
         let (mut session, mut other) = (new_session(), new_session());

@@ -172,7 +172,7 @@ impl SessionSequences {
                 rests_on_others |= !state.is_covered(state.durable, definition.increment);
             } else {
                 let (last, called) = state.to_store(definition);
-                store::write::put_sequence_state(db, sequence, last, called)?;
+                store::storing::put_sequence_state(db, sequence, last, called)?;
                 if called {
                     own.storing.push(Storing { sequence, last, version: state.version });
                 }
@@ -232,7 +232,7 @@ fn settle(all: &mut HashMap<Oid, State>, db: &rusqlite::Connection, mut stored: 
     for (&sequence, state) in all {
         // (nothing to do for most: the file says so already)
         if state.stored != Some(state.last) || !state.called {
-            store::write::move_sequence(db, sequence, state.last, state.called)?;
+            store::storing::move_sequence(db, sequence, state.last, state.called)?;
             // what other sessions have stored before, and not marked yet, is behind this in the file
             (state.stored, state.durable, state.version) = (None, None, pgsqlite_metadata::counter::next_number());
             if state.called {

@@ -4,7 +4,7 @@
 //! they are, and which of two plans takes longer. The estimates begin with the rows that ANALYZE counted, or with the ten pages that
 //! PostgreSQL assumes of a table that it has not counted; conditions that SQLite checks by itself are not looked at.
 
-use crate::session::explain::plan::Node;
+use crate::session::explain::nodes::Node;
 use crate::session::OutputColumn;
 use pgsqlite_sql::catalog::{Catalog, Relation};
 use pgsqlite_types::{catalog as pg_type, oid, Oid};

@@ -6,7 +6,7 @@
 //! condition removed. Where none of this is certain, a node shows the rows that its loops came by, if SQLite tells (`Rows Visited`).
 
 use crate::connection::Counted;
-use crate::session::explain::plan::Node;
+use crate::session::explain::nodes::Node;
 use pgsqlite_sql::plan::Shape;
 
 /// What SQLite counted of a line of its plan.

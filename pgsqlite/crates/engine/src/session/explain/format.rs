@@ -1,6 +1,6 @@
 //! How a plan is printed: as a tree for people, as JSON, YAML or XML for programs, in PostgreSQL's layout.
 
-use crate::session::explain::plan::{Node, Value};
+use crate::session::explain::nodes::{Node, Value};
 
 /// FORMAT of EXPLAIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -7,14 +7,14 @@
 pub(in crate::session) mod costs;
 pub(in crate::session) mod counts;
 pub(in crate::session) mod format;
+pub(in crate::session) mod nodes;
 mod parallel;
-pub(in crate::session) mod plan;
 
 use crate::plans::{Body, Prepared};
 use crate::session::execution::portal::{Portal, Unwanted};
 use crate::session::explain::costs as explain_costs;
 use crate::session::explain::format::{self as explain_format, Explained, Format as Layout};
-use crate::session::explain::plan as explain_plan;
+use crate::session::explain::nodes as explain_plan;
 use crate::session::{Execution, Row, RowSink, Session};
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_types::codec::Context;

@@ -1,6 +1,6 @@
 //! The nodes of a query whose groups several connections make ([`crate::session::execution::gathering`]), as PostgreSQL names them.
 
-use super::plan::{Node, Value};
+use super::nodes::{Node, Value};
 
 /// Makes of the aggregate that is nearest to the root one that puts parts together: below a Gather, each process makes its part of the
 /// groups, of a part of the table that is read first.

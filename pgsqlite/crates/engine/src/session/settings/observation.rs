@@ -7,7 +7,7 @@ use crate::session::context::SessionContext;
 use crate::session::execution::portal::Portal;
 use crate::session::executor::Executor;
 use crate::session::explain::format::{self as explain_format, Explained, Format as Layout};
-use crate::session::explain::plan as explain_plan;
+use crate::session::explain::nodes as explain_plan;
 use crate::session::{Execution, Session, SessionOptions, TransactionStatus};
 use pgsqlite_natives::settings::values::parse_number;
 use pgsqlite_natives::settings::Gucs;

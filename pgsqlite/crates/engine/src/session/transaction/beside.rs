@@ -19,7 +19,7 @@ use crate::session::transaction::resting::{changed, footprint, Aside};
 use crate::session::transaction::state::Open;
 use libsqlite3_sys as ffi;
 use pgsqlite_sql::plan::QueryPlan;
-use pgsqlite_storage::changes::log::{Change, ChangeLog, Operation};
+use pgsqlite_storage::changes::change_log::{Change, ChangeLog, Operation};
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 use std::collections::HashSet;
 use std::sync::Arc;

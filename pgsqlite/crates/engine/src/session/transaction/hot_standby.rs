@@ -58,7 +58,7 @@ impl SessionContext {
             return Ok(());
         }
         let Some(text) = self.gucs.get(WAIT_FOR_LSN).filter(|text| !text.is_empty()) else { return Ok(()) };
-        let Some(place) = pgsqlite_types::transaction::parse_lsn(&text) else {
+        let Some(place) = pgsqlite_types::transaction_ids::parse_lsn(&text) else {
             let message = format!("invalid value for parameter \"{WAIT_FOR_LSN}\": \"{text}\"");
             return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, message)
                 .hint("It is a place in the log, as pg_current_wal_lsn() returns it on the primary."));

@@ -74,7 +74,7 @@ impl Engine {
         let tables = self.tables_of(keeper, &log)?;
         let same = |(table, columns): (&Arc<Table>, &Vec<String>)| table.columns == *columns;
         let columns = &record.locks.columns;
-        let fits = |c: &pgsqlite_storage::changes::log::Change| {
+        let fits = |c: &pgsqlite_storage::changes::change_log::Change| {
             log.old(c).or_else(|| log.new_row(c)).is_some_and(|row| row.len() == tables[c.table].columns.len())
         };
         if tables.len() != columns.len() || !tables.iter().zip(columns).all(same) || !log.changes().iter().all(fits) {

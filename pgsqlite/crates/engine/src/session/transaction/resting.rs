@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use pgsqlite_natives::statistics::activity::Wait;
 use pgsqlite_natives::udf::session_cell::NotificationMark;
 use pgsqlite_sql::plan::{PassesOver, QueryPlan};
-use pgsqlite_storage::changes::log::{ChangeLog, Mark, Operation};
+use pgsqlite_storage::changes::change_log::{ChangeLog, Mark, Operation};
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use crate::session::transaction::state::Local;
 use pgsqlite_natives::settings::Gucs;
 use pgsqlite_natives::udf::session_cell::{LockMark, NotificationMark};
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_storage::changes::log::Mark;
+use pgsqlite_storage::changes::change_log::Mark;
 use pgsqlite_types::Oid;
 use std::sync::Arc;
 

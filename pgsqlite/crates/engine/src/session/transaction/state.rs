@@ -16,7 +16,7 @@ use crate::session::transaction::silence::BesideSilence;
 use crate::writer::{Members, Slot};
 use pgsqlite_natives::settings::Gucs;
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_storage::changes::log::Mark;
+use pgsqlite_storage::changes::change_log::Mark;
 use pgsqlite_storage::vfs::Pin;
 use std::collections::HashMap;
 use std::sync::Arc;

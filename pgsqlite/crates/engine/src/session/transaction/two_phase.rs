@@ -16,7 +16,7 @@ use crate::session::transaction::resting::{footprint, Aside};
 use crate::session::transaction::state::Open;
 use pgsqlite_metadata::store;
 use pgsqlite_metadata::store::prepared::{Locks, Record};
-use pgsqlite_storage::changes::log::ChangeLog;
+use pgsqlite_storage::changes::change_log::ChangeLog;
 use pgsqlite_types::{PgError, Result, SqlState};
 
 impl SessionContext {

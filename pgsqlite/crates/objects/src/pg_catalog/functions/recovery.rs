@@ -4,7 +4,7 @@ use pgsqlite_natives::recovery::Recovery;
 use pgsqlite_natives::udf::shim::{Call, Scalar};
 use pgsqlite_types::datetime::{Timestamp, UNIX_EPOCH_MICROS};
 use pgsqlite_types::error::Severity;
-use pgsqlite_types::transaction::lsn_text;
+use pgsqlite_types::transaction_ids::lsn_text;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;

@@ -77,7 +77,7 @@ fn transaction_status(c: &Call) -> Result<Datum> {
     let number = match c.datum(0) {
         // a bigint, whose sign is a bit as any other
         DatumRef::Int(i) => i as u64,
-        other => pgsqlite_types::transaction::xid8(other)?,
+        other => pgsqlite_types::transaction_ids::xid8(other)?,
     };
     if number == 0 {
         return Ok(Datum::Null);
@@ -351,7 +351,7 @@ fn reset_shared(c: &Call) -> Result<Datum> {
     void()
 }
 fn log_place(c: &Call, function: &str) -> Result<Datum> {
-    Ok(Datum::Text(pgsqlite_types::transaction::lsn_text(server(c)?.log_place(function)?)))
+    Ok(Datum::Text(pgsqlite_types::transaction_ids::lsn_text(server(c)?.log_place(function)?)))
 }
 
 pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[

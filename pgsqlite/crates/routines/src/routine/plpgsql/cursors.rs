@@ -6,7 +6,7 @@ use super::super::statement::Planned;
 use super::super::{add_context, of_query};
 use super::expressions::{one_statement, Using};
 use super::run::{Flow, Frame};
-use super::values::{Typed, Value};
+use super::variable_values::{Typed, Value};
 use super::Kind;
 use crate::cursor_position::{state, CursorPosition};
 use pgsqlite_natives::udf::statement_rows::Current;

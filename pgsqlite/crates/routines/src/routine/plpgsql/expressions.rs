@@ -3,7 +3,7 @@
 use super::super::statement::{Column, Done, Planned, Rows};
 use super::super::{add_context, of_query};
 use super::run::Frame;
-use super::values::{Shape, Typed};
+use super::variable_values::{Shape, Typed};
 use super::{Kind, Value};
 use crate::cursor_position::CursorPosition;
 use pgsqlite_sql::analyze::find_relation;

@@ -8,10 +8,10 @@ mod expressions;
 mod raise;
 mod returning;
 mod run;
-mod values;
+mod variable_values;
 
 pub(super) use expressions::Using;
-pub use values::{Shape, Value};
+pub use variable_values::{Shape, Value};
 
 use super::{actual_type, record_of, void, Fields, Host, Outcome};
 use pgsqlite_sql::catalog::Catalog;

@@ -6,7 +6,7 @@
 
 use super::super::{add_context, convert, Access};
 use super::run::{Flow, Frame};
-use super::values::{Typed, Value};
+use super::variable_values::{Typed, Value};
 use pgsqlite_sql::plpgsql::{Block, Condition, Handler, Level, Sql, Target};
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};

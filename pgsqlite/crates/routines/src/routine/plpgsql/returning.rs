@@ -2,7 +2,7 @@
 
 use super::super::convert;
 use super::run::Frame;
-use super::values::{Row, Typed, Value};
+use super::variable_values::{Row, Typed, Value};
 use super::Result_;
 use pgsqlite_sql::plpgsql::{Query, Sql};
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};

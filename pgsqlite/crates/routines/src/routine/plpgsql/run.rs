@@ -3,7 +3,7 @@
 use super::super::statement::Column;
 use super::super::{add_context, convert, Host};
 use super::returning::RETURNED;
-use super::values::{Row, Shape, Typed, Value};
+use super::variable_values::{Row, Shape, Typed, Value};
 use super::{Kind, Program, Result_, FOUND};
 use pgsqlite_sql::effects;
 use pgsqlite_sql::plpgsql::{Block, Into, Query, Sql, Statement, StatementKind as K, Target};

@@ -2,10 +2,10 @@
 
 use super::literal::{literal_bounds, malformed, too_deep, Literal};
 use super::{Array, MAX_DIMENSIONS};
+use crate::buffer::{bad_stored, is_space, Reader};
 use crate::codec::{Context, TypeCodec, VECTOR_DELIMITER};
 use crate::oid::{Oid, FIRST_GENERATED_OID};
 use crate::work;
-use crate::write::{bad_stored, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
 pub(crate) fn stored(value: DatumRef, element: &TypeCodec) -> Result<Array> {

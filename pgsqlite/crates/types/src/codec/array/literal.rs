@@ -1,7 +1,7 @@
 //! The text form of arrays: `{a,"b c",NULL}`, nested, with explicit bounds in front of it where they are not 1.
 
 use super::MAX_DIMENSIONS;
-use crate::write::is_space;
+use crate::buffer::is_space;
 use crate::{PgError, Result, SqlState};
 
 pub(super) fn malformed(text: &str, detail: &str) -> PgError {

@@ -11,10 +11,10 @@ mod literal;
 
 pub(crate) use io::{binary_in, binary_out, length_prefixed, stored, text_in, text_out};
 
+use crate::buffer::{int, is_space};
 use crate::codec::TypeCodec;
 use crate::json::write_string;
 use crate::oid::Oid;
-use crate::write::{int, is_space};
 use crate::{bytea, catalog, float, work};
 use crate::{Datum, PgError, Result, SqlState};
 
@@ -61,7 +61,7 @@ fn write_element(value: &Datum, out: &mut Vec<u8>) {
         Datum::Text(t) => write_string(t, out),
         Datum::Blob(b) => {
             out.extend_from_slice(b"\"\\\\x");
-            crate::write::hex(out, b);
+            crate::buffer::hex(out, b);
             out.push(b'"');
         }
     }

@@ -2,8 +2,8 @@
 
 use super::{literal, multirange_to_storage, operators, stored_multirange, Bound, Range, RangeType, Span};
 use crate::array::length_prefixed;
+use crate::buffer::Reader;
 use crate::codec::Context;
-use crate::write::Reader;
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 
 /// What the first byte of a range's binary form says.

@@ -1,6 +1,6 @@
 //! The grammar of range and multirange literals: what is between the brackets, as texts. Manual, "Range Input/Output".
 
-use crate::write::is_space;
+use crate::buffer::is_space;
 use crate::{PgError, Result, SqlState};
 
 /// The literal of a range without values.

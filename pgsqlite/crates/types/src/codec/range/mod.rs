@@ -21,11 +21,11 @@ pub(crate) use io::{
 };
 
 use crate::array::is_number;
+use crate::buffer::bad_stored;
 use crate::codec::TypeCodec;
 use crate::datetime::Date;
 use crate::int::Width;
 use crate::oid::{self, Oid};
-use crate::write::bad_stored;
 use crate::{bytea, Datum, DatumRef, PgError, Result, SqlState};
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -292,12 +292,12 @@ pub fn stored_multirange(value: DatumRef, t: &RangeType) -> Result<Multirange> {
 fn element_to_storage(value: &Option<Datum>, out: &mut Vec<u8>) {
     match value {
         None | Some(Datum::Null) => {}
-        Some(Datum::Int(i)) => crate::write::int(out, *i),
+        Some(Datum::Int(i)) => crate::buffer::int(out, *i),
         Some(Datum::Real(r)) => crate::float::write(*r, false, 1, out),
         Some(Datum::Text(text)) => literal::quoted(text.as_bytes(), out),
         Some(Datum::Blob(bytes)) => {
             let mut hex = b"\\x".to_vec();
-            crate::write::hex(&mut hex, bytes);
+            crate::buffer::hex(&mut hex, bytes);
             literal::quoted(&hex, out);
         }
     }

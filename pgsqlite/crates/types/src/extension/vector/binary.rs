@@ -2,7 +2,7 @@
 
 use super::sparse::{check_elements, Sparse};
 use super::{data, elements, expect_dimensions, store, store_half, stored, Kind};
-use crate::write::Reader;
+use crate::buffer::Reader;
 use crate::{Datum, DatumRef, Result};
 use half::f16;
 

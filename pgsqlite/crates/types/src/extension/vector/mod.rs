@@ -203,7 +203,7 @@ pub fn stored(value: DatumRef<'_>, kind: Kind) -> Result<&[u8]> {
     };
     match value {
         DatumRef::Blob(bytes) if sound(bytes) => Ok(bytes),
-        other => Err(crate::write::bad_stored(kind.name(), other)),
+        other => Err(crate::buffer::bad_stored(kind.name(), other)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::sparse::{check_elements, Sparse};
 use super::{data, elements, expect_dimensions, out_of_range, store, store_half, stored, Kind, MAX_DIMENSIONS};
-use crate::{float, work, write, Datum, DatumRef, PgError, Result, SqlState};
+use crate::{buffer, float, work, Datum, DatumRef, PgError, Result, SqlState};
 
 /// Reads a value (`typmod`: its number of dimensions, -1 for any).
 pub(crate) fn text_in(text: &str, kind: Kind, typmod: i32) -> Result<Datum> {
@@ -24,12 +24,12 @@ pub(crate) fn text_out(value: DatumRef, kind: Kind, out: &mut Vec<u8>) -> Result
             if i > 0 {
                 out.push(b',');
             }
-            write::int(out, index + 1);
+            buffer::int(out, index + 1);
             out.push(b':');
             float::write(f64::from(*element), true, 1, out);
         }
         out.extend_from_slice(b"}/");
-        write::int(out, sparse.dimensions);
+        buffer::int(out, sparse.dimensions);
         return Ok(());
     }
     out.push(b'[');
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
     }
 
     fn skip(&mut self) {
-        while self.rest().first().is_some_and(|b| write::is_space(*b)) {
+        while self.rest().first().is_some_and(|b| buffer::is_space(*b)) {
             crate::work::visit();
             self.at += 1;
         }

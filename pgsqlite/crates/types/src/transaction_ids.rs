@@ -7,9 +7,9 @@
 //! | xid8 | INTEGER; numbers beyond 63 bits as TEXT, `x` and 16 hexadecimal digits, which sorts after every INTEGER |
 //! | pg_snapshot, txid_snapshot, pg_lsn | TEXT, as they print; pg_lsn under the collation `pg_lsn` |
 
+use crate::buffer::{bad_stored, int, invalid_syntax, is_space, Reader};
 use crate::numeric::Numeric;
 use crate::work;
-use crate::write::{bad_stored, int, invalid_syntax, is_space, Reader};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 use std::cmp::Ordering;
 

@@ -28,7 +28,7 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
         plain = i + 1;
         if short.is_empty() {
             out.extend_from_slice(b"\\u00");
-            crate::write::hex(out, &[*b]);
+            crate::buffer::hex(out, &[*b]);
         } else {
             out.extend_from_slice(short);
         }

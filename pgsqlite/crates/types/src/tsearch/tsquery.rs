@@ -3,7 +3,7 @@
 use super::lexeme::{is_space, Reader};
 use super::vector::{quote, zero_terminated};
 use super::{LAST_POSITION, LONGEST_LEXEME};
-use crate::write::{int, Reader as Binary};
+use crate::buffer::{int, Reader as Binary};
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 use std::cmp::Ordering;
 
@@ -575,7 +575,7 @@ pub(crate) fn text_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     match value {
         DatumRef::Text(text) if text.contains('(') => out.extend_from_slice(Query::parse(text)?.to_text().as_bytes()),
         DatumRef::Text(text) => out.extend_from_slice(text.as_bytes()),
-        other => return Err(crate::write::bad_stored("tsquery", other)),
+        other => return Err(crate::buffer::bad_stored("tsquery", other)),
     }
     Ok(())
 }
@@ -584,7 +584,7 @@ pub(crate) fn text_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
 pub(crate) fn binary_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     let query = match value {
         DatumRef::Text(text) => Query::parse(text)?,
-        other => return Err(crate::write::bad_stored("tsquery", other)),
+        other => return Err(crate::buffer::bad_stored("tsquery", other)),
     };
     out.extend_from_slice(&(query.count() as u32).to_be_bytes());
     fn item(node: &Node, out: &mut Vec<u8>) {
