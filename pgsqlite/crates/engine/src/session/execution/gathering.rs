@@ -116,8 +116,8 @@ impl Executor {
                 return Ok(false);
             }
             match &mut whole {
-                Some(whole) => whole.append(*groups)?,
-                None => whole = Some(*groups),
+                Some(whole) => whole.append(groups)?,
+                None => whole = Some(groups),
             }
         }
         let Some(connection) = portal.own.as_ref().or(self.connection.as_ref()) else { return Ok(false) };
@@ -173,7 +173,7 @@ fn in_parts(
     gather: &Gather,
     parts: &[(i64, i64)],
     parameters: &[Datum],
-) -> Result<Vec<Box<Groups>>> {
+) -> Result<Vec<Groups>> {
     let of_helpers: Vec<&mut Connection> = helping.iter_mut().filter_map(|h| h.connection.as_mut()).collect();
     let stops = Stops(of_helpers.iter().map(|c| c.interrupt_handle()).collect());
     std::thread::scope(|scope| {
@@ -216,7 +216,7 @@ fn in_parts(
 }
 
 /// The groups of one part.
-fn groups(connection: &mut Connection, sql: &str, parameters: &[Datum]) -> Result<Option<Box<Groups>>> {
+fn groups(connection: &mut Connection, sql: &str, parameters: &[Datum]) -> Result<Option<Groups>> {
     let mut statement = connection.prepare(sql)?;
     // SAFETY: the values outlive the statement's execution.
     unsafe { connection.bind_all(&mut statement, parameters)? };
@@ -229,7 +229,7 @@ fn groups(connection: &mut Connection, sql: &str, parameters: &[Datum]) -> Resul
         Err(e) => Err(e),
     };
     connection.release(sql, statement);
-    Ok(connection.cell.groups.take(number?))
+    Ok(connection.cell.groups.take(number?).map(|groups| *groups))
 }
 
 #[cfg(test)]
