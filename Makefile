@@ -15,6 +15,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 SERVER := pgsqlite/target/release/pgsqlite
+TRIAL := pgsqlite/target/trial/pgsqlite
 # Tests use the debug build that `cargo test` has made anyway: its overflow checks and assertions are on, and it is built once.
 export PGSQLITE_BIN ?= $(CURDIR)/pgsqlite/target/debug/pgsqlite
 PYTHON := build/venv/bin/python
@@ -41,11 +42,13 @@ build: setup
 debug: setup
 	@cd pgsqlite && cargo build
 
-# With ARGS that name a database, its flags are all there is.
-run: build
-	@args=($(ARGS))
+# Builds what is to be tried (the profile `trial`), or the release where there is one. With ARGS that name a database, its flags are all there is.
+run: setup
+	@if [ -x $(SERVER) ]; then program=$(SERVER) profile=release; else program=$(TRIAL) profile=trial; fi
+	(cd pgsqlite && cargo build --profile $$profile)
+	args=($(ARGS))
 	case " $(ARGS) " in *" --database"*|*" --in-memory "*|*" --data-dir"*|*" --config"*) ;; *) args+=(--database pgsqlite.db) ;; esac
-	exec $(SERVER) "$${args[@]}"
+	exec $$program "$${args[@]}"
 
 build/venv/done: tests/requirements.txt
 	@python3 -m venv build/venv
