@@ -49,7 +49,7 @@ impl Scanned {
 }
 
 impl Found {
-    /// What the engine is told. None: the text is not in the statement as it is, once.
+    /// Returns what the plan has of it. None: the statement does not contain the text exactly once.
     pub fn over(self, statement: &str) -> Option<Box<Gather>> {
         let (before, after) = statement.split_once(&self.serial)?;
         if after.contains(&self.serial) {

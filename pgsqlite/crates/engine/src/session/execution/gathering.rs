@@ -13,8 +13,7 @@ use crate::session::executor::Executor;
 use pgsqlite_natives::udf::groups::Groups;
 use pgsqlite_sql::plan::{Gather, QueryPlan};
 use pgsqlite_types::{Datum, DatumRef, PgError, Result};
-use rusqlite::InterruptHandle;
-use std::sync::Arc;
+use std::sync::LazyLock;
 
 /// Fewer rows than this are not divided.
 const LEAST: i64 = 20_000;
@@ -23,8 +22,10 @@ impl SessionContext {
     /// How many connections may help with a query: what the setting allows, and as many as there are other processors.
     pub(in crate::session) fn helpers(&self) -> usize {
         let allowed = self.gucs.get("max_parallel_workers_per_gather").and_then(|n| n.parse().ok()).unwrap_or(0);
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        allowed.min(processors - 1)
+        // (asking reads files)
+        static PROCESSORS: LazyLock<usize> =
+            LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+        allowed.min(*PROCESSORS - 1)
     }
 
     /// Whether the session sees what other connections do not, or its transaction notes what it reads.
@@ -48,20 +49,8 @@ struct Helper<'a> {
 impl Drop for Helper<'_> {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
-            // (it has only read; one that cannot end its transaction is closed)
-            if connection.exec("ROLLBACK").is_ok() {
-                self.context.engine.idle.put(connection);
-            }
+            self.context.give_back_reader(connection);
         }
-    }
-}
-
-/// Interrupts the helpers when the work of the first connection has failed.
-struct Stops(Vec<Arc<InterruptHandle>>);
-
-impl Stops {
-    fn all(&self) {
-        self.0.iter().for_each(|handle| handle.interrupt());
     }
 }
 
@@ -75,8 +64,14 @@ impl Executor {
         Ok(is_scanned(self.connection()?, gather)?.then_some(helpers))
     }
 
-    /// Makes the groups of a plan, if several connections can. Returns whether `gather.sql` is to be run, on the portal's connection.
+    /// Makes the groups of a plan, if several connections can. Returns whether `gather.sql` is to be run, on the portal's connection. An
+    /// error of a part is no error of the plan, which may never come by it (LIMIT 0): one connection runs the plan then, and meets the error
+    /// where it does. Errors: those of requests.
     pub(in crate::session) fn gather(&mut self, portal: &mut Portal, gather: &Gather) -> Result<bool> {
+        self.try_gather(portal, gather).or_else(|_| self.context.cancel.check().map(|()| false))
+    }
+
+    fn try_gather(&mut self, portal: &mut Portal, gather: &Gather) -> Result<bool> {
         let helpers = self.context.helpers();
         let shares_snapshot = portal.own.is_some() || !self.context.has_changes();
         let Some(connection) = portal.own.as_mut().or(self.connection.as_mut()) else { return Ok(false) };
@@ -175,7 +170,7 @@ fn in_parts(
     parameters: &[Datum],
 ) -> Result<Vec<Groups>> {
     let of_helpers: Vec<&mut Connection> = helping.iter_mut().filter_map(|h| h.connection.as_mut()).collect();
-    let stops = Stops(of_helpers.iter().map(|c| c.interrupt_handle()).collect());
+    let interrupts: Vec<_> = of_helpers.iter().map(|c| c.interrupt_handle()).collect();
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
         let mut failed = None;
@@ -203,7 +198,7 @@ fn in_parts(
             None => groups(connection, &gather.part(&condition(&gather.alias, parts[0])), parameters),
         };
         if own.is_err() {
-            stops.all();
+            interrupts.iter().for_each(|handle| handle.interrupt());
         }
         let mut made = vec![own];
         for thread in threads {

@@ -215,10 +215,15 @@ impl SessionContext {
         if let Some(connection) = portal.own.take() {
             self.note_seen(&connection);
             self.notices.extend(connection.cell.take_notices());
-            // it has only read; one that cannot end its transaction is closed
-            if connection.exec("ROLLBACK").is_ok() {
-                self.engine.idle.put(connection);
-            }
+            self.give_back_reader(connection);
+        }
+    }
+
+    /// A connection that has only read, as [`SessionContext::connection_apart`] gives it, goes back to the pool. One that cannot end its
+    /// transaction is closed.
+    pub(in crate::session) fn give_back_reader(&self, connection: Connection) {
+        if connection.exec("ROLLBACK").is_ok() {
+            self.engine.idle.put(connection);
         }
     }
 

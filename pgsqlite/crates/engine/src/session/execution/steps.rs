@@ -173,20 +173,7 @@ impl Executor {
         let mut affected = 0;
         let last = plan.steps.len() - 1;
         let gathered = match &plan.gather {
-            Some(gather) => match self.gather(portal, gather) {
-                Ok(gathered) => gathered.then_some(gather),
-                Err(_) if self.is_stale(epoch)? => {
-                    portal.state = State::Stale;
-                    return Ok(Some(Execution::Empty));
-                }
-                Err(e) => {
-                    // as where the first step of the query fails
-                    if let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.as_ref()) {
-                        sink.columns(columns)?;
-                    }
-                    return Err(e);
-                }
-            },
+            Some(gather) => self.gather(portal, gather)?.then_some(gather),
             None => None,
         };
         for (i, step) in plan.steps.iter().enumerate().skip(first) {
