@@ -95,11 +95,13 @@ impl Room {
     /// database that can be written to.
     pub fn enter(path: &Path) -> Result<Arc<Room>> {
         check(path)?;
+        // whoever looks for a file's room holds all rooms for a moment: a room that is left at that moment gives up its locks when the
+        // look ends, which is before this thread has the list
+        let mut rooms = ROOMS.lock();
         let lock = PathLock::new(path)?;
         let io = |e: std::io::Error| {
             PgError::new(SqlState::IO_ERROR, format!("cannot open database file \"{}\": {e}", path.display()))
         };
-        let mut rooms = ROOMS.lock();
         if FileId::at(path).is_some_and(|id| room_of(&rooms, id).is_some()) {
             return Err(in_use(path));
         }

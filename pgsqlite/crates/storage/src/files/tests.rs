@@ -69,6 +69,18 @@ fn a_file_is_free_when_its_room_is_left_though_a_descriptor_has_copies() {
     drop(copy);
 }
 
+/// Looks of other threads at all rooms keep a room that is left meanwhile: it is left when the next one enters all the same.
+#[test]
+fn a_file_is_free_when_its_room_is_left_though_others_look_for_rooms() {
+    let enter_and_leave = || {
+        let folder = MemoryFolder::new().expect("a folder");
+        for _ in 0..500 {
+            drop(Room::enter(&folder.file()).expect("is free"));
+        }
+    };
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(enter_and_leave))));
+}
+
 #[test]
 fn files_of_an_open_database_are_not_opened_and_its_locks_stay() {
     let folder = MemoryFolder::new().expect("a folder");
