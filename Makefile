@@ -165,6 +165,7 @@ test-clients: debug build/venv/done
 # TPC-H and the Star Schema Benchmark at scale 0.01: PostgreSQL's rows.
 test-reports: debug build/venv/done
 	@$(PYTHON) tests/reports/run.py
+	PGSQLITE_GATHER=always PGSQLITE_HASH_GROUPS=always PGSQLITE_JOIN_ORDER=always $(PYTHON) tests/reports/run.py
 
 test-crash: debug
 	@python3 tests/crash/run.py --rounds $(CRASH_ROUNDS)
@@ -231,6 +232,7 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	python3 tests/session/nesting.py --seed 100000 --seconds 900
 	PGSQLITE_REREAD=true python3 tests/sql/run.py --check
 	PGSQLITE_HASH_GROUPS=always python3 tests/sql/run.py --check
+	PGSQLITE_GATHER=always PGSQLITE_HASH_GROUPS=always PGSQLITE_JOIN_ORDER=always python3 tests/sql/run.py --check
 	PGSQLITE_JOIN_ORDER=always python3 tests/sql/run.py --check
 	PGSQLITE_HASH_JOINS=always python3 tests/sql/run.py --check tests/sql/hash_joins.slt tests/sql/join_order.slt tests/sql/select_joins.slt
 	PGSQLITE_HASH_JOINS=always $(PYTHON) tests/reports/run.py

@@ -2,6 +2,7 @@
 
     python3 tests/reports/run.py                                   pgsqlite's answers against answers.txt
     PGSQLITE_HASH_JOINS=always python3 tests/reports/run.py        the same with all joins hashed that can be
+    PGSQLITE_GATHER=always python3 tests/reports/run.py            the same with all rows divided that can be
     tools/oracle.sh python3 tests/reports/run.py --record          writes answers.txt from PostgreSQL's
 
 An answer is its number of rows, a hash of all rows in their order, and the first rows in full.

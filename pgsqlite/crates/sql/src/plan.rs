@@ -118,14 +118,32 @@ pub struct QueryPlan {
     pub shape: Shape,
 }
 
-/// The groups of a query can be made of parts of the rows of a table, by several connections at once ([`crate::lower`]'s `gather`).
+/// The place of a further condition, which chooses a part of the rows ([`Gather::rows`]). No other text has a zero byte.
+pub const PART: &str = "\0";
+
+/// The text that reads all rows.
+pub(crate) fn without_parts(sql: String) -> String {
+    match sql.contains(PART) {
+        true => sql.replace(PART, ""),
+        false => sql,
+    }
+}
+
+/// The groups of a query can be made of parts of its rows, by several connections at once ([`crate::lower`]'s `gather`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gather {
-    /// Makes the groups of a part of the rows: this text, and a condition on the number of a row of `table`, which is called `alias`. Its
-    /// one value is the number of the groups.
+    /// Makes the groups of a part of the rows: [`PART`] stands for a condition on the number of a row of `table`, which is called `alias`.
+    /// Its one value is the number of the groups.
     pub rows: String,
     pub table: String,
+    pub relation: Oid,
     pub alias: String,
+    /// It is worth it only if SQLite reads the table from its beginning to its end.
+    pub only_scanned: bool,
+    /// To read the table as a whole costs little beside the query.
+    pub is_small: bool,
+    /// There are so few groups that more parts than connections may be made.
+    pub few_groups: bool,
     /// the plan of the groups, where there is one group even if there are no rows; None: there is a group for each key that is found
     pub one_group: Option<String>,
     /// what the query's one step does, over the groups that were gathered
@@ -135,7 +153,12 @@ pub struct Gather {
 impl Gather {
     /// The statement that makes the groups of the rows for which the condition is true.
     pub fn part(&self, condition: &str) -> String {
-        format!("{}{condition}", self.rows)
+        self.rows.replace(PART, &format!(" AND {condition}"))
+    }
+
+    /// The statement that makes the groups of all rows.
+    pub fn whole(&self) -> String {
+        self.rows.replace(PART, "")
     }
 }
 

@@ -283,13 +283,19 @@ fn share_below(operator: &str, args: &[Expr], query: &Query) -> Option<f64> {
         return None;
     }
     let bounds = &statistics(column, query)?.bounds;
-    let less = match value.parse::<i64>() {
-        Ok(value) => bounds.iter().filter(|b| b.parse::<i64>().is_ok_and(|b| b < value)).count(),
-        Err(_) => bounds.iter().filter(|b| **b < value).count(),
-    };
-    // between the bounds the values are taken to be spread evenly
     let parts = bounds.len().checked_sub(1).filter(|parts| *parts > 0)? as f64;
-    let share = ((less as f64 - 0.5) / parts).clamp(0.2 / parts, 1.0 - 0.2 / parts);
+    // between two bounds the values are taken to be spread evenly; where those are no numbers, the value is taken to be in the middle
+    let number = |text: &String| text.parse::<i64>().ok();
+    let (less, within, least) = match number(&value) {
+        Some(value) => {
+            let less = bounds.iter().filter(|b| number(b).is_some_and(|b| b < value)).count();
+            let around =
+                less.checked_sub(1).and_then(|i| Some((number(&bounds[i])? as f64, number(bounds.get(less)?)? as f64)));
+            (less, around.map_or(0.5, |(from, to)| (value as f64 - from) / (to - from)), 0.002)
+        }
+        None => (bounds.iter().filter(|b| **b < value).count(), 0.5, 0.2),
+    };
+    let share = ((less as f64 - 1.0 + within) / parts).clamp(least / parts, 1.0 - least / parts);
     Some(if below { share } else { 1.0 - share })
 }
 

@@ -24,7 +24,7 @@ impl Lowerer<'_> {
         let all = order.filter.iter().flat_map(conjuncts).flat_map(conjuncts);
         let mut conditions: Vec<Expr> = all.cloned().collect();
         let mut items = Vec::new();
-        for Placed { entry, keys } in &order.entries {
+        for Placed { entry, keys, .. } in &order.entries {
             if keys.is_empty() {
                 items.push(from[*entry].clone());
                 continue;

@@ -6,7 +6,8 @@
 //! compare, and which aggregates there are; see `natives/src/udf/groups.rs`.
 
 use super::conditions::LARGE;
-use super::gather::{Found, Scanned};
+use super::gather::{Divided, Found};
+use super::join_order::JoinOrder;
 use super::query::refers_outwards;
 use super::stages::{collect_group_parts, Stage};
 use super::{support, Lowerer};
@@ -125,36 +126,40 @@ pub(super) struct Groups {
 }
 
 impl Lowerer<'_> {
-    /// Whether the groups of a query are to be found by hashing, if they can be.
-    fn is_hashed(&self, stage: &Stage, query: &Query) -> bool {
+    /// How many groups a query has, about, if they are to be found by hashing, provided that they can be. `rows`: how many rows there are, as
+    /// far as that is known.
+    fn hashed_number(&self, stage: &Stage, query: &Query, rows: Option<f64>) -> Option<f64> {
+        let different = all_different(&stage.select.group_by, query);
+        // (a row cannot be in two groups)
+        let number = rows.map(|rows| different.map_or(rows, |different| different.min(rows))).or(different);
         if always() {
-            return true;
+            return Some(number.unwrap_or(f64::MAX));
         }
-        if rows_below(query) < LARGE {
-            return false;
-        }
-        let rows = rows_below(query) as f64;
-        all_different(&stage.select.group_by, query).is_some_and(|groups| groups <= MOST_GROUPS && groups * 4.0 <= rows)
+        let largest = rows_below(query);
+        number.filter(|number| largest >= LARGE && *number <= MOST_GROUPS && number * 4.0 <= largest as f64)
     }
 
-    /// Finds the groups of a query by hashing. False: nothing is done, and they are to be sorted. `scanned`: the table that SQLite is
-    /// expected to read from its beginning to its end.
+    /// Finds the groups of a query by hashing. False: nothing is done, and they are to be sorted. `divided`: the table by whose rows those
+    /// of the query may be divided. `order`: that of its join.
     pub(super) fn hashed_groups(
         &mut self,
         stage: &mut Stage,
         query: &Query,
-        scanned: Option<&Scanned>,
+        divided: Option<&Divided>,
+        order: Option<&JoinOrder>,
     ) -> Result<bool> {
         let below = refers_outwards(query) || self.in_recursive_term;
-        if stage.select.group_by.is_empty() || below || !query.row_locks.is_empty() || !self.is_hashed(stage, query) {
+        if stage.select.group_by.is_empty() || below || !query.row_locks.is_empty() {
             return Ok(false);
         }
+        let joined = order.and_then(JoinOrder::rows).or_else(|| divided?.joined);
+        let Some(number) = self.hashed_number(stage, query, joined) else { return Ok(false) };
         let Some(groups) = self.groups_of(stage)? else { return Ok(false) };
         let rows = format!("{}{}", groups.call, stage.from_where());
-        if let Some(scanned) = scanned {
-            let parts = scanned.parts(&groups.call, stage);
+        if let Some(divided) = divided {
+            let parts = divided.clone().parts(&groups.call, stage, Some(number));
             let instead = format!("SELECT {}()", support::GATHERED);
-            self.gather = Some(Found { serial: rows.clone(), instead, parts, one_group: None });
+            self.keep_gathered(Found { serial: rows.clone(), instead, parts, one_group: None });
         }
         self.read_groups(stage, &groups, &rows)?;
         Ok(true)

@@ -35,6 +35,17 @@ pub(super) struct JoinOrder {
     pub filter: Option<Expr>,
     /// the first table is read as a whole
     pub scans_first: bool,
+    /// It is not known how many rows of the first table an index finds.
+    pub begins_with_guess: bool,
+    /// of the whole, in rows that are read one after the other
+    pub cost: f64,
+}
+
+impl JoinOrder {
+    /// How many rows the join has, about.
+    pub fn rows(&self) -> Option<f64> {
+        self.entries.last().map(|placed| placed.rows)
+    }
 }
 
 /// A table's place in the order.
@@ -42,6 +53,8 @@ pub(super) struct Placed {
     pub entry: usize,
     /// empty: its rows are looked up; else it is hashed by them
     pub keys: Vec<HashKey>,
+    /// how many rows the tables up to this one have together, about
+    pub rows: f64,
 }
 
 /// Whether all joins are ordered, for tests of what that gives.
@@ -97,6 +110,8 @@ struct Table<'q> {
     asked: f64,
     /// the least part of its rows that an index finds by bounds
     bounded: f64,
+    /// It is not known which part of its rows bounds that an index may serve let through.
+    guessed: bool,
     /// the query needs no more of it than columns
     can_hash: bool,
 }
@@ -225,6 +240,14 @@ struct Step {
     factor: f64,
 }
 
+/// Some of the tables in an order.
+struct Way {
+    cost: f64,
+    rows: f64,
+    /// the tables, whether each is hashed, and how many rows there are behind it
+    order: Vec<(usize, bool, f64)>,
+}
+
 struct Join<'q> {
     tables: Vec<Table<'q>>,
     between: Vec<Between>,
@@ -317,13 +340,7 @@ impl Join<'_> {
     }
 
     /// The cheapest order.
-    fn best(&self) -> Vec<(usize, bool)> {
-        struct Way {
-            cost: f64,
-            rows: f64,
-            /// the tables, and whether each is hashed
-            order: Vec<(usize, bool)>,
-        }
+    fn best(&self) -> Option<Way> {
         let count = self.tables.len();
         let all = (1usize << count) - 1;
         // by the tables that are joined, and the first of them: in whose order the rows come may count later
@@ -331,7 +348,7 @@ impl Join<'_> {
         for (i, table) in self.tables.iter().enumerate() {
             let rows = (table.rows * table.share).max(1.0);
             ways[(1 << i) * count + i] =
-                Some(Way { cost: table.read().0 + rows * table.asked, rows, order: vec![(i, false)] });
+                Some(Way { cost: table.read().0 + rows * table.asked, rows, order: vec![(i, false, rows)] });
         }
         for given in 1..all {
             let more: Vec<usize> = (0..count).filter(|table| given >> table & 1 == 0).collect();
@@ -347,15 +364,14 @@ impl Join<'_> {
                     let cost = way.cost + hashed.unwrap_or(joined) + rows * self.tables[table].asked;
                     let place = &mut ways[(given | 1 << table) * count + first];
                     if place.as_ref().is_none_or(|other| cost + rows < other.cost + other.rows) {
-                        let order = way.order.iter().copied().chain([(table, hashed.is_some())]).collect();
+                        let order = way.order.iter().copied().chain([(table, hashed.is_some(), rows)]).collect();
                         *place = Some(Way { cost, rows, order });
                     }
                 }
             }
         }
         let whole = ways.into_iter().skip(all * count).flatten();
-        let best = whole.min_by(|a, b| a.cost.total_cmp(&b.cost));
-        best.map_or_else(Vec::new, |way| way.order)
+        whole.min_by(|a, b| a.cost.total_cmp(&b.cost))
     }
 }
 
@@ -421,7 +437,8 @@ impl Lowerer<'_> {
         let can_hash =
             !hash_join::never() && self.begun_anew == 0 && self.columns_kept(number, relation, &[], query).is_some();
         let (share, asked, bounded) = (1.0, 0.0, 1.0);
-        Some(Table { relation, rows, share, fixed: vec![], indexes, used, asked, bounded, can_hash })
+        let (fixed, guessed) = (vec![], false);
+        Some(Table { relation, rows, share, fixed, indexes, used, asked, bounded, guessed, can_hash })
     }
 
     /// Whether the far side of a LEFT JOIN is hashed sooner than its rows are looked up.
@@ -460,7 +477,7 @@ impl Lowerer<'_> {
         table.rows >= LARGE as f64 && once + before * each < looked_up
     }
 
-    /// The order to join the tables of a query in. None: SQLite is to choose it.
+    /// The order to join the tables of a query in, of which there may be one. None: SQLite is to choose it.
     pub(super) fn join_order(&self, select: &Select, query: &Query) -> Option<JoinOrder> {
         // a few rows may be found sooner in the order of an index
         if !query.row_locks.is_empty() || query.limit.is_some() && !select.grouped || self.in_recursive_term {
@@ -470,7 +487,7 @@ impl Lowerer<'_> {
         if !select.from.iter().all(|item| flattened(item, &mut entries, &mut conditions)) {
             return None;
         }
-        if !(2..=MOST_TABLES).contains(&entries.len()) || refers_outwards(query) {
+        if !(1..=MOST_TABLES).contains(&entries.len()) || refers_outwards(query) {
             return None;
         }
         conditions
@@ -577,28 +594,30 @@ impl Lowerer<'_> {
             let table = &mut tables[table];
             table.share *= part;
             let first = |index: &&Index| matches!(index.columns.first().map(|c| &c.key), Some(KeyPart::Column(a)) if *a == attnum);
-            if table.indexes.iter().any(first) {
+            if table.indexes.iter().any(first) || table.relation.rowid_column == Some(attnum) {
                 table.bounded = table.bounded.min(part);
+                table.guessed |= !known;
             }
         }
         let join = Join { tables, between, equal, alike };
-        let order = join.best();
-        let scans_first = order.first().is_some_and(|(first, _)| join.tables[*first].read().1);
+        let Way { cost, order, .. } = join.best()?;
+        let scans_first = order.first().is_some_and(|(first, ..)| join.tables[*first].read().1);
+        let begins_with_guess = order.first().is_some_and(|(first, ..)| join.tables[*first].guessed);
         let mut placed = Vec::new();
         let mut given = 0u32;
-        for (table, hashed) in order {
+        for (table, hashed, rows) in order {
             let var =
                 |(table, column): (usize, i16)| Var { levels_up: 0, rte: entries[table], column: column as usize };
             let keys = if hashed { join.hash_keys(table, given) } else { vec![] };
             let keys = keys.into_iter().map(|(own, other)| HashKey { own: var((table, own)), other: var(other) });
-            placed.push(Placed { entry: entries[table], keys: keys.collect() });
+            placed.push(Placed { entry: entries[table], keys: keys.collect(), rows });
             given |= 1 << table;
         }
         let filter = match conditions.len() {
             0 => None,
             _ => Some(super::conditions::joined(conditions.clone(), 0, ExprKind::And)),
         };
-        Some(JoinOrder { entries: placed, filter, scans_first })
+        Some(JoinOrder { entries: placed, filter, scans_first, begins_with_guess, cost })
     }
 }
 

@@ -305,6 +305,9 @@ struct Scope {
     /// WITH queries of our own, which come before the query; and whether it takes them
     ahead: Vec<String>,
     takes_ahead: bool,
+    /// its FROM is a derived table by whose rows the query's are divided: see [`gather`]
+    divides_below: bool,
+    divided: Option<gather::Divided>,
     /// its FROM has one item
     alone: bool,
     /// its groups are found by hashing
@@ -366,6 +369,8 @@ struct Lowerer<'a> {
     read_back: Option<crate::plan::ReadBack>,
     /// groups that several connections can make
     gather: Option<gather::Found>,
+    /// it is lowered as a query by itself, of which several connections may make parts
+    may_gather: bool,
 }
 
 impl<'a> Lowerer<'a> {
@@ -398,6 +403,7 @@ impl<'a> Lowerer<'a> {
             decides: false,
             read_back: None,
             gather: None,
+            may_gather: false,
         }
     }
 
@@ -421,12 +427,13 @@ impl<'a> Lowerer<'a> {
         let mut steps = Vec::new();
         let mut modifies = Vec::new();
         let query = self.modifying_ctes(query, &mut steps, &mut modifies)?;
-        let sql = self.query(&query)?;
-        steps.append(&mut self.after_statements);
         let locks = row_locks::of_query(&query);
-        let alone = steps.is_empty() && modifies.is_empty() && !locks.any;
-        let gather = self.gather.take().filter(|_| alone && self.may_be_divided()).and_then(|found| found.over(&sql));
-        steps.push(Step::new(sql, StepOutput::Rows, true));
+        self.may_gather = steps.is_empty() && modifies.is_empty() && !locks.any;
+        let sql = self.query(&query)?;
+        self.may_gather = false;
+        steps.append(&mut self.after_statements);
+        let gather = self.gather.take().filter(|_| self.may_be_divided()).and_then(|found| found.over(&sql));
+        steps.push(Step::new(crate::plan::without_parts(sql), StepOutput::Rows, true));
         let columns = self.plan_columns(&query)?;
         Ok(Plan {
             parameters,

@@ -53,6 +53,7 @@ impl Lowerer<'_> {
         let marked = rows_that_may_miss(query);
         let mut present = Vec::new();
         self.scope().alone = query.range_table.len() == 1;
+        self.seek_division(query);
         for (i, rte) in query.range_table.iter().enumerate() {
             let (mut text, columns) = self.entry(rte)?;
             present.push(match marked.contains(&i) {
@@ -62,6 +63,7 @@ impl Lowerer<'_> {
             entries.push(columns);
             from_texts.push(text);
         }
+        self.scope().divides_below = false;
         self.scope().entries = entries;
         self.scope().present = present;
         // FROM items that are LATERAL or functions refer to entries before them: lowered again with those in sight
@@ -289,9 +291,9 @@ impl Lowerer<'_> {
         let mut items = Vec::new();
         // what the ORs imply for each table alone
         let mut implied = Vec::new();
-        let (filter, first) = match order {
+        let (filter, first) = match order.as_ref().filter(|order| order.entries.len() > 1) {
             Some(order) => {
-                let (tables, filter) = self.ordered_items(&order, from, query, &mut implied)?;
+                let (tables, filter) = self.ordered_items(order, from, query, &mut implied)?;
                 items.push(tables.join(" CROSS JOIN "));
                 (filter, order.entries.first().map(|placed| placed.entry).filter(|_| order.scans_first))
             }
@@ -308,7 +310,7 @@ impl Lowerer<'_> {
                 }
             }
         };
-        let filter = match &filter {
+        let mut filter = match &filter {
             Some(filter) => {
                 let mut conditions = candidates;
                 conditions.extend(implied.into_iter().map(|(_, text)| text));
@@ -317,7 +319,7 @@ impl Lowerer<'_> {
             }
             None => nearest.map_or(String::new(), |condition| format!(" WHERE {condition}")),
         };
-        let scanned = self.scanned_first(first, from, query);
+        let divided = self.division(order.as_ref(), &mut filter, from, (select, query));
         let mut stage = Stage {
             select: select.clone(),
             order_by: query.order_by.clone(),
@@ -330,8 +332,8 @@ impl Lowerer<'_> {
         let in_rows = select.grouped && self.needs_rows(&stage);
         if !select.grouping_sets.is_empty() || unmade_group || no_keys && select.having.is_some() || in_rows {
             self.grouping_stage(&mut stage)?;
-        } else if !self.hashed_groups(&mut stage, query, scanned.as_ref())? {
-            let gathered = scanned.and_then(|scanned| self.gathered_aggregates(&stage, query, scanned).transpose());
+        } else if !self.hashed_groups(&mut stage, query, divided.as_ref(), order.as_ref())? {
+            let gathered = divided.and_then(|divided| self.gathered_aggregates(&stage, query, divided).transpose());
             stage.group_having = self.group_having(select)?;
             if let Some(gathered) = gathered {
                 let (above, mut found) = gathered?;
@@ -341,7 +343,9 @@ impl Lowerer<'_> {
                 self.scope().ahead.truncate(ahead);
                 found.serial = self.above_groups(stage, query, limit)?;
                 let text = found.serial.clone();
-                self.gather = Some(found).filter(|_| !needs_more);
+                if !needs_more {
+                    self.keep_gathered(found);
+                }
                 return Ok(text);
             }
         }

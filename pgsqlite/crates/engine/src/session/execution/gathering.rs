@@ -1,8 +1,10 @@
 //! Groups that several connections make at once ([`pgsqlite_sql::plan::Gather`]).
 //!
-//! The connection that runs the plan and some of the pool read one snapshot. Each groups the rows of a range of rowids, in a thread of its
-//! own; then the groups are put together in the order of the rows, so that "the first of equal values" stays what it is. If anything is in
-//! the way (no connection to spare, an index that serves the query better, groups that need files), the plan runs as it does without.
+//! The connection that runs the plan and some of the pool read one snapshot. Each groups parts of the rows, in a thread of its own; then the
+//! groups are put together. A part is a range of the divided table's rowids if SQLite reads that table first and as a whole. If rows of it
+//! are looked up, it is every second block of rowids (or every third …): all connections read what is before that table, and its index, but
+//! each only its own rows. If anything is in the way (no connection to spare, a plan of SQLite's that the condition of a part would change,
+//! groups that need files), the plan runs as it does without.
 
 use crate::connection::{Connection, Step};
 use crate::requests::CancelHandle;
@@ -13,10 +15,15 @@ use crate::session::executor::Executor;
 use pgsqlite_natives::udf::groups::Groups;
 use pgsqlite_sql::plan::{Gather, QueryPlan};
 use pgsqlite_types::{Datum, DatumRef, PgError, Result};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::LazyLock;
 
-/// Fewer rows than this are not divided.
-const LEAST: i64 = 20_000;
+/// A range of rowids is not shorter than this.
+const SHORTEST: i64 = 512;
+/// So many ranges for each connection: one that has little to do takes another one.
+const RANGES_EACH: usize = 8;
+/// Rows whose numbers differ in no more than so many of the last bits are in one block.
+const BLOCK_BITS: u32 = 6;
 
 impl SessionContext {
     /// How many connections may help with a query: what the setting allows, and as many as there are other processors.
@@ -61,7 +68,7 @@ impl Executor {
         let Some(gather) = plan.gather.as_ref().filter(|_| helpers > 0 && !self.context.has_changes()) else {
             return Ok(None);
         };
-        Ok(is_scanned(self.connection()?, gather)?.then_some(helpers))
+        Ok(division(self.connection()?, gather)?.map(|_| helpers))
     }
 
     /// Makes the groups of a plan, if several connections can. Returns whether `gather.sql` is to be run, on the portal's connection. An
@@ -76,12 +83,19 @@ impl Executor {
         let shares_snapshot = portal.own.is_some() || !self.context.has_changes();
         let Some(connection) = portal.own.as_mut().or(self.connection.as_mut()) else { return Ok(false) };
         let alone = helpers == 0 || portal.undivided || !shares_snapshot || connection.is_autocommit();
-        if alone || !is_scanned(connection, gather)? {
+        if alone {
             return Ok(false);
         }
-        let Some((first, last)) = row_numbers(connection, &gather.table)? else { return Ok(false) };
+        let Some(division) = division(connection, gather)? else { return Ok(false) };
+        let numbers = match division {
+            Division::Blocks => None,
+            Division::Ranges { .. } => match row_numbers(connection, &gather.table)? {
+                Some(numbers) => Some(numbers),
+                None => return Ok(false),
+            },
+        };
         let mut helping = Vec::new();
-        while helping.len() < helpers && last.saturating_sub(first) / (helping.len() as i64 + 1) >= LEAST {
+        while helping.len() < helpers {
             let Some(connection) = self.context.connection_apart()? else { break };
             helping.push(Helper { context: &self.context, connection: Some(connection) });
         }
@@ -98,7 +112,13 @@ impl Executor {
                 return Ok(false);
             }
         }
-        let parts = ranges(first, last, helping.len() + 1);
+        let each = if matches!(division, Division::Ranges { many: true }) { RANGES_EACH } else { 1 };
+        let parts = match numbers {
+            Some((first, last)) => {
+                ranges(first, last, (helping.len() + 1) * each).map(|range| between(&gather.alias, range)).collect()
+            }
+            None => blocks(&gather.alias, helping.len() + 1),
+        };
         let made = in_parts(&self.context.cancel, connection, &mut helping, gather, &parts, &portal.parameters);
         let told: Vec<PgError> =
             helping.iter().flat_map(|h| &h.connection).flat_map(|c| c.cell.take_notices()).collect();
@@ -124,23 +144,63 @@ impl Executor {
     }
 }
 
-/// Whether SQLite would read the table from its beginning to its end, outermost of all, and finds parts of it by their numbers.
-fn is_scanned(connection: &Connection, gather: &Gather) -> Result<bool> {
-    let first = |condition: &str| -> Result<String> {
-        let sql = format!("EXPLAIN QUERY PLAN {}", gather.part(condition));
-        let db = connection.rusqlite();
-        let found =
-            db.prepare(&sql).and_then(|mut s| s.raw_query().next()?.map_or(Ok(String::new()), |row| row.get(3)));
-        found.map_err(|_| connection.error())
-    };
-    let alias = &gather.alias;
-    Ok(first("1")? == format!("SCAN {alias}")
-        && first(&condition(alias, (1, 2)))?
-            == format!("SEARCH {alias} USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"))
+/// How the rows of the divided table are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Division {
+    /// ranges of rowids; `many`: also more of them than connections
+    Ranges { many: bool },
+    /// blocks of rowids, in turn
+    Blocks,
 }
 
-fn condition(alias: &str, (from, to): (i64, i64)) -> String {
+/// How the rows of a plan can be divided; None: not without SQLite reading them in another way.
+fn division(connection: &Connection, gather: &Gather) -> Result<Option<Division>> {
+    let alias = &gather.alias;
+    let mut steps = query_plan(connection, &gather.whole())?;
+    let reads = |step: &String| {
+        let rest = step.strip_prefix("SCAN ").or_else(|| step.strip_prefix("SEARCH "));
+        rest.and_then(|rest| rest.strip_prefix(alias.as_str()))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let Some(at) = steps.iter().position(reads) else { return Ok(None) };
+    if steps[at + 1..].iter().any(reads) || steps[at].contains("AUTOMATIC") {
+        return Ok(None);
+    }
+    let anew = ["MATERIALIZE ", "CO-ROUTINE ", "VIRTUAL TABLE", "AUTOMATIC "];
+    let many = gather.few_groups && !steps.iter().any(|step| anew.iter().any(|word| step.contains(word)));
+    let is_whole = at == 0 && steps[0] == format!("SCAN {alias}");
+    if is_whole {
+        let ranged = query_plan(connection, &gather.part(&between(alias, (1, 2))))?;
+        let read =
+            std::mem::replace(&mut steps[0], format!("SEARCH {alias} USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"));
+        if ranged == steps {
+            return Ok(Some(Division::Ranges { many }));
+        }
+        steps[0] = read;
+    }
+    let in_blocks = match steps[at].starts_with("SEARCH ") {
+        true => !gather.only_scanned,
+        // (that it comes in the order of an index says that SQLite has a use for it)
+        false => gather.is_small && steps[at] == format!("SCAN {alias}"),
+    };
+    let same = in_blocks && query_plan(connection, &gather.part(&blocks(alias, 2)[0]))? == steps;
+    Ok(same.then_some(Division::Blocks))
+}
+
+/// The steps of SQLite's plan, in words.
+fn query_plan(connection: &Connection, sql: &str) -> Result<Vec<String>> {
+    let prepared = connection.rusqlite().prepare(&format!("EXPLAIN QUERY PLAN {sql}"));
+    let steps = prepared.and_then(|mut s| s.query_map([], |row| row.get(3))?.collect());
+    steps.map_err(|_| connection.error())
+}
+
+fn between(alias: &str, (from, to): (i64, i64)) -> String {
     format!("{alias}.rowid BETWEEN {from} AND {to}")
+}
+
+/// Conditions of which each row satisfies one, and about as many rows each. (SQLite uses no index for them.)
+fn blocks(alias: &str, parts: usize) -> Vec<String> {
+    (0..parts).map(|i| format!("abs(({alias}.rowid >> {BLOCK_BITS}) % {parts}) = {i}")).collect()
 }
 
 /// The least and the greatest number of a row; None: there are no rows.
@@ -153,61 +213,75 @@ fn row_numbers(connection: &Connection, table: &str) -> Result<Option<(i64, i64)
     Ok(found.0.zip(found.1))
 }
 
-/// The numbers of rows in so many parts.
-fn ranges(first: i64, last: i64, parts: usize) -> Vec<(i64, i64)> {
-    let (all, parts) = (i128::from(last) - i128::from(first) + 1, parts as i128);
-    let at = |i: i128| i128::from(first) + all * i / parts;
-    (0..parts).map(|i| (at(i) as i64, (at(i + 1) - 1) as i64)).collect()
+/// The numbers of rows in so many parts, or fewer if they would be short.
+fn ranges(first: i64, last: i64, parts: usize) -> impl Iterator<Item = (i64, i64)> {
+    let all = i128::from(last) - i128::from(first) + 1;
+    let parts = (parts as i128).min(all / i128::from(SHORTEST)).max(1);
+    let at = move |i: i128| i128::from(first) + all * i / parts;
+    (0..parts).map(move |i| (at(i) as i64, (at(i + 1) - 1) as i64))
 }
 
-/// Makes the groups of each part; those of no rows are left out. The calling thread makes those of the first.
+/// Makes the groups of each part, in the order of the parts; those of no rows are left out. Each connection takes the next part when it
+/// has made one; the calling thread makes some, too.
 fn in_parts(
     cancel: &CancelHandle,
     connection: &mut Connection,
     helping: &mut [Helper<'_>],
     gather: &Gather,
-    parts: &[(i64, i64)],
+    parts: &[String],
     parameters: &[Datum],
 ) -> Result<Vec<Groups>> {
     let of_helpers: Vec<&mut Connection> = helping.iter_mut().filter_map(|h| h.connection.as_mut()).collect();
     let interrupts: Vec<_> = of_helpers.iter().map(|c| c.interrupt_handle()).collect();
+    let next = AtomicUsize::new(0);
+    let work = |connection: &mut Connection| {
+        let mut made = Vec::new();
+        while let Some((number, part)) = some_part(&next, parts) {
+            let of_part = groups(connection, &gather.part(part), parameters);
+            if of_part.is_err() {
+                next.store(parts.len(), Ordering::Relaxed);
+            }
+            made.push((number, of_part));
+        }
+        made
+    };
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
-        let mut failed = None;
-        for (connection, part) in of_helpers.into_iter().zip(&parts[1..]) {
-            let sql = gather.part(&condition(&gather.alias, *part));
+        for connection in of_helpers {
             let cancel = cancel.clone();
             // SAFETY: until this thread ends nobody else uses the connection and its cell.
             let connection = unsafe { Unshared::new(connection) };
+            let work = &work;
             let run = move || {
                 let connection = connection.into_inner();
-                let made = cancel.work_for(|| pgsqlite_types::work::catching(|| groups(connection, &sql, parameters)));
+                let made = cancel.work_for(|| pgsqlite_types::work::catching(|| Ok(work(connection))));
                 // SAFETY: this thread ends with it.
                 unsafe { Unshared::new(made) }
             };
             match std::thread::Builder::new().name("gather".into()).spawn_scoped(scope, run) {
                 Ok(thread) => threads.push(thread),
-                Err(e) => {
-                    failed = Some(PgError::no_resources(format!("could not start a thread for a query: {e}")));
-                    break;
-                }
+                // the others make its parts
+                Err(e) => tracing::debug!("no thread for a part of a query: {e}"),
             }
         }
-        let own = match failed {
-            Some(e) => Err(e),
-            None => groups(connection, &gather.part(&condition(&gather.alias, parts[0])), parameters),
-        };
-        if own.is_err() {
+        let mut made = work(connection);
+        if made.iter().any(|(_, of_part)| of_part.is_err()) {
             interrupts.iter().for_each(|handle| handle.interrupt());
         }
-        let mut made = vec![own];
         for thread in threads {
-            let of_part = thread.join().map_err(|_| PgError::internal("a part of a query has broken down"));
-            made.push(of_part.and_then(Unshared::into_inner));
+            let of_thread = thread.join().map_err(|_| PgError::internal("a part of a query has broken down"))?;
+            made.extend(of_thread.into_inner()?);
         }
-        // (the first error is the first part's, as if one connection had read all rows)
-        made.into_iter().filter_map(Result::transpose).collect()
+        made.sort_by_key(|(number, _)| *number);
+        made.into_iter().filter_map(|(_, of_part)| of_part.transpose()).collect()
     })
+}
+
+/// The next part that nobody has taken.
+fn some_part<'p>(next: &AtomicUsize, parts: &'p [String]) -> Option<(usize, &'p String)> {
+    let number =
+        next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < parts.len()).then_some(n + 1)).ok()?;
+    Some((number, &parts[number]))
 }
 
 /// The groups of one part.
@@ -246,10 +320,11 @@ mod tests {
 
     #[test]
     fn parts_have_every_row_once() {
-        assert_eq!(super::ranges(1, 10, 3), [(1, 3), (4, 6), (7, 10)]);
-        let whole = super::ranges(i64::MIN, i64::MAX, 2);
-        assert_eq!(whole, [(i64::MIN, -1), (0, i64::MAX)]);
-        assert_eq!(super::ranges(5, 5, 2), [(5, 4), (5, 5)]);
+        let ranges = |first, last, parts| super::ranges(first, last, parts).collect::<Vec<_>>();
+        assert_eq!(ranges(1, 3000, 3), [(1, 1000), (1001, 2000), (2001, 3000)]);
+        assert_eq!(ranges(i64::MIN, i64::MAX, 2), [(i64::MIN, -1), (0, i64::MAX)]);
+        assert_eq!(ranges(1, 1100, 16), [(1, 550), (551, 1100)]);
+        assert_eq!(ranges(5, 5, 2), [(5, 5)]);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -260,10 +335,22 @@ mod tests {
             engine.session(SessionOptions { user: "postgres".into(), ..Default::default() }).expect("a session");
         let made = "CREATE TABLE t (id int PRIMARY KEY, g int, h int, n numeric); CREATE INDEX ON t (g);
             INSERT INTO t SELECT i, i % 7, i % 5, i / 10.0 FROM generate_series(1, 60000) i;
-            CREATE TABLE small (g int); INSERT INTO small VALUES (1); ANALYZE t, small";
+            CREATE TABLE small (g int PRIMARY KEY, name text); INSERT INTO small SELECT i, i % 2 FROM generate_series(0, 6) i;
+            CREATE TABLE middle (k int PRIMARY KEY, g int); INSERT INTO middle SELECT i, i % 7 FROM generate_series(1, 2000) i;
+            ALTER TABLE t ADD k int; UPDATE t SET k = id % 2000; CREATE INDEX ON t (k); ANALYZE t, small, middle";
         numbers(&mut session, made).await.unwrap();
         let expected = (processors - 1).min(2);
-        for sql in ["SELECT sum(n) FROM t", "SELECT h, count(*) FROM t WHERE n < 2000 GROUP BY h"] {
+        for sql in [
+            "SELECT sum(n) FROM t",
+            "SELECT h, count(*) FROM t WHERE n < 2000 GROUP BY h",
+            "SELECT sum(n) FROM t WHERE k < 100",
+            "SELECT name, sum(n) FROM t JOIN middle USING (k) JOIN small ON small.g = middle.g GROUP BY name",
+            "SELECT sum(n) FROM t JOIN middle USING (k) JOIN small ON small.g = middle.g WHERE small.g = 2",
+            "SELECT name, sum(m) FROM (SELECT name, n * 2 AS m FROM t JOIN small USING (g)) AS x GROUP BY name",
+            "SELECT max(m) FROM (SELECT h, sum(n) AS m FROM t GROUP BY h) AS x",
+            "WITH w AS (SELECT h, sum(n) AS m FROM t GROUP BY h) SELECT * FROM w JOIN small ON g = h WHERE m = (SELECT max(m) FROM w)",
+            "SELECT h, count(small.g) FROM t LEFT JOIN small USING (g) GROUP BY h",
+        ] {
             assert_eq!(helpers(&mut session, sql).await, expected, "{sql}");
         }
         for sql in [
@@ -274,6 +361,11 @@ mod tests {
             "SELECT sum(id / 3.0::float8) FROM t",
             "SELECT array_agg(n) FROM t",
             "SELECT count(DISTINCT n) FROM t",
+            "SELECT (SELECT sum(n) FROM t WHERE t.g = small.g) FROM small",
+            "SELECT name FROM small WHERE CASE WHEN name = '1' THEN g < (SELECT avg(n) FROM t) END",
+            "SELECT sum(n) FROM t FULL JOIN small USING (g)",
+            "SELECT sum(n) FROM (SELECT n FROM t LIMIT 50000) AS x",
+            "WITH w AS (SELECT g FROM small) SELECT sum(n) FROM t JOIN w USING (g)",
         ] {
             assert_eq!(helpers(&mut session, sql).await, 0, "{sql}");
         }

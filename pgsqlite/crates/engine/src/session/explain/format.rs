@@ -53,7 +53,7 @@ fn title(node: &Node) -> String {
                 _ => kind.to_string(),
             }
         }
-        "Seq Scan" if node.parallel => "Parallel Seq Scan".to_string(),
+        scan @ ("Seq Scan" | "Index Scan" | "Index Only Scan") if node.parallel => format!("Parallel {scan}"),
         "SetOp" => format!("SetOp {}", variant("Command")),
         "Nested Loop" => match node.property("Join Type") {
             Some(join @ ("Left" | "Semi")) => format!("Nested Loop {join} Join"),

@@ -227,8 +227,9 @@ impl<'e> Explain<'e> {
             options.verbose,
             None,
         )?;
-        if let Some(helpers) = session.executor.would_gather(&body.query)?.filter(|_| !options.analyze) {
-            parallel::gathered(&mut root, helpers);
+        let helpers = session.executor.would_gather(&body.query)?.filter(|_| !options.analyze);
+        if let (Some(helpers), Some(gather)) = (helpers, &body.query.gather) {
+            parallel::gathered(&mut root, gather.relation, helpers);
         }
         let summary = options.summary.unwrap_or(options.analyze);
         let mut times = Vec::new();
