@@ -104,6 +104,7 @@ SEARCHES = {
     "crates/sql/src/lower/with.rs": (2, "the first word of SQL that the lowering has just made"),
     "crates/sql/src/lower/query.rs": (2, "the first word, and the last alias, of SQL that the lowering has just made"),
     "crates/sql/src/lower/from.rs": (2, "the last alias of SQL that the lowering has just made"),
+    "crates/sql/src/lower/kept_rows.rs": (1, "as above"),
     "crates/sql/src/parse/mod.rs": (2, "messages of the parser, which have no code"),
     "crates/objects/src/ddl/alter_table.rs": (2, "whether a look at the trees is worth while: a word in a string costs time, and no more"),
     "crates/objects/src/ddl/partition.rs": (1, "a text of pg_get_expr that this file has printed"),

@@ -5,7 +5,7 @@
 //! execution makes, in a function that is not volatile), the engine refuses the change when it comes.
 
 use crate::analyze::sql_body;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, ConstraintKind, Relation, RelationKind};
 use crate::parse::NodeEnum;
 use crate::plpgsql::{self, Given, Query, Statement, StatementKind as K};
 use crate::routine::{Function, Language};
@@ -15,6 +15,74 @@ use std::collections::HashSet;
 /// Whether a call of the function may change data.
 pub fn may_write(catalog: &Catalog, function: Oid) -> bool {
     writes(catalog, function, &mut HashSet::new())
+}
+
+/// The tables whose rows a call of a function may change.
+pub enum Changes {
+    /// of no table
+    Nothing,
+    Tables(HashSet<Oid>),
+    /// it is not known of which
+    Anything,
+}
+
+impl Changes {
+    pub fn may_concern(&self, table: Oid) -> bool {
+        match self {
+            Changes::Nothing => false,
+            Changes::Tables(tables) => tables.contains(&table),
+            Changes::Anything => true,
+        }
+    }
+}
+
+/// Whose rows a call of the function may change, as far as the names in its body and in those of the functions that it calls tell.
+pub fn changes(catalog: &Catalog, function: Oid) -> Changes {
+    if !may_write(catalog, function) {
+        return Changes::Nothing;
+    }
+    let (mut functions, mut seen) = (vec![function], HashSet::from([function]));
+    let mut tables: HashSet<Oid> = HashSet::new();
+    while let Some(oid) = functions.pop() {
+        let Some(f) = catalog.function(oid) else { continue };
+        if let Some(aggregate) = &f.aggregate {
+            let steps = [Some(&aggregate.plain), aggregate.moving.as_ref()];
+            let called = steps.into_iter().flatten().flat_map(|s| [s.transition, s.inverse, s.finish]);
+            functions.extend(called.filter(|oid| seen.insert(*oid)));
+            continue;
+        }
+        let lower = f.source.to_lowercase();
+        let words: HashSet<&str> = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).collect();
+        if words.contains("execute") {
+            return Changes::Anything;
+        }
+        let is_named = |name: &str| {
+            let name = name.to_lowercase();
+            words.contains(name.as_str())
+                || name.contains(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')) && lower.contains(&name)
+        };
+        let routines = catalog.routines.values().map(|r| &r.function).filter(|f| is_named(&f.name)).map(|f| f.oid);
+        functions.extend(routines.filter(|oid| seen.insert(*oid)));
+        let mut found: Vec<Oid> = catalog.relations.values().filter(|r| is_named(&r.name)).map(|r| r.oid).collect();
+        while let Some(oid) = found.pop() {
+            let Some(relation) = catalog.relation(oid).filter(|_| tables.insert(oid)) else { continue };
+            // (a change of a view is one of what its query reads)
+            if matches!(relation.kind, RelationKind::View { .. }) || !relation.rules.is_empty() {
+                return Changes::Anything;
+            }
+            functions.extend(relation.triggers.iter().map(|t| t.function).filter(|oid| seen.insert(*oid)));
+            found.extend(&relation.inheritance.parents);
+            let follows = |other: &&std::sync::Arc<Relation>| {
+                other.inheritance.parents.contains(&oid)
+                    || other
+                        .constraints
+                        .iter()
+                        .any(|c| matches!(c.kind, ConstraintKind::ForeignKey { references, .. } if references == oid))
+            };
+            found.extend(catalog.relations.values().filter(follows).map(|r| r.oid));
+        }
+    }
+    Changes::Tables(tables)
 }
 
 /// Whether a call of a built-in function may wait for something (`pg_sleep`, `pg_advisory_lock`): of the volatile ones all but those
@@ -331,7 +399,6 @@ pub fn node_writes(node: &NodeEnum) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::{Relation, RelationKind};
     use std::sync::Arc;
 
     #[test]

@@ -11,7 +11,7 @@ pub(crate) const NEXTVAL: Oid = 1574;
 
 /// The functions that a node calls by itself (those of its operators, too), without those of what is below it. Aggregates and window
 /// functions, which are computed over rows, are not among them.
-fn called(expr: &Expr, see: &mut impl FnMut(Oid)) {
+pub(crate) fn called(expr: &Expr, see: &mut impl FnMut(Oid)) {
     match &expr.kind {
         ExprKind::Func { proc, .. } | ExprKind::SetFunc { proc, .. } => see(*proc),
         ExprKind::NextRow(_) => see(NEXTVAL),

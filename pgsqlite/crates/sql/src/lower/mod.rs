@@ -40,6 +40,7 @@ mod inherit;
 mod instead;
 pub mod inverted;
 mod join_order;
+mod kept_rows;
 mod lists;
 mod merge;
 mod modify;

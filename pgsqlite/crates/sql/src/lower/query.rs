@@ -2,6 +2,7 @@
 
 use super::expr::{direction, not_a_position};
 use super::from::{needs_siblings, rows_that_may_miss};
+use super::kept_rows::Kept;
 use super::stages::{plain_limit, Stage};
 use super::{support, Lowerer, Scope};
 use crate::typed::{
@@ -53,9 +54,15 @@ impl Lowerer<'_> {
         let marked = rows_that_may_miss(query);
         let mut present = Vec::new();
         self.scope().alone = query.range_table.len() == 1;
-        self.seek_division(query);
+        let kept = self.kept(query);
+        if kept == Kept::Nothing {
+            self.seek_division(query);
+        }
         for (i, rte) in query.range_table.iter().enumerate() {
             let (mut text, columns) = self.entry(rte)?;
+            if kept == Kept::Items {
+                text = self.kept_item(rte, text)?;
+            }
             present.push(match marked.contains(&i) {
                 true => self.presence(rte, &mut text, &columns)?,
                 false => None,
@@ -81,7 +88,7 @@ impl Lowerer<'_> {
         }
         let limit = self.limit_clause(query)?;
         let body = match &query.body {
-            QueryBody::Select(select) => self.select(select, query, &from_texts, &limit)?,
+            QueryBody::Select(select) => self.select(select, query, &from_texts, &limit, kept)?,
             QueryBody::Values(rows) => {
                 let mut texts = Vec::new();
                 for row in rows {
@@ -273,7 +280,7 @@ impl Lowerer<'_> {
 
     // --- SELECT ----------------------------------------------------------------------------------------------------------
 
-    fn select(&mut self, select: &Select, query: &Query, from: &[String], limit: &str) -> Result<String> {
+    fn select(&mut self, select: &Select, query: &Query, from: &[String], limit: &str, kept: Kept) -> Result<String> {
         if let ([entry], true, true) = (&query.range_table[..], select.grouped, select.group_by.is_empty()) {
             if let RteKind::Relation(relation) = &entry.kind {
                 let columns = entry.columns.iter().map(|c| c.attnum).collect();
@@ -319,7 +326,10 @@ impl Lowerer<'_> {
             }
             None => nearest.map_or(String::new(), |condition| format!(" WHERE {condition}")),
         };
-        let divided = self.division(order.as_ref(), &mut filter, from, (select, query));
+        let divided = match kept {
+            Kept::Nothing => self.division(order.as_ref(), &mut filter, from, (select, query)),
+            _ => None,
+        };
         let mut stage = Stage {
             select: select.clone(),
             order_by: query.order_by.clone(),
@@ -327,6 +337,9 @@ impl Lowerer<'_> {
             filter,
             group_having: String::new(),
         };
+        if kept == Kept::Rows {
+            self.keep_rows(&mut stage)?;
+        }
         let no_keys = select.group_by.is_empty();
         let unmade_group = select.grouped && no_keys && !stage.exprs().into_iter().any(walk::contains_aggregate);
         let in_rows = select.grouped && self.needs_rows(&stage);

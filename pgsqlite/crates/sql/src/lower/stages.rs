@@ -111,7 +111,7 @@ impl Lowerer<'_> {
     }
 
     /// The stage reads from `text`, whose columns `p1`, `p2` … are `parts`.
-    fn stand_above(&mut self, stage: &mut Stage, text: &str, parts: &[Expr]) {
+    pub(super) fn stand_above(&mut self, stage: &mut Stage, text: &str, parts: &[Expr]) {
         let alias = self.unique("t");
         let rte = self.add_entry((1..=parts.len()).map(|i| format!("{alias}.p{i}")).collect());
         self.replace_below(stage, &format!("({text}) AS {alias}"), parts, rte);
@@ -411,7 +411,7 @@ pub(super) fn first_var(expr: &Expr) -> Option<Expr> {
 }
 
 /// The variables of this level that an expression uses, sub-queries included.
-fn collect_vars(expr: &Expr, vars: &mut Vec<Expr>) {
+pub(super) fn collect_vars(expr: &Expr, vars: &mut Vec<Expr>) {
     walk::deep(expr, 0, &mut |depth, e| {
         if let Some(own) = outer_var(e, depth) {
             if !vars.contains(&own) {
