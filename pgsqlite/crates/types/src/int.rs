@@ -124,8 +124,13 @@ pub fn parse_oid(text: &str) -> Result<u32> {
     let range =
         || PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("value \"{text}\" is out of range for type oid"));
     let t = crate::buffer::trim(text);
-    let digits = t.strip_prefix(['+', '-']).unwrap_or(t);
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+    let unsigned = t.strip_prefix(['+', '-']).unwrap_or(t);
+    let digits = unsigned.bytes().take_while(u8::is_ascii_digit).count();
+    // a number that is too large is told before what follows it
+    if digits > 0 && unsigned[..digits].parse::<u64>().is_err() {
+        return Err(range());
+    }
+    if digits == 0 || digits < unsigned.len() {
         return Err(invalid_syntax("oid", text));
     }
     let value: i64 = t.parse().map_err(|_| range())?;

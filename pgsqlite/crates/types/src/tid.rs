@@ -19,10 +19,33 @@ fn join(block: u32, offset: u16) -> Datum {
 
 pub(crate) fn text_in(text: &str) -> Result<Datum> {
     let parse = || {
-        let (block, offset) = text.trim_start().strip_prefix('(')?.split_once(')')?.0.split_once(',')?;
-        Some(join(block.trim().parse().ok()?, offset.trim().parse().ok()?))
+        // what stands before the parenthesis and behind the other one is not looked at
+        let inside = text.split(')').next()?;
+        let block_at = inside.find(['(', ','])? + 1;
+        let offset_at = block_at + inside[block_at..].find(',')? + 1;
+        let (block, after) = leading_number(&text[block_at..])?;
+        let (offset, end) = leading_number(&text[offset_at..])?;
+        if !after.starts_with(',') || !end.starts_with(')') {
+            return None;
+        }
+        // a negative block counts from the top
+        let block = u32::try_from(block).or_else(|_| i32::try_from(block as i64).map(|b| b as u32)).ok()?;
+        Some(join(block, u16::try_from(offset).ok()?))
     };
     parse().ok_or_else(|| invalid_syntax("tid", text))
+}
+
+/// The number that a text begins with and what follows it, as C's `strtoul` reads it: blanks and a sign may come first, a negative number
+/// wraps around, and a text that begins with none gives 0. None: no 64 bits hold it.
+fn leading_number(text: &str) -> Option<(u64, &str)> {
+    let trimmed = text.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
+    let unsigned = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    let digits = unsigned.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return Some((0, text));
+    }
+    let number: u64 = unsigned[..digits].parse().ok()?;
+    Some((if trimmed.starts_with('-') { number.wrapping_neg() } else { number }, &unsigned[digits..]))
 }
 
 pub(crate) fn text_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
@@ -60,7 +83,7 @@ mod tests {
             assert_eq!((out, bytes.len()), (text.as_bytes().to_vec(), 6));
             assert_eq!(binary_in(&bytes).unwrap(), value);
         }
-        for text in ["", "(0,1", "0,1", "(0)", "(-1,1)", "(0,65536)", "(4294967296,0)", "(a,b)"] {
+        for text in ["", "(0,1", "0,1", "(0)", "(0 ,1)", "(0,65536)", "(4294967296,0)", "(a,b)"] {
             assert_eq!(text_in(text).unwrap_err().code(), crate::SqlState::INVALID_TEXT_REPRESENTATION, "{text}");
         }
         for number in [-1, 1 << 48] {

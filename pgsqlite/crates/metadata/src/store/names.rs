@@ -74,6 +74,7 @@ impl CatalogNames<'_> {
 
     /// The operators that a name means, with or without its schema: of two with the same operands the one that the path comes to first.
     fn operators(&self, name: &str) -> Result<Vec<&builtin::Operator>> {
+        split_identifier(name)?;
         work::visit();
         let schema = match name.rsplit_once('.') {
             Some((schema, _)) => match split_identifier(schema)?.as_slice() {
@@ -103,6 +104,47 @@ impl CatalogNames<'_> {
     }
 }
 
+/// Splits `name(type, type)` into the name and the types, all as they are written. A type may be an error, 22P02, which is told after those of
+/// the types before it. Errors: 22P02, 42602.
+fn name_and_types(text: &str) -> Result<(&str, Vec<Result<&str>>)> {
+    let invalid = |message: &str| PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, message);
+    let mut quoted = false;
+    let open = text.find(|c| {
+        quoted ^= c == '"';
+        c == '(' && !quoted
+    });
+    let open = open.ok_or_else(|| invalid("expected a left parenthesis"))?;
+    let name = &text[..open];
+    // (a name that is none is told before what is wrong with the types)
+    split_identifier(name)?;
+    let list = text[open + 1..].trim_end().strip_suffix(')').ok_or_else(|| invalid("expected a right parenthesis"))?;
+    let (mut types, mut rest) = (Vec::new(), list.trim_start());
+    while !rest.is_empty() {
+        work::visit();
+        let (mut quoted, mut depth) = (false, 0i32);
+        let comma = rest.find(|c| {
+            match c {
+                '"' => quoted = !quoted,
+                '(' | '[' if !quoted => depth += 1,
+                ')' | ']' if !quoted => depth -= 1,
+                _ => {}
+            }
+            c == ',' && !quoted && depth == 0
+        });
+        if quoted || depth != 0 {
+            types.push(Err(invalid("improper type name")));
+            break;
+        }
+        types.push(Ok(rest[..comma.unwrap_or(rest.len())].trim_end()));
+        let Some(comma) = comma else { break };
+        rest = rest[comma + 1..].trim_start();
+        if rest.is_empty() {
+            types.push(Err(invalid("expected a type name")));
+        }
+    }
+    Ok((name, types))
+}
+
 /// Splits `a."B c".d` into its parts, folded to lower case where they are not quoted.
 fn split_identifier(text: &str) -> Result<Vec<String>> {
     let invalid = || PgError::new(SqlState::INVALID_NAME, "invalid name syntax");
@@ -114,7 +156,8 @@ fn split_identifier(text: &str) -> Result<Vec<String>> {
         work::visit();
         blanks(&mut chars);
         let mut part = String::new();
-        if chars.peek() == Some(&'"') {
+        let quoted = chars.peek() == Some(&'"');
+        if quoted {
             chars.next();
             loop {
                 work::visit();
@@ -131,14 +174,14 @@ fn split_identifier(text: &str) -> Result<Vec<String>> {
         } else {
             while let Some(&c) = chars.peek() {
                 work::visit();
-                if c == '.' || c == '"' || c.is_whitespace() {
+                if c == '.' || c.is_whitespace() {
                     break;
                 }
                 part.push(c.to_ascii_lowercase());
                 chars.next();
             }
         }
-        if part.is_empty() {
+        if part.is_empty() && !quoted {
             return Err(invalid());
         }
         parts.push(truncate_name(&part).to_string());
@@ -313,14 +356,20 @@ impl RegNames for CatalogNames<'_> {
 /// `text` as the type name grammar reads it.
 fn type_name(text: &str) -> Result<pgsqlite_sql::parse::ast::TypeName> {
     use pgsqlite_sql::parse::{ast, NodeEnum};
-    let statements = pgsqlite_sql::parse::parse(&format!("SELECT NULL::{text}"))
-        .map_err(|_| PgError::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{text}\"")))?;
     let invalid = || PgError::new(SqlState::SYNTAX_ERROR, format!("invalid type name \"{text}\""));
+    if text.trim().is_empty() {
+        return Err(invalid());
+    }
+    let statements = pgsqlite_sql::parse::parse(&format!("SELECT NULL::{text}")).map_err(PgError::without_position)?;
     let [statement] = &statements[..] else { return Err(invalid()) };
     let NodeEnum::SelectStmt(select) = &statement.node else { return Err(invalid()) };
     let [ast::Node { node: Some(NodeEnum::ResTarget(target)) }] = &select.target_list[..] else {
         return Err(invalid());
     };
+    if !target.name.is_empty() {
+        // a word behind the type would be the name of the column
+        return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{}\"", target.name)));
+    }
     let Some(NodeEnum::TypeCast(cast)) = target.val.as_ref().and_then(|v| v.node.as_ref()) else {
         return Err(invalid());
     };
@@ -341,8 +390,8 @@ impl CatalogNames<'_> {
                 pgsqlite_sql::parse::strings(&name.names).iter().map(|s| s.to_string()).collect()
             }
             oid::REGPROCEDURE | oid::REGOPERATOR => {
-                let Some((name, args)) = text.strip_suffix(')').and_then(|t| t.split_once('(')) else { return Ok(()) };
-                args.split(',').try_for_each(|arg| self.check_schema(role, oid::REGTYPE, arg.trim()))?;
+                let Ok((name, args)) = name_and_types(text) else { return Ok(()) };
+                args.into_iter().flatten().try_for_each(|arg| self.check_schema(role, oid::REGTYPE, arg))?;
                 let of_name = if reg_type == oid::REGPROCEDURE { oid::REGPROC } else { oid::REGOPER };
                 return self.check_schema(role, of_name, name);
             }
@@ -388,14 +437,14 @@ impl CatalogNames<'_> {
                 _ => Err(PgError::new(SqlState::AMBIGUOUS_FUNCTION, format!("more than one operator named {text}"))),
             };
         }
-        let Some((name, args)) = text.strip_suffix(')').and_then(|t| t.split_once('(')) else {
-            return Err(PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected a left parenthesis"));
-        };
+        let (name, args) = name_and_types(text)?;
+        let none_allowed = reg_type == oid::REGOPERATOR;
         let args: Vec<Oid> = args
-            .split(',')
-            .map(str::trim)
-            .filter(|a| !a.is_empty())
-            .map(|a| if a.eq_ignore_ascii_case("none") { Ok(0) } else { self.type_oid(a) })
+            .into_iter()
+            .map(|a| match a? {
+                a if none_allowed && a.eq_ignore_ascii_case("none") => Ok(0),
+                a => self.type_oid(a),
+            })
             .collect::<Result<_>>()?;
         let found = if reg_type == oid::REGPROCEDURE {
             let parts = split_identifier(name)?;

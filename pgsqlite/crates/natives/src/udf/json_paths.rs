@@ -6,17 +6,17 @@ use pgsqlite_types::json::{self, Flavor, Json};
 use pgsqlite_types::jsonpath::eval::{run, Outcome};
 use pgsqlite_types::{jsonpath, Datum, PgError, Result, SqlState};
 
-/// Runs (target, path [, variables, silent]), `zoned`: in the session's time zone; the operators have no variables and are silent.
+/// Runs (target, path [, variables, silent]), `zoned`: in the session's time zone; the operators are silent, and their variables are null.
 fn evaluate(c: &Call, all: bool, zoned: bool) -> Result<(Outcome, Vec<Json>, bool)> {
     let target = json::parse(c.text(0)?, Flavor::Jsonb)?;
     let path = jsonpath::parse(c.text(1)?)?;
     let (variables, silent) = match c.len() {
-        2 => (Json::Object(vec![]), true),
-        _ => (json::parse(c.text(2)?, Flavor::Jsonb)?, c.bool(3)?),
+        2 => (None, true),
+        _ => (Some(json::parse(c.text(2)?, Flavor::Jsonb)?), c.bool(3)?),
     };
     let matcher = |text: &str, pattern: &str, flags: &str| super::pattern::path_matches(c, text, pattern, flags);
     let settings = c.session.state().settings.clone();
-    let (outcome, found) = run(&path, &target, &variables, silent, all, &matcher, zoned.then_some(&settings))?;
+    let (outcome, found) = run(&path, &target, variables.as_ref(), silent, all, &matcher, zoned.then_some(&settings))?;
     Ok((outcome, found, silent))
 }
 fn stored(value: &Json) -> Datum {

@@ -558,7 +558,11 @@ fn nth_part(c: &Call, name: &str, flags: usize, part: usize) -> Result<Option<(u
     let regex = compiled(c, c.text(1)?, options)?;
     let Some(from) = from else { return Ok(None) };
     let found = all(&regex, text, from, n)?;
-    Ok(found.get(n - 1).and_then(|captures| captures.place(part)))
+    // the whole match is the only part of a pattern that has none
+    Ok(found.get(n - 1).and_then(|captures| match (captures.places.len(), part) {
+        (1, 1) => captures.place(0),
+        _ => captures.place(part),
+    }))
 }
 fn regexp_substr(c: &Call) -> Result<Datum> {
     let text = c.text(0)?;
@@ -640,7 +644,10 @@ fn regexp_replace_from(c: &Call) -> Result<Datum> {
     let n = if c.len() > 4 || !global { n } else { 0 };
     match from {
         Some(from) => replaced(c, options, from, n as usize),
-        None => Ok(Datum::from(text)),
+        None => {
+            compiled(c, c.text(1)?, options)?;
+            Ok(Datum::from(text))
+        }
     }
 }
 fn regexp_split(c: &Call, name: &str, (options, global): (Options, bool)) -> Result<Datum> {

@@ -59,6 +59,9 @@ fn invalid(what: &str) -> PgError {
 
 /// Translates a pattern.
 pub fn translate(pattern: &str, mut options: Options) -> Result<Translation> {
+    if options.posix {
+        return Err(PgError::not_supported("a POSIX basic or extended regular expression (options b, e)"));
+    }
     let mut rest = pattern;
     if let Some(literal) = rest.strip_prefix("***=") {
         options.literal = true;
@@ -132,7 +135,7 @@ struct Translator {
     options: Options,
     groups: usize,
     open_groups: Vec<usize>,
-    /// how many look-around constraints are open: no back-reference may stand in one
+    /// how many look-around constraints are open: no back-reference may stand in one, and nothing in it is captured
     constraints: usize,
     /// the expressions of the groups that are closed, by number less one
     expressions: Vec<Re>,
@@ -358,6 +361,9 @@ impl Translator {
             "(?<!"
         } else if self.peek() == Some('?') {
             return Err(invalid("quantifier operand invalid"));
+        } else if self.constraints > 0 {
+            // the parentheses in a look-around constraint capture nothing (manual, 9.7.3.1)
+            "(?:"
         } else {
             self.groups += 1;
             self.expressions.push(Re::Empty);
@@ -395,6 +401,16 @@ impl Translator {
         u32::from_str_radix(&text, 16).ok().and_then(char::from_u32).ok_or_else(bad)
     }
 
+    /// The character with the number that the next octal digits are, which is 255 at most.
+    fn octal(&mut self, digits: usize) -> Result<char> {
+        let text: String = self.chars[self.at..].iter().take(digits).take_while(|c| ('0'..='7').contains(*c)).collect();
+        let number = |text: &str| u32::from_str_radix(text, 8).ok();
+        let fitting = (1..=text.len()).rev().find_map(|n| number(&text[..n]).filter(|v| *v <= 255).map(|v| (n, v)));
+        let (length, number) = fitting.ok_or_else(|| invalid("invalid escape \\ sequence"))?;
+        self.at += length;
+        char::from_u32(number).ok_or_else(|| invalid("invalid escape \\ sequence"))
+    }
+
     /// A character-entry escape, after its letter; None if the letter begins none.
     fn entry(&mut self, letter: char) -> Result<Option<char>> {
         Ok(Some(match letter {
@@ -421,10 +437,8 @@ impl Translator {
                 u32::from_str_radix(&text, 16).ok().and_then(char::from_u32).ok_or_else(bad)?
             }
             '0' => {
-                let text: String =
-                    self.chars[self.at..].iter().take(2).take_while(|c| ('0'..='7').contains(*c)).collect();
-                self.at += text.len();
-                char::from_u32(u32::from_str_radix(&format!("0{text}"), 8).unwrap_or(0)).unwrap_or('\0')
+                self.at -= 1;
+                self.octal(3)?
             }
             _ => return Ok(None),
         }))
@@ -439,12 +453,10 @@ impl Translator {
         }
         Ok(match ch {
             'd' => self.set("[0-9]")?,
-            'D' if self.options.newline_stops => self.set("[^0-9\\n]")?,
             'D' => self.set("[^0-9]")?,
             's' => self.set("\\s")?,
             'S' => self.set("\\S")?,
             'w' => self.set("\\w")?,
-            'W' if self.options.newline_stops => self.set("[^\\w\\n]")?,
             'W' => self.set("\\W")?,
             'A' => self.place("\\A", Place::TextBegin),
             'm' => self.place("\\b{start}", Place::WordBegin),
@@ -453,15 +465,18 @@ impl Translator {
             'Y' => self.place("\\B", Place::NoWordEdge),
             'Z' => self.place("\\z", Place::TextEnd),
             '1'..='9' => {
+                let first = self.at - 1;
                 let mut n = ch as usize - '0' as usize;
-                // Two digits are a back-reference only if there are so many groups.
                 while let Some(d) = self.peek().and_then(|c| c.to_digit(10)) {
                     work::pulse(1);
-                    if n * 10 + d as usize > self.groups {
-                        break;
-                    }
-                    n = n * 10 + d as usize;
+                    n = n.saturating_mul(10).saturating_add(d as usize);
                     self.at += 1;
+                }
+                // Several digits are a back-reference only if there are so many groups, else the octal number of a character.
+                if self.at > first + 1 && n > self.groups {
+                    self.at = first;
+                    let octal = self.octal(3)?;
+                    return Ok(self.character(octal));
                 }
                 if n > self.groups || self.open_groups.contains(&n) || self.constraints > 0 {
                     return Err(invalid("invalid backreference number"));

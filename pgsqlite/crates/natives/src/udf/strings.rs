@@ -151,19 +151,33 @@ fn overlay(c: &Call) -> Result<Datum> {
 
 // --- case, replacing, padding ----------------------------------------------------------------------------------------
 
-/// Lower case, character by character as C libraries do it (`ß` stays, `İ` becomes `i`).
+/// Lower case, character by character as C libraries do it (`İ` becomes `i`).
 pub(crate) fn lower_text(text: &str) -> String {
-    text.chars().pulsing().map(|ch| single(ch.to_lowercase(), ch)).collect()
+    text.chars().pulsing().map(lower_character).collect()
 }
 fn upper_text(text: &str) -> String {
-    text.chars().pulsing().map(|ch| single(ch.to_uppercase(), ch)).collect()
+    text.chars().pulsing().map(upper_character).collect()
 }
-/// A mapping that takes one character to one; others leave it as it is.
-fn single(mut mapped: impl Iterator<Item = char>, ch: char) -> char {
-    match (mapped.next(), mapped.next()) {
-        (Some(m), None) => m,
-        _ => ch,
+fn lower_character(ch: char) -> char {
+    match single(ch.to_lowercase()) {
+        // the one character whose lower case is two in Unicode's special mappings
+        None if ch == 'İ' => 'i',
+        mapped => mapped.unwrap_or(ch),
     }
+}
+/// Upper case of one character. One whose upper case is several in Unicode's special mappings has another one in the simple
+/// mappings, if any: Greek letters with an iota written below have that of the capital with an iota beside it.
+fn upper_character(ch: char) -> char {
+    let with_iota = match ch as u32 {
+        n @ (0x1f80..=0x1f87 | 0x1f90..=0x1f97 | 0x1fa0..=0x1fa7) => char::from_u32(n + 8),
+        n @ (0x1fb3 | 0x1fc3 | 0x1ff3) => char::from_u32(n + 9),
+        _ => None,
+    };
+    with_iota.or_else(|| single(ch.to_uppercase())).unwrap_or(ch)
+}
+/// The one character that a mapping gives; None: it gives several.
+fn single(mut mapped: impl Iterator<Item = char>) -> Option<char> {
+    mapped.next().filter(|_| mapped.next().is_none())
 }
 fn upper(c: &Call) -> Result<Datum> {
     Ok(Datum::Text(upper_text(c.text(0)?)))
@@ -174,7 +188,7 @@ fn lower(c: &Call) -> Result<Datum> {
 fn initcap(c: &Call) -> Result<Datum> {
     let mut inside = false;
     let out = c.text(0)?.chars().pulsing().map(|ch| {
-        let mapped = if inside { single(ch.to_lowercase(), ch) } else { single(ch.to_uppercase(), ch) };
+        let mapped = if inside { lower_character(ch) } else { upper_character(ch) };
         inside = ch.is_alphanumeric();
         mapped
     });
@@ -389,7 +403,7 @@ fn format(c: &Call) -> Result<Datum> {
             }
             Ok(n)
         };
-        let (mut explicit, mut width, mut left_justified) = (None, None, false);
+        let (mut explicit, mut width, mut width_argument, mut left_justified) = (None, None, None, false);
         let zero = || invalid_parameter("format specifies argument 0, but arguments are numbered from 1");
         let first = number(&mut chars)?;
         if first.is_some() && chars.peek() == Some(&'$') {
@@ -420,12 +434,7 @@ fn format(c: &Call) -> Result<Datum> {
                     }
                     None => next + 1,
                 };
-                let value = args.get(index - 1).ok_or_else(too_few)?;
-                next = index;
-                width = Some(match value {
-                    None => 0,
-                    Some(v) => pgsqlite_types::int::parse(v, pgsqlite_types::int::Width::Four)?,
-                });
+                width_argument = Some(index);
             } else {
                 width = number(&mut chars)?.map(|w| w as i64);
             }
@@ -434,6 +443,14 @@ fn format(c: &Call) -> Result<Datum> {
         if !matches!(kind, 's' | 'I' | 'L') {
             return Err(invalid_parameter(format!("unrecognized format() type specifier \"{kind}\""))
                 .hint("For a single \"%\" use \"%%\"."));
+        }
+        if let Some(index) = width_argument {
+            let value = args.get(index - 1).ok_or_else(too_few)?;
+            next = index;
+            width = Some(match value {
+                None => 0,
+                Some(v) => pgsqlite_types::int::parse(v, pgsqlite_types::int::Width::Four)?,
+            });
         }
         let index = explicit.unwrap_or(next + 1);
         let value = args.get(index - 1).ok_or_else(too_few)?;
@@ -565,7 +582,8 @@ fn base64_encode(bytes: &[u8]) -> String {
             false => BASE64[(n >> (18 - 6 * i) & 63) as usize] as char,
         }));
         column += 4;
-        if column >= 76 {
+        // no line break comes after the padding
+        if column >= 76 && chunk.len() == 3 {
             out.push('\n');
             column = 0;
         }

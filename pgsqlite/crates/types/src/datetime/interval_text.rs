@@ -126,15 +126,7 @@ fn default_unit(allowed: i32) -> Span {
 
 /// `h:m[:s]`, as microseconds.
 fn clock_micros(field: &str, allowed: i32) -> Parsed<i64> {
-    let mut c = clock_fields(field)?;
-    if c.short && allowed == range::MINUTE | range::SECOND {
-        c.second = c.minute;
-        c.minute = i32::try_from(c.hour).map_err(|_| Failure::Field)?;
-        c.hour = 0;
-        if c.minute > 59 {
-            return Err(Failure::Field);
-        }
-    }
+    let c = clock_fields(field, allowed == range::MINUTE | range::SECOND)?;
     let rest = c.minute as i64 * MICROS_PER_MINUTE + c.second as i64 * MICROS_PER_SECOND + c.micros as i64;
     c.hour.checked_mul(MICROS_PER_HOUR).and_then(|h| h.checked_add(rest)).ok_or(Failure::Field)
 }

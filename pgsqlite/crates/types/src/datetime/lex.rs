@@ -195,18 +195,20 @@ pub(super) struct Clock {
     pub minute: i32,
     pub second: i32,
     pub micros: i32,
-    /// two fields only, without a fraction
-    pub short: bool,
 }
 
-pub(super) fn clock_fields(field: &str) -> Parsed<Clock> {
+pub(super) fn clock_fields(field: &str, minutes_first: bool) -> Parsed<Clock> {
     let n = field.bytes().take_while(u8::is_ascii_digit).count();
     let hour: i64 = field[..n].parse().map_err(|_| Failure::Field)?;
     let rest = field[n..].strip_prefix(':').ok_or(Failure::Format)?;
     let (minute, rest) = leading_int(rest)?;
-    let mut clock = Clock { hour, minute, second: 0, micros: 0, short: false };
+    let mut clock = Clock { hour, minute, second: 0, micros: 0 };
     if rest.is_empty() {
-        clock.short = true;
+        if minutes_first {
+            clock.second = minute;
+            clock.minute = i32::try_from(hour).map_err(|_| Failure::Field)?;
+            clock.hour = 0;
+        }
     } else if rest.starts_with('.') {
         // Always minutes and seconds.
         clock.micros = fraction_micros(rest)?;

@@ -245,7 +245,8 @@ struct Writer {
     summary: Summary,
     /// the place of the template we are at
     place: usize,
-    places: usize,
+    /// the number of the last place
+    places: i64,
     sign_written: bool,
     /// whether the last place wrote a digit: then a comma is written
     in_number: bool,
@@ -297,7 +298,7 @@ impl Writer {
             places_before,
             summary,
             place: 0,
-            places: places.max(0) as usize,
+            places,
             sign_written,
             in_number: false,
             last_relevant,
@@ -417,11 +418,11 @@ impl Writer {
         } else {
             self.digit(pattern);
         }
-        let mut end = self.places + (self.places_before > 0) as usize + self.summary.decimal as usize;
+        let mut end = self.places + (self.places_before > 0) as i64 + self.summary.decimal as i64;
         if self.last_relevant == Some(self.at) {
-            end = self.place;
+            end = self.place as i64;
         }
-        if self.place + 1 == end {
+        if self.place as i64 + 1 == end {
             if self.sign_written && self.summary.brackets {
                 self.out.push(if self.negative { b'>' } else { b' ' });
             } else if self.summary.anchored_sign && self.summary.anchor == Anchor::After {

@@ -197,6 +197,11 @@ struct Given {
     zone: Option<(i64, i64, i64)>,
 }
 
+/// Whether a template can be read. Errors: 22007, and 0A000 for fields that are not implemented.
+pub fn check_template(template: &str) -> Result<()> {
+    template_parts(template).map(drop)
+}
+
 /// Reads a text by a template.
 pub fn parse(text: &str, template: &str) -> Result<Moment> {
     let parts = template_parts(template)?;

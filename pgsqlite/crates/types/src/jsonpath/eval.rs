@@ -5,7 +5,7 @@
 
 use super::{Arithmetic, Comparison, Item, Kind, Method, Path, LAST_LEVEL};
 use crate::int::Width;
-use crate::json::moment::{parse, parse_standard};
+use crate::json::moment::{check_template, parse, parse_standard};
 use crate::json::Json;
 use crate::numeric::Numeric;
 use crate::{float, PgError, Result, Settings, SqlState};
@@ -47,19 +47,19 @@ type Value<'a> = Cow<'a, Json>;
 /// The list of found items; None where it only matters whether there is one.
 type Found<'f, 'a> = Option<&'f mut Vec<Value<'a>>>;
 
-/// Runs a path. `variables` is an object; `silent`: errors of the data are not raised. `all`: the items are wanted, else only
+/// Runs a path. `variables` is an object; without one, as for the operators, each variable is null. `silent`: errors of the data are not raised. `all`: the items are wanted, else only
 /// whether there is one. `zone`: the session's time zone may be used.
 #[allow(clippy::too_many_arguments)]
 pub fn run<'a>(
     path: &'a Path,
     target: &'a Json,
-    variables: &'a Json,
+    variables: Option<&'a Json>,
     silent: bool,
     all: bool,
     matcher: Matcher<'a>,
     zone: Option<&'a Settings>,
 ) -> Result<(Outcome, Vec<Json>)> {
-    if !matches!(variables, Json::Object(_)) {
+    if !matches!(variables, None | Some(Json::Object(_))) {
         return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, "\"vars\" argument is not an object")
             .detail("Jsonpath parameters should be encoded as key-value pairs of \"vars\" object."));
     }
@@ -90,7 +90,7 @@ pub fn run<'a>(
 
 struct Evaluator<'a> {
     root: &'a Json,
-    variables: &'a Json,
+    variables: Option<&'a Json>,
     matcher: Matcher<'a>,
     zone: Option<&'a Settings>,
     lax: bool,
@@ -282,7 +282,8 @@ impl<'a> Evaluator<'a> {
                     let result = self.next(item, value.clone(), found.as_deref_mut());
                     self.ignore_structure = saved;
                     outcome = result?;
-                    if outcome == Outcome::Error || outcome == Outcome::Found && found.is_none() {
+                    // what the levels below come to takes the place of an error
+                    if outcome == Outcome::Found && found.is_none() {
                         return Ok(outcome);
                     }
                 }
@@ -307,9 +308,10 @@ impl<'a> Evaluator<'a> {
             Kind::Bool(b) => self.next(item, Cow::Owned(Json::Bool(*b)), found),
             Kind::Number(n) => self.next(item, Cow::Owned(Json::Number(n.clone())), found),
             Kind::String(s) => self.next(item, Cow::Owned(Json::String(s.clone())), found),
-            Kind::Variable(name) => match self.variables.get(name) {
-                Some(v) => self.next(item, Cow::Borrowed(v), found),
-                None => Err(PgError::new(
+            Kind::Variable(name) => match self.variables.map(|variables| variables.get(name)) {
+                None => self.next(item, Cow::Owned(Json::Null), found),
+                Some(Some(v)) => self.next(item, Cow::Borrowed(v), found),
+                Some(None) => Err(PgError::new(
                     SqlState::UNDEFINED_OBJECT,
                     format!("could not find jsonpath variable \"{name}\""),
                 )),
@@ -337,7 +339,8 @@ impl<'a> Evaluator<'a> {
             Some(template) => match parse(text, template) {
                 Ok(moment) => moment,
                 Err(e) if self.raise || e.code() == SqlState::FEATURE_NOT_SUPPORTED => return Err(e),
-                Err(_) => return Ok(Outcome::Error),
+                // silence is for the text, not for the template
+                Err(_) => return check_template(template).map(|()| Outcome::Error),
             },
             None => match parse_standard(text)? {
                 Some(moment) => moment,

@@ -114,18 +114,22 @@ fn parse_v4_network(text: &[u8]) -> Option<Inet> {
     Some(v4(&octets, bits))
 }
 
-/// The IPv4 tail of an IPv6 address: its octets (none with leading zeros) and the prefix's length after it.
+/// The IPv4 tail of an IPv6 address: its octets (none with leading zeros) and the prefix's length after it. PostgreSQL reads an octet
+/// without digits as zero where something follows it.
 fn v4_tail(text: &[u8]) -> Option<(Vec<u8>, Option<u32>)> {
     let (dotted, bits) = match text.iter().position(|b| *b == b'/') {
         Some(at) => (&text[..at], Some(v6_prefix(&text[at + 1..])?)),
         None => (text, None),
     };
     let mut octets = Vec::new();
+    if bits.is_none() && matches!(dotted, [] | [.., b'.']) {
+        return None;
+    }
     for part in dotted.split(|b| *b == b'.') {
         if part.len() > 1 && part[0] == b'0' || octets.len() == 4 {
             return None;
         }
-        octets.push(prefix_length(part, 255)? as u8);
+        octets.push(if part.is_empty() { 0 } else { prefix_length(part, 255)? as u8 });
     }
     Some((octets, bits))
 }

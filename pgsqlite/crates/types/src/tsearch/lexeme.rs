@@ -83,7 +83,8 @@ impl Reader<'_> {
                     let positions = if self.query { vec![] } else { self.positions()? };
                     return Ok(Some(Read { text, positions }));
                 }
-                Some(':') => return Err(self.syntax_error()),
+                // (a vector's lexeme may begin with one)
+                Some(':') if self.query => return Err(self.syntax_error()),
                 Some(c) if !(is_space(c) || self.query && is_operator(c)) => {
                     text.push(c);
                     self.next();

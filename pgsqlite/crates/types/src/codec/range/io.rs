@@ -28,8 +28,8 @@ pub(crate) fn range_text_in(text: &str, t: &RangeType, context: &Context) -> Res
 }
 
 pub(crate) fn multirange_text_in(text: &str, t: &RangeType, context: &Context) -> Result<Datum> {
-    let ranges = literal::multirange(text)?.into_iter().map(|range| range_from_text(range, t, context));
-    let spans = operators::joined(t, ranges.collect::<Result<Vec<_>>>()?)?;
+    let ranges = literal::multirange(text, |range| range_from_text(range, t, context))?;
+    let spans = operators::joined(t, ranges)?;
     Ok(Datum::Text(multirange_to_storage(&spans)))
 }
 

@@ -80,8 +80,9 @@ fn bound(text: &str) -> Option<(Option<String>, &str)> {
     }
 }
 
-/// Splits `{[a,b),[c,d)}` into the literals of its ranges; empty ones are left out. Errors: 22P02 with PostgreSQL's details.
-pub(super) fn multirange(text: &str) -> Result<Vec<&str>> {
+/// Reads the ranges of `{[a,b),[c,d)}` one after the other, so that what is wrong with one is told before what is wrong behind it; empty
+/// ones are left out. Errors: 22P02 with PostgreSQL's details, and those of `read`.
+pub(super) fn multirange<T>(text: &str, mut read: impl FnMut(&str) -> Result<T>) -> Result<Vec<T>> {
     #[derive(PartialEq)]
     enum State {
         BeforeRange,
@@ -121,7 +122,7 @@ pub(super) fn multirange(text: &str) -> Result<Vec<&str>> {
             },
             State::InRange => match c {
                 b']' | b')' => {
-                    ranges.push(&body[start..at]);
+                    ranges.push(read(&body[start..at])?);
                     seen = true;
                     state = State::AfterRange;
                 }

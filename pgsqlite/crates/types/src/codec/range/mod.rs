@@ -276,8 +276,8 @@ pub fn multirange_to_storage(spans: &[Span]) -> String {
 
 /// Reads the storage form of a multirange; None for anything else.
 pub fn multirange_from_storage(text: &str, t: &RangeType) -> Option<Multirange> {
-    let ranges = literal::multirange(text).ok()?;
-    ranges.into_iter().map(|range| Range::from_storage(range, t)?.span().cloned()).collect()
+    let ranges = literal::multirange(text, |range| Ok(Range::from_storage(range, t))).ok()?;
+    ranges.into_iter().map(|range| range?.span().cloned()).collect()
 }
 
 /// A multirange value that a native function got. Errors: 22P02 for what is no multirange.

@@ -447,7 +447,6 @@ impl<'a> Decoder<'a> {
         };
         for part in parts.iter().filter(|p| !p.as_bytes()[0].is_ascii_digit()) {
             match tokens::word(part) {
-                Some(Word::Ignore) => {}
                 Some(Word::Month(m)) => {
                     self.civil.month = m;
                     text_month = true;
@@ -560,7 +559,7 @@ impl<'a> Decoder<'a> {
 
     /// `h:m`, `h:m:s[.f]`, `m:s.f`
     fn time(&mut self, field: &str) -> Parsed<()> {
-        let clock = clock_fields(field)?;
+        let clock = clock_fields(field, false)?;
         let hour = i32::try_from(clock.hour).map_err(|_| Failure::Field)?;
         (self.civil.hour, self.civil.minute, self.civil.second, self.civil.micros) =
             (hour, clock.minute, clock.second, clock.micros);
