@@ -88,7 +88,7 @@ impl<'a> Analyzer<'a> {
             }
         }
         if names.iter().any(Option::is_some) {
-            let proc = self.reorder_named(&candidates, &parts.join("."), &mut args, &names, call.location)?;
+            let proc = self.reorder_named(&candidates, &parts.join("."), &mut args, &names, call)?;
             candidates = vec![proc];
             types = args.iter().map(|a| a.ty).collect();
         }
@@ -369,7 +369,7 @@ impl<'a> Analyzer<'a> {
         shown: &str,
         args: &mut Vec<Expr>,
         names: &[Option<&str>],
-        location: i32,
+        call: &ast::FuncCall,
     ) -> Result<&'a builtin::Proc> {
         let positional = names.iter().take_while(|n| n.is_none()).count();
         // the names of the arguments that calls give
@@ -386,12 +386,16 @@ impl<'a> Analyzer<'a> {
         let fits: Vec<&'a builtin::Proc> = candidates
             .iter()
             .copied()
+            // (the arguments that VARIADIC gathers have no names: the array has one where the call says VARIADIC, too)
+            .filter(|p| p.variadic == 0 || call.func_variadic)
             .filter(|p| {
                 let all = inputs(p);
                 let first_default = p.args.len() - p.default_count;
                 let place = |n: &Option<&str>| n.and_then(|n| all.iter().position(|a| *a == n));
                 let given: Vec<Option<usize>> = names[positional..].iter().map(place).collect();
                 given.iter().all(|g| g.is_some_and(|g| g >= positional))
+                    // (what VARIADIC stands before is the last one at its place, too)
+                    && (!call.func_variadic || given.last().is_none_or(|last| *last == Some(names.len() - 1)))
                     && (positional..first_default).all(|i| given.contains(&Some(i)))
                     && p.args.len() >= names.len()
             })
@@ -430,7 +434,7 @@ impl<'a> Analyzer<'a> {
                     PgError::new(SqlState::AMBIGUOUS_FUNCTION, format!("function {signature} is not unique"))
                         .hint("Could not choose a best candidate function. You might need to add explicit type casts.")
                 }
-                .at(location));
+                .at(call.location));
             }
         };
         let all = inputs(proc);

@@ -267,6 +267,16 @@ pub fn analyze_call(
 ) -> Result<(Oid, crate::typed::Query, Vec<Oid>)> {
     use crate::typed::{Query, Select, Target};
     use pgsqlite_types::{PgError, SqlState};
+    for node in call.args.iter().filter_map(|arg| arg.node.as_ref()) {
+        let sub_query = node.nodes().into_iter().find_map(|(n, ..)| match n {
+            pg_query::NodeRef::SubLink(s) => Some(s.location),
+            _ => None,
+        });
+        if let Some(location) = sub_query {
+            let message = "cannot use subquery in CALL argument";
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(location));
+        }
+    }
     let mut analyzer = Analyzer::new(environment, parameter_types, variables.is_none());
     analyzer.variables = variables;
     analyzer.calling = true;

@@ -110,7 +110,9 @@ impl Analyzer<'_> {
         let anonymous = call.ty == oid::RECORD && outs.is_empty();
         if !definitions.is_empty() {
             if !anonymous {
-                let what = if outs.len() > 1 {
+                let what = if self.env.catalog.composite_fields(call.ty).is_some() {
+                    "a column definition list is redundant for a function returning a named composite type"
+                } else if outs.len() > 1 {
                     "a column definition list is redundant for a function with OUT parameters"
                 } else {
                     "a column definition list is only allowed for functions returning \"record\""

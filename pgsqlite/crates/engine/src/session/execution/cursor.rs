@@ -63,7 +63,8 @@ fn direction(f: &ast::FetchStmt) -> Result<Direction> {
     use ast::FetchDirection as D;
     let count = |n: i64| (n != i64::MAX).then_some(n.unsigned_abs());
     Ok(match D::try_from(f.direction) {
-        Ok(D::FetchForward | D::FetchBackward) if f.how_many == 0 => Direction::Here,
+        Ok(D::FetchForward) if f.how_many == 0 => Direction::Here,
+        Ok(D::FetchBackward) if f.how_many == 0 => Direction::Backward(Some(0)),
         Ok(D::FetchForward) if f.how_many > 0 => Direction::Forward(count(f.how_many)),
         Ok(D::FetchForward) => Direction::Backward(count(f.how_many)),
         Ok(D::FetchBackward) if f.how_many > 0 => Direction::Backward(count(f.how_many)),
@@ -230,6 +231,11 @@ impl Executor {
         let one = Some(1);
         match direction {
             Direction::Forward(count) => fetching(false, count, 0),
+            // from before the first row all rows behind it are none, wherever the cursor may go
+            Direction::Backward(None) if is_move && portal.position == 0 => fetching(false, Some(0), 0),
+            Direction::Backward(Some(0)) if is_move || portal.position > 0 && self.context.is_on_row(portal) => {
+                self.go(portal, Direction::Here, is_move)
+            }
             Direction::Backward(count) => {
                 check_backward(portal)?;
                 fetching(true, count, 0)

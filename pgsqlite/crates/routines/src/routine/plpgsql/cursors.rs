@@ -47,7 +47,6 @@ impl Frame<'_> {
                     format!("variable \"{}\" is declared CONSTANT", declared.name),
                 ))
             }
-            _ if declared.cursor.is_some() => declared.name.clone(),
             _ => {
                 let server = self.host.cell.state().server.clone();
                 server.ok_or_else(|| PgError::not_supported("a cursor without a name outside a session"))?.next_portal()
@@ -150,8 +149,7 @@ impl Frame<'_> {
         let variable = self.program.body.look_up(names, &[cursor]).map(|found| found.0);
         let is_cursor = |v: &usize| matches!(self.program.kinds[*v], Kind::Scalar { ty: oid::REFCURSOR, .. });
         let name = match variable.filter(is_cursor) {
-            Some(v) if self.program.body.variables[v].cursor.is_none() => self.cursor_name(v)?,
-            Some(v) => self.cursor_name(v).unwrap_or_else(|_| cursor.to_string()),
+            Some(v) => self.cursor_name(v)?,
             None => cursor.to_string(),
         };
         let cursors = self.host.routines().cursors.borrow();
@@ -213,6 +211,10 @@ impl Frame<'_> {
                 )));
             }
             *slot = Some(self.eval(sql)?);
+        }
+        if !arguments.is_empty() {
+            // they are a row that was found
+            self.set_found(true);
         }
         for ((_, variable), value) in parameters.iter().zip(values) {
             let value = value.ok_or_else(|| syntax(format!("not enough arguments for cursor \"{name}\"")))?;

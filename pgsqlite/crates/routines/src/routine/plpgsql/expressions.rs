@@ -436,10 +436,7 @@ impl<'h> Frame<'h> {
             })
             .map_err(PgError::without_position)?;
         if several {
-            return Err(PgError::new(
-                SqlState::CARDINALITY_VIOLATION,
-                format!("query \"SELECT {}\" returned more than one row", sql.text),
-            ));
+            return Err(PgError::new(SqlState::CARDINALITY_VIOLATION, "query returned more than one row"));
         }
         Ok(Typed { value: found.unwrap_or_default(), ty })
     }
@@ -474,6 +471,7 @@ impl<'h> Frame<'h> {
         &self,
         text: &str,
         using: &[Typed],
+        of_last: bool,
         rows: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool>,
     ) -> Result<Dynamic> {
         let context = |e: PgError| of_query(e, text, 0, format!("SQL statement \"{text}\""));
@@ -483,7 +481,10 @@ impl<'h> Frame<'h> {
         let values: Vec<Datum> = using.iter().map(|t| t.value.clone()).collect();
         let mut last = Ok(Dynamic { rows: 0, columns: None, reads: vec![] });
         self.host.routines().runs(Some(text.to_string()));
-        for statement in statements {
+        let count = statements.len();
+        for (i, statement) in statements.into_iter().enumerate() {
+            let dropped: &mut dyn FnMut(&[Column], Vec<Datum>) -> Result<bool> = &mut |_, _| Ok(true);
+            let rows = if of_last && i + 1 < count { dropped } else { &mut *rows };
             last = self.dynamic_statement(&statement, &types, &values, rows).map_err(context);
             if last.is_err() {
                 break;

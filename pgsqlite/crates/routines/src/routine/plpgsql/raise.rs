@@ -7,7 +7,9 @@
 use super::super::{add_context, convert, Access};
 use super::run::{Flow, Frame};
 use super::variable_values::{Typed, Value};
+use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::plpgsql::{Block, Condition, Handler, Level, Sql, Target};
+use pgsqlite_sql::routine::Function;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
 
@@ -267,45 +269,52 @@ impl Frame<'_> {
     /// `CALL procedure(…)`: OUT parameters go into the variables that stand for them.
     pub(super) fn call_procedure(&mut self, sql: &Sql) -> Result<()> {
         let node = super::expressions::one_statement(&sql.text)?.node;
-        let pgsqlite_sql::parse::NodeEnum::CallStmt(call) = &node else { return Err(PgError::internal("CALL")) };
+        let NodeEnum::CallStmt(call) = &node else { return Err(PgError::internal("CALL")) };
         let call = call.funccall.as_deref().ok_or_else(|| PgError::internal("CALL of nothing"))?;
         let context = |e: PgError| add_context(e, format!("SQL statement \"{}\"", sql.text));
-        let (procedure, expression) = self.plan_call(call, sql.names).map_err(context)?;
+        let line = || format!("SQL statement \"{}\"", sql.text);
+        let planned = self.plan_call(call, sql.names).map_err(|e| super::super::of_query(e, &sql.text, 0, line()));
+        let (procedure, expression) = planned?;
+        let catalog = self.host.catalog();
+        let f = catalog.function(procedure).ok_or_else(|| PgError::cache_lookup_failed("function", procedure))?.clone();
+        let targets = self.call_targets(call, &f, sql.names)?;
         let parameters = self.parameters(&expression);
         let mut args = expression.planned.rows(self.host, &parameters).map_err(context)?;
         let args = args.pop().unwrap_or_default();
-        let catalog = self.host.catalog();
-        let f = catalog.function(procedure).ok_or_else(|| PgError::cache_lookup_failed("function", procedure))?.clone();
         let types: Vec<_> = expression.planned.columns.as_deref().unwrap_or_default().iter().map(|c| c.ty).collect();
         self.host.routines().runs(Some(sql.text.clone()));
         let outcome = super::super::call(self.host, procedure, &types, f.returns, args);
         self.host.routines().runs(None);
         let outcome = outcome.map_err(context)?;
         let super::super::Outcome::Value(value) = outcome else { return Err(PgError::internal("a set from CALL")) };
-        if f.outputs().next().is_none() {
+        if targets.is_empty() {
             return Ok(());
         }
         let Some(row) = self.row_of(&Typed { value, ty: oid::RECORD })? else { return Ok(()) };
-        let mut values = row.values.into_iter().zip(row.shape.fields.clone());
-        // each OUT or INOUT parameter's argument is a variable
-        for (i, argument) in f.arguments.iter().enumerate() {
-            if !argument.mode.is_output() {
-                continue;
-            }
-            let Some((value, (_, ty, _))) = values.next() else { break };
-            let node = call.args.get(i).and_then(|n| n.node.as_ref());
-            let target = match node {
-                Some(pgsqlite_sql::parse::NodeEnum::ColumnRef(c)) => {
+        let values = row.values.into_iter().zip(row.shape.fields.clone());
+        for (target, (value, (_, ty, _))) in targets.iter().zip(values) {
+            let value = convert::assign(self.host, value, ty, ty, -1)?;
+            self.assign_target(target, Typed { value, ty })?;
+        }
+        Ok(())
+    }
+
+    /// The variables that stand for the OUT and INOUT parameters of a call. Errors: 42601 for an argument that is none.
+    fn call_targets(&self, call: &ast::FuncCall, f: &Function, names: usize) -> Result<Vec<Target>> {
+        let mut targets = Vec::new();
+        for (i, argument) in f.arguments.iter().enumerate().filter(|(_, argument)| argument.mode.is_output()) {
+            let target = match argument_of(call, i, &argument.name) {
+                Some(NodeEnum::ColumnRef(c)) => {
                     let parts: Vec<String> = c
                         .fields
                         .iter()
                         .filter_map(|f| match &f.node {
-                            Some(pgsqlite_sql::parse::NodeEnum::String(s)) => Some(s.sval.clone()),
+                            Some(NodeEnum::String(s)) => Some(s.sval.clone()),
                             _ => None,
                         })
                         .collect();
                     let shown: Vec<&str> = parts.iter().map(String::as_str).collect();
-                    self.program.body.look_up(sql.names, &shown).map(|(variable, used)| Target {
+                    self.program.body.look_up(names, &shown).map(|(variable, used)| Target {
                         variable,
                         fields: parts[used..].to_vec(),
                         subscripts: String::new(),
@@ -313,20 +322,28 @@ impl Frame<'_> {
                 }
                 _ => None,
             };
-            let Some(target) = target else {
-                return Err(PgError::new(
+            targets.push(target.ok_or_else(|| {
+                PgError::new(
                     SqlState::SYNTAX_ERROR,
                     format!(
                         "procedure parameter \"{}\" is an output parameter but corresponding argument is not writable",
                         argument.name
                     ),
-                ));
-            };
-            let value = convert::assign(self.host, value, ty, ty, -1)?;
-            self.assign_target(&target, Typed { value, ty })?;
+                )
+            })?);
         }
-        Ok(())
+        Ok(targets)
     }
+}
+
+/// What a call gives the parameter of a number and a name; None: its default.
+fn argument_of<'c>(call: &'c ast::FuncCall, number: usize, name: &str) -> Option<&'c NodeEnum> {
+    let named = call.args.iter().find_map(|node| match &node.node {
+        Some(NodeEnum::NamedArgExpr(named)) if named.name == name => named.arg.as_deref(),
+        _ => None,
+    });
+    let node = named.or_else(|| call.args.get(number))?.node.as_ref()?;
+    (!matches!(node, NodeEnum::NamedArgExpr(_)) || named.is_some()).then_some(node)
 }
 
 /// Whether a handler is for the error.

@@ -3,7 +3,7 @@
 use super::super::convert;
 use super::run::Frame;
 use super::variable_values::{Row, Typed, Value};
-use super::Result_;
+use super::{Kind, Result_};
 use pgsqlite_sql::plpgsql::{Query, Sql};
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
 
@@ -89,13 +89,6 @@ impl<'h> Frame<'h> {
         message: &str,
     ) -> Result<()> {
         let mismatch = |detail: String| Err(PgError::new(SqlState::DATATYPE_MISMATCH, message).detail(detail));
-        if row.shape.fields.len() != wanted.len() {
-            return mismatch(format!(
-                "Number of returned columns ({}) does not match expected column count ({}).",
-                row.shape.fields.len(),
-                wanted.len()
-            ));
-        }
         for (i, ((_, from, given), (_, to, typmod))) in row.shape.fields.iter().zip(wanted).enumerate() {
             let fits = from == to
                 && (*typmod < 0 || given == typmod || {
@@ -114,10 +107,26 @@ impl<'h> Frame<'h> {
                 ));
             }
         }
+        if row.shape.fields.len() != wanted.len() {
+            return mismatch(format!(
+                "Number of returned columns ({}) does not match expected column count ({}).",
+                row.shape.fields.len(),
+                wanted.len()
+            ));
+        }
         Ok(())
     }
 
     pub(super) fn return_next(&mut self, value: Option<&Sql>) -> Result<()> {
+        // (a record that nothing was assigned to has no fields that could be NULL)
+        let name = value.map(|sql| sql.text.trim().to_lowercase());
+        if let Some((variable, 1)) =
+            value.zip(name.as_ref()).and_then(|(sql, name)| self.program.body.look_up(sql.names, &[name]))
+        {
+            if matches!(self.program.kinds[variable], Kind::Record(_)) {
+                self.known_shape(variable)?;
+            }
+        }
         let row = match (self.program.result.clone(), value) {
             (Result_::Outputs(list), _) => self.outputs(&list)?.1,
             (Result_::Row { ty }, Some(sql)) => {

@@ -120,6 +120,8 @@ impl<'h> Frame<'h> {
             let line = declared.line;
             // each entry of the block begins with fresh variables
             self.values[*variable] = match &self.program.kinds[*variable] {
+                // a bound cursor has its variable's name
+                Kind::Scalar { .. } if declared.cursor.is_some() => Value::Scalar(Datum::Text(declared.name.clone())),
                 Kind::Scalar { .. } => Value::Scalar(Datum::Null),
                 Kind::Record(_) => Value::Row(None),
             };
@@ -555,7 +557,7 @@ impl<'h> Frame<'h> {
             Query::Dynamic { text, using } => {
                 let text = self.dynamic_text(text)?;
                 let using = self.using(using)?;
-                let done = self.run_dynamic(&text, &using, &mut |_, row| {
+                let done = self.run_dynamic(&text, &using, false, &mut |_, row| {
                     rows.push(row);
                     Ok(true)
                 })?;
@@ -654,7 +656,7 @@ impl<'h> Frame<'h> {
         let text = self.dynamic_text(text)?;
         let using = self.using(using)?;
         let mut rows = Vec::new();
-        let done = self.run_dynamic(&text, &using, &mut |_, row| {
+        let done = self.run_dynamic(&text, &using, true, &mut |_, row| {
             if rows.len() < 2 {
                 rows.push(row);
             }
