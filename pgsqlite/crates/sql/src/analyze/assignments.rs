@@ -125,9 +125,13 @@ impl Analyzer<'_> {
                 }
                 self.resolve_unknown_columns(&mut query)?;
                 let index = m.colno as usize - 1;
+                let location = match &query.body {
+                    QueryBody::Select(select) => select.targets.get(index).map_or(s.location, |t| t.expr.location),
+                    _ => s.location,
+                };
                 let (ty, typmod) = (query.columns[index].ty, query.columns[index].typmod);
                 let query = one_column(self.env.catalog, query, index).map_err(|e| e.at(s.location))?;
-                Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Scalar, query: Box::new(query) }, ty, s.location)
+                Ok(Expr::new(ExprKind::SubLink { kind: SubLinkKind::Scalar, query: Box::new(query) }, ty, location)
                     .with_typmod(typmod))
             }
             _ => Err(PgError::new(

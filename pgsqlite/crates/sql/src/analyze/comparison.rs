@@ -20,9 +20,14 @@ impl Analyzer<'_> {
         let is_null = |e: &Expr| matches!(e.kind, ExprKind::Const(Datum::Null)) && e.ty == oid::UNKNOWN;
         if is_null(&right) || is_null(&left) {
             let arg = if is_null(&right) { left } else { right };
-            let arg = self.resolve_unknown(arg)?;
+            let arg = self.resolve_of_any_type(arg)?;
             return Ok(Expr::new(ExprKind::IsNull { arg: Box::new(arg), negated: !negated }, oid::BOOL, location));
         }
+        self.distinct_values(left, right, negated, location)
+    }
+
+    /// As [`Analyzer::distinct`], of parts of rows: also a NULL is compared there.
+    pub(super) fn distinct_values(&mut self, left: Expr, right: Expr, negated: bool, location: i32) -> Result<Expr> {
         let comparison = self.operator("=", Some(left), right, location)?;
         let ExprKind::Op { op, mut args } = comparison.kind else { return Err(PgError::internal("operator expected")) };
         let (right, left) = (args.pop().expect("two"), args.pop().expect("two"));
@@ -36,7 +41,7 @@ impl Analyzer<'_> {
     /// `arg IS [NOT] NULL`
     pub(super) fn null_test(&mut self, arg: Option<&ast::Node>, negated: bool, location: i32) -> Result<Expr> {
         let arg = self.expr_opt(arg)?;
-        let arg = self.resolve_unknown(arg)?;
+        let arg = self.resolve_of_any_type(arg)?;
         if let ExprKind::WholeRow { levels_up, rte, .. } = arg.kind {
             let fields = self.whole_row_fields(levels_up, rte, location);
             let tests = fields.into_iter().map(|f| self.field_null_test(f, negated, location)).collect();

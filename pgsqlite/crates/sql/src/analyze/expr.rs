@@ -180,7 +180,10 @@ impl Analyzer<'_> {
             return Err(PgError::not_supported(format!("more than {MOST_PARAMETERS} parameters")).at(location));
         }
         match self.parameters[n - 1] {
-            0 => Ok(Expr::new(ExprKind::Param(n), oid::UNKNOWN, location)),
+            0 => {
+                self.untyped.push((n, location));
+                Ok(Expr::new(ExprKind::Param(n), oid::UNKNOWN, location))
+            }
             ty => self.typed_parameter(n, ty, location),
         }
     }
@@ -197,6 +200,7 @@ impl Analyzer<'_> {
 
     /// A parameter of unknown type meets a context that fixes it.
     pub(crate) fn set_parameter_type(&mut self, n: usize, ty: Oid, location: i32) -> Result<()> {
+        self.untyped.retain(|place| *place != (n, location));
         let slot = &mut self.parameters[n - 1];
         if *slot == 0 || *slot == oid::UNKNOWN {
             *slot = ty;
@@ -274,8 +278,10 @@ impl Analyzer<'_> {
             let condition = self.expr_opt(when.expr.as_deref())?;
             conditions.push(match &operand {
                 Some(operand) => {
+                    // (an error is at WHEN; the comparison, which is not written, is at its value)
                     let location = condition.location;
-                    let comparison = self.operator("=", Some(operand.clone()), condition, location)?;
+                    let mut comparison = self.operator("=", Some(operand.clone()), condition, when.location)?;
+                    comparison.location = location;
                     self.coerce_boolean(comparison, "CASE/WHEN")?
                 }
                 None => self.coerce_boolean(condition, "CASE/WHEN")?,
@@ -329,7 +335,7 @@ impl Analyzer<'_> {
                     // (PostgreSQL keeps it as the opposite of IS DISTINCT FROM)
                     let opposite = negated && self.storing && l.len() > 1;
                     for (a, b) in l.clone().into_iter().zip(r.clone()) {
-                        tests.push(self.distinct(a, b, negated && !opposite, location)?);
+                        tests.push(self.distinct_values(a, b, negated && !opposite, location)?);
                     }
                     if opposite {
                         let distinct = Expr::new(ExprKind::Or(tests), oid::BOOL, location);

@@ -136,9 +136,20 @@ impl<'a> Analyzer<'a> {
             .at(call.location));
         }
 
+        // VARIADIC "any" takes an array of any type, but no untyped literal
+        if call.func_variadic && proc.variadic == oid::ANY {
+            let array = args.last().filter(|a| self.env.catalog.element_type(self.base_type(a.ty)).is_none());
+            if let Some(array) = array {
+                let message = "VARIADIC argument must be an array";
+                return Err(PgError::new(SqlState::DATATYPE_MISMATCH, message).at(array.location));
+            }
+        }
+
         // nothing but untyped literals where a polymorphic type must come from
         let polymorphic = |d: Oid| matches!(d, oid::ANYELEMENT | oid::ANYARRAY | oid::ANYNONARRAY | oid::ANYENUM);
-        let mut given = proc.args.iter().zip(&types).filter(|(d, _)| polymorphic(**d)).peekable();
+        let elements = resolved.variadic_from.map_or(&[][..], |from| &types[from..]);
+        let further = elements.iter().skip(1).filter_map(|t| Some((proc.args.last()?, t)));
+        let mut given = proc.args.iter().zip(&types).chain(further).filter(|(d, _)| polymorphic(**d)).peekable();
         if given.peek().is_some() && given.all(|(_, t)| *t == oid::UNKNOWN)
             || resolved.args.iter().any(|&a| super::coerce::is_polymorphic_range(a))
         {
@@ -166,11 +177,12 @@ impl<'a> Analyzer<'a> {
             // (these look at the argument's type itself)
             let shows_type = matches!(proc.src, Some("pg_typeof" | "pg_collation_for" | "pg_column_size"));
             converted.push(if target == oid::ANY && arg.ty == oid::UNKNOWN && !shows_type {
-                // "any": PostgreSQL reads an unknown literal as text, and has no type for a parameter
-                if let ExprKind::Param(n) = arg.kind {
-                    return Err(super::indeterminate_parameter(n));
+                // "any": PostgreSQL reads an unknown literal as text, and has no type for a parameter unless it is sorted
+                let same = |k: &SortKey| without_implicit_casts(&k.expr).kind == arg.kind;
+                match call.agg_distinct || order_by.iter().any(same) {
+                    true => self.resolve_unknown(arg)?,
+                    false => self.resolve_of_any_type(arg)?,
                 }
-                self.coerce_implicit(arg, oid::TEXT)?
             } else {
                 self.coerce_implicit(arg, target)?
             });
@@ -682,6 +694,15 @@ impl<'a> Analyzer<'a> {
         self.levels[index].has_aggregates = true;
         self.level().aggregates_seen = true;
         Ok(Expr::new(ExprKind::Aggregate(Box::new(aggregate)), ret, location))
+    }
+
+    /// As [`Analyzer::resolve_unknown`], where a value of any type may stand: that says nothing of a parameter's type.
+    pub(super) fn resolve_of_any_type(&mut self, mut expr: Expr) -> Result<Expr> {
+        if expr.ty == oid::UNKNOWN && matches!(expr.kind, ExprKind::Param(_)) {
+            expr.ty = oid::TEXT;
+            return Ok(expr);
+        }
+        self.resolve_unknown(expr)
     }
 
     /// A literal that nothing typed is text.

@@ -254,6 +254,8 @@ pub(crate) struct Analyzer<'a> {
     session_path: &'a [Oid],
     /// types of `$1` …; 0 or UNKNOWN: not known yet
     pub parameters: Vec<Oid>,
+    /// where parameters stand that nothing has given a type there: with their numbers
+    untyped: Vec<(usize, i32)>,
     /// parameters may be added (not in DEFAULTs and views)
     pub parameters_open: bool,
     /// innermost last
@@ -296,6 +298,7 @@ impl<'a> Analyzer<'a> {
             env: *env,
             session_path: env.search_path,
             parameters: parameter_types.to_vec(),
+            untyped: Vec::new(),
             parameters_open,
             levels: Vec::new(),
             splice_arguments: None,
@@ -384,8 +387,14 @@ impl<'a> Analyzer<'a> {
         })
     }
 
-    /// 42P18 for parameters nothing typed.
+    /// The types of the parameters. Errors: 42P08 for a place where a parameter has no type that has one elsewhere, 42P18 for parameters
+    /// nothing typed.
     fn finish_parameters(&self) -> Result<Vec<Oid>> {
+        let has_type = |n: usize| self.parameters.get(n - 1).is_some_and(|ty| *ty != 0 && *ty != oid::UNKNOWN);
+        if let Some((n, location)) = self.untyped.iter().find(|(n, _)| has_type(*n)) {
+            let message = format!("could not determine data type of parameter ${n}");
+            return Err(PgError::new(SqlState::AMBIGUOUS_PARAMETER, message).at(*location));
+        }
         for (i, &ty) in self.parameters.iter().enumerate() {
             if ty == 0 || ty == oid::UNKNOWN {
                 return Err(indeterminate_parameter(i + 1));

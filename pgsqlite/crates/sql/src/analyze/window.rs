@@ -235,6 +235,11 @@ impl<'a> Analyzer<'a> {
             .hint("Cast the offset value to an appropriate type.")
             .at(location));
         }
+        // (one without a type has that of an integer column)
+        let expr = match (given, key_type) {
+            (oid::UNKNOWN, oid::INT2 | oid::INT4) => self.coerce_implicit(expr, key_type)?,
+            _ => expr,
+        };
         Ok(Some(self.coerce_implicit(expr, wanted)?))
     }
 }

@@ -17,6 +17,9 @@ impl Lowerer<'_> {
             // (SQLite takes a number only; the rows come in the window's order all the same)
             return Ok(format!("(row_number(){} + NULL)", self.over(window)?));
         }
+        if let Some(value) = self.of_place_or_null(call, window, whole)? {
+            return Ok(value);
+        }
         let guarded = guarded_arguments(call);
         let call = guarded.as_ref().unwrap_or(call);
         // (SQLite computes the filter as a value, with the rows that the window is over)
@@ -96,6 +99,32 @@ impl Lowerer<'_> {
             spec.push(self.frame(frame, counted.map(|(ty, _)| ty))?);
         }
         Ok(format!(" OVER ({})", spec.join(" ")))
+    }
+
+    /// `ntile` and `nth_value` of a number that may be NULL: NULL then, where SQLite reports an error.
+    fn of_place_or_null(&mut self, call: &Aggregate, window: &Window, whole: &Expr) -> Result<Option<String>> {
+        let place = match (builtin::proc_by_oid(call.proc).and_then(|p| p.src), &call.args[..]) {
+            // (SQLite reads it at the first row alone)
+            (Some("window_ntile"), [n]) if !walk::any(n, &|e| matches!(e.kind, ExprKind::Var(_))) => n,
+            (Some("window_nth_value"), [_, n]) => n,
+            _ => return Ok(None),
+        };
+        let is_told = |e: &Expr| matches!(e.kind, ExprKind::Const(Datum::Int(_)));
+        let is_never_null = match &place.kind {
+            ExprKind::Coalesce(values) => values.iter().any(is_told),
+            _ => is_told(place),
+        };
+        if is_never_null || !volatility::is_repeatable(place) {
+            return Ok(None);
+        }
+        let null = self.expr(place)?;
+        let one = Expr::new(ExprKind::Const(Datum::Int(1)), place.ty, -1);
+        let mut told = call.clone();
+        if let Some(last) = told.args.last_mut() {
+            *last = Expr::new(ExprKind::Coalesce(vec![place.clone(), one]), place.ty, place.location);
+        }
+        let value = self.window_call(&told, window, whole)?;
+        Ok(Some(format!("(CASE WHEN {null} IS NOT NULL THEN {value} END)")))
     }
 
     pub(super) fn frame(&mut self, frame: &Frame, counted: Option<Oid>) -> Result<String> {
