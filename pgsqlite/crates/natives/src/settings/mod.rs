@@ -134,7 +134,30 @@ fn is_of_application(key: &str) -> bool {
 /// Whether it is a setting that the server knows by itself, and not one of an extension or an application.
 pub fn is_setting_of_server(name: &str) -> bool {
     let key = name.to_ascii_lowercase();
-    rights::is_identity(&key) || definitions().contains_key(&key)
+    rights::is_identity(&key) || key == SEED || definitions().contains_key(&key)
+}
+
+/// The setting that is a call of `setseed`. It has no value that SHOW could show, and is not among those that SHOW ALL lists.
+const SEED: &str = "seed";
+
+const SEED_DEFINITION: Definition = Definition {
+    name: SEED,
+    default: "0",
+    unit: None,
+    context: "user",
+    vartype: "real",
+    min: Some(-1.0),
+    max: Some(1.0),
+    values: Vec::new(),
+};
+
+/// The number that `setseed` is called with, if SET or `set_config` gives this setting this value. Nothing else that sets a setting (RESET, a
+/// role's settings, the options of a session's start) calls it. None: another setting, or a value that it cannot have.
+pub fn seed_of(name: &str, value: &str) -> Option<f64> {
+    if !name.eq_ignore_ascii_case(SEED) {
+        return None;
+    }
+    parse_number(value, None, false).ok()
 }
 
 /// The schemas of `search_path` that there are and that the role may look into, in their order.
@@ -445,6 +468,9 @@ impl Gucs {
             }
             return self.get(&format!("default_{key}"));
         }
+        if key == SEED {
+            return Some("unavailable".into());
+        }
         let definition = definitions().get(&key)?;
         Some(display(definition, definition.default))
     }
@@ -522,6 +548,9 @@ impl Gucs {
                 None => self.values.remove(&key),
             };
             return Ok(());
+        }
+        if key == SEED {
+            return value.map_or(Ok(()), |v| self.check(name, &key, &SEED_DEFINITION, v).map(|_| ()));
         }
         let Some(definition) = definitions().get(&key) else {
             // placeholders of extensions: names of several parts take any value, and keep none as an empty one

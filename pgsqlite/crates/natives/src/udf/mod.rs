@@ -54,6 +54,7 @@ pub(crate) mod transitions;
 pub(crate) mod trigrams;
 pub(crate) mod vectors;
 
+pub use numbers::seeded;
 pub use session_cell::{SessionCell, SessionState};
 
 use shim::{NewState, Scalar};

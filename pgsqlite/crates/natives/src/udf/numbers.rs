@@ -475,9 +475,14 @@ fn setseed(c: &Call) -> Result<Datum> {
             format!("setseed parameter {shown} is out of allowed range [-1,1]"),
         ));
     }
-    let mut state = (((1u64 << 52) - 1) as f64 * seed) as i64 as u64;
-    c.session.random.set([split_mix(&mut state), split_mix(&mut state)]);
+    c.session.random.set(seeded(seed));
     Ok(Datum::from(""))
+}
+
+/// The state of the generator after `setseed(seed)`.
+pub fn seeded(seed: f64) -> [u64; 2] {
+    let mut state = (((1u64 << 52) - 1) as f64 * seed) as i64 as u64;
+    [split_mix(&mut state), split_mix(&mut state)]
 }
 
 fn bucket_error(message: &str) -> PgError {

@@ -499,6 +499,9 @@ impl SessionCell {
         if is_setting_of_server(name) {
             self.follow_settings();
         }
+        if let Some(seed) = value.and_then(|value| crate::settings::seed_of(name, value)) {
+            self.random.set(super::numbers::seeded(seed));
+        }
         Ok(shown)
     }
 

@@ -222,6 +222,22 @@ impl SessionContext {
 }
 
 impl Executor {
+    /// After SET: `SET seed` calls `setseed`.
+    fn seed_random(&mut self, s: &ast::VariableSetStmt) -> Result<()> {
+        if ast::VariableSetKind::try_from(s.kind) != Ok(ast::VariableSetKind::VarSetValue) {
+            return Ok(());
+        }
+        let value = self.context.set_value(&s.name, &s.args)?;
+        if let Some(seed) = pgsqlite_natives::settings::seed_of(&s.name, &value) {
+            let state = pgsqlite_natives::udf::seeded(seed);
+            match &self.connection {
+                Some(connection) => connection.cell.random.set(state),
+                None => self.random = state,
+            }
+        }
+        Ok(())
+    }
+
     /// Drops the session's temporary objects, inside the transaction's rules.
     async fn drop_temporary(&mut self) -> Result<()> {
         let catalog = self.context.catalog();
@@ -363,7 +379,11 @@ impl Session {
         self.executor.begin_whole().await?;
         self.executor.context.note_utility(&raw.node)?;
         let tag = match &raw.node {
-            NodeEnum::VariableSetStmt(s) => self.executor.context.set_statement(s)?,
+            NodeEnum::VariableSetStmt(s) => {
+                let tag = self.executor.context.set_statement(s)?;
+                self.executor.seed_random(s)?;
+                tag
+            }
             NodeEnum::VariableShowStmt(s) => {
                 self.executor.context.show(s, prepared, sink)?;
                 "SHOW".into()

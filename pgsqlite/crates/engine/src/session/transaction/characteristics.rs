@@ -125,6 +125,10 @@ impl SessionContext {
         local: bool,
         permit: Permit,
     ) -> Result<()> {
+        if value.is_some_and(|value| pgsqlite_natives::settings::seed_of(name, value).is_some()) {
+            // (it is done, and has no value that could come back)
+            return self.gucs.set(name, value, permit);
+        }
         self.transaction.note_settings(&self.gucs);
         let before = self.gucs.kept(name);
         let key = name.to_ascii_lowercase();
