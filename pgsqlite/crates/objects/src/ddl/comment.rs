@@ -13,6 +13,9 @@ impl Ddl<'_> {
     pub(super) fn comment(&mut self, statement: &ast::CommentStmt) -> Result<String> {
         use ast::ObjectType as T;
         let kind = statement.objtype();
+        if self.comment_on_builtin(statement)? {
+            return Ok("COMMENT".into());
+        }
         if matches!(kind, T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine | T::ObjectAggregate) {
             let function = self.function_of(statement.object.as_deref(), kind)?;
             self.set_comment(super::schema::CLASS_FUNCTION, function.oid, 0, Some(&statement.comment))?;
@@ -29,9 +32,7 @@ impl Ddl<'_> {
             Some(NodeEnum::String(s)) => vec![s.sval.as_str()],
             Some(NodeEnum::TypeName(t)) => strings(&t.names),
             _ => {
-                let word = kind.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
-                let word = if kind == T::ObjectLargeobject { "LARGE OBJECT".to_string() } else { word };
-                return Err(PgError::not_supported(format!("COMMENT ON {word}")));
+                return Err(PgError::not_supported(format!("COMMENT ON {}", word_of(kind))));
             }
         };
         let find = |parts: &[&str]| -> Result<std::sync::Arc<Relation>> {
@@ -72,7 +73,7 @@ impl Ddl<'_> {
                 }
                 if let Ok(composite) = self.find_type(table) {
                     if let UserTypeKind::Composite { fields } = &composite.kind {
-                        self.check_owned("type", &composite.name, composite.owner)?;
+                        self.check_owned("relation", &composite.name, composite.owner)?;
                         let at = fields.iter().position(|f| f.0 == *column).ok_or_else(|| {
                             PgError::new(
                                 SqlState::UNDEFINED_COLUMN,
@@ -86,13 +87,13 @@ impl Ddl<'_> {
                     }
                 }
                 let relation = find(table)?;
-                self.check_owner(&relation)?;
                 let column = relation.column(column).ok_or_else(|| {
                     PgError::new(
                         SqlState::UNDEFINED_COLUMN,
                         format!("column \"{column}\" of relation \"{}\" does not exist", relation.name),
                     )
                 })?;
+                self.check_owner_of_part(&relation)?;
                 (CLASS_RELATION, relation.oid, i32::from(column.attnum))
             }
             T::ObjectStatisticExt => (super::schema::CLASS_STATISTICS, self.commented_statistics(&parts)?, 0),
@@ -112,7 +113,7 @@ impl Ddl<'_> {
                         format!("trigger \"{name}\" for table \"{}\" does not exist", relation.name),
                     )
                 })?;
-                self.check_owner(&relation)?;
+                self.check_owner_of_part(&relation)?;
                 (super::schema::CLASS_TRIGGER, trigger.oid, 0)
             }
             T::ObjectRule => {
@@ -121,7 +122,7 @@ impl Ddl<'_> {
                 };
                 let relation = find(table)?;
                 let rule = self.rule_oid(&relation, name)?;
-                self.check_owner(&relation)?;
+                self.check_owner_of_part(&relation)?;
                 (super::schema::CLASS_RULE, rule, 0)
             }
             T::ObjectTabconstraint => {
@@ -135,7 +136,7 @@ impl Ddl<'_> {
                         format!("constraint \"{name}\" for table \"{}\" does not exist", relation.name),
                     )
                 })?;
-                self.check_owner(&relation)?;
+                self.check_owner_of_part(&relation)?;
                 (CLASS_CONSTRAINT, constraint.oid, 0)
             }
             T::ObjectSchema => {
@@ -176,7 +177,10 @@ impl Ddl<'_> {
                 (CLASS_CONSTRAINT, check.oid, 0)
             }
             T::ObjectCollation => (CLASS_COLLATION, self.user_collation(&parts)?.oid, 0),
-            T::ObjectExtension if parts[0] == "plpgsql" => (CLASS_EXTENSION, PLPGSQL, 0),
+            T::ObjectExtension if parts[0] == "plpgsql" => {
+                self.check_owned("extension", "plpgsql", BOOTSTRAP_ROLE)?;
+                (CLASS_EXTENSION, PLPGSQL, 0)
+            }
             T::ObjectExtension => {
                 let extension = self.catalog.extensions.get(parts[0]).ok_or_else(|| {
                     PgError::new(SqlState::UNDEFINED_OBJECT, format!("extension \"{}\" does not exist", parts[0]))
@@ -206,12 +210,26 @@ impl Ddl<'_> {
                 (CLASS_ROLE, role.oid, 0)
             }
             other => {
-                let word = other.as_str_name().trim_start_matches("OBJECT_").replace('_', " ");
-                return Err(PgError::not_supported(format!("COMMENT ON {word}")));
+                return Err(PgError::not_supported(format!("COMMENT ON {}", word_of(other))));
             }
         };
         self.set_comment(class, object, sub, Some(&statement.comment))?;
         Ok("COMMENT".into())
+    }
+}
+
+/// A kind of objects, as a statement names it.
+fn word_of(kind: ast::ObjectType) -> String {
+    use ast::ObjectType as T;
+    match kind {
+        T::ObjectLargeobject => "LARGE OBJECT".into(),
+        T::ObjectOpclass => "OPERATOR CLASS".into(),
+        T::ObjectOpfamily => "OPERATOR FAMILY".into(),
+        T::ObjectTsconfiguration => "TEXT SEARCH CONFIGURATION".into(),
+        T::ObjectTsdictionary => "TEXT SEARCH DICTIONARY".into(),
+        T::ObjectTsparser => "TEXT SEARCH PARSER".into(),
+        T::ObjectTstemplate => "TEXT SEARCH TEMPLATE".into(),
+        kind => kind.as_str_name().trim_start_matches("OBJECT_").replace('_', " "),
     }
 }
 

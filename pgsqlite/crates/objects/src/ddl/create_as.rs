@@ -278,6 +278,11 @@ impl Ddl<'_> {
         self.check_owned(super::dependencies::kind_word(&relation.kind), &relation.name, relation.owner)
     }
 
+    /// As [`Ddl::check_owner`], for a column, trigger, rule, policy or constraint of the relation.
+    pub(super) fn check_owner_of_part(&self, relation: &Relation) -> Result<()> {
+        self.check_owned("relation", &relation.name, relation.owner)
+    }
+
     /// 42501 `must be owner of …`.
     pub(super) fn check_owned(&self, word: &str, name: &str, owner: pgsqlite_types::Oid) -> Result<()> {
         if pgsqlite_sql::acl::owns(&self.catalog, self.environment.user, owner) {

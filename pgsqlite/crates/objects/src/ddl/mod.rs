@@ -20,6 +20,7 @@ mod collation;
 mod column_definition;
 mod column_keeping;
 mod comment;
+mod comment_builtin;
 mod composite;
 mod composite_values;
 mod create_as;

@@ -119,7 +119,7 @@ impl Ddl<'_> {
     }
 
     /// The operator of the user with this name and these operands.
-    fn own_operator(&self, schema: Oid, name: &str, left: Oid, right: Oid) -> Option<UserOperator> {
+    pub(super) fn own_operator(&self, schema: Oid, name: &str, left: Oid, right: Oid) -> Option<UserOperator> {
         let fits = |o: &&Arc<MadeOperator>| {
             let d = &o.definition;
             d.schema == schema && d.name == name && d.left == left && d.right == right
@@ -617,7 +617,7 @@ impl Ddl<'_> {
             return Ok(Ok((source, target)));
         }
         if builtin::cast(source, target).is_some() {
-            return Err(PgError::not_supported("dropping a built-in cast"));
+            return Err(PgError::not_supported("this of a built-in cast"));
         }
         let (source, target) = (self.display_type(source), self.display_type(target));
         let message = format!("cast from type {source} to type {target} does not exist");

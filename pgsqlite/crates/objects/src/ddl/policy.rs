@@ -200,8 +200,8 @@ impl Ddl<'_> {
 
     pub(super) fn comment_on_policy(&mut self, names: &[&str], comment: Option<&str>) -> Result<()> {
         let (table, found) = self.policy_named(names)?;
-        self.check_owner(&table)?;
         let oid = found.ok_or_else(|| missing(names.last().copied().unwrap_or_default(), &table.name))?;
+        self.check_owner_of_part(&table)?;
         self.set_comment(CLASS_POLICY, oid, 0, comment)
     }
 

@@ -330,7 +330,7 @@ impl Ddl<'_> {
             let Some((relation, name)) = self.part_of_relation(node)? else { return Ok(None) };
             let of_view = matches!(relation.kind, RelationKind::View { .. } | RelationKind::MaterializedView { .. });
             if name == VIEW_RULE && of_view {
-                self.check_owner(&relation)?;
+                self.check_owner_of_part(&relation)?;
                 let described = self.describe(Object::Relation(relation.oid));
                 return Err(PgError::new(
                     SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
@@ -339,7 +339,7 @@ impl Ddl<'_> {
                 .hint(format!("You can drop {described} instead.")));
             }
             let Some(rule) = relation.rules.iter().find(|r| r.name == name) else { return Ok(None) };
-            self.check_owner(&relation)?;
+            self.check_owner_of_part(&relation)?;
             targets.push(Object::Rule(relation.oid, rule.oid));
         }
         self.drop_objects(&targets, statement.behavior() == ast::DropBehavior::DropCascade)?;

@@ -137,9 +137,12 @@ impl Ddl<'_> {
         done
     }
 
-    /// Stores or removes (None, or an empty text) a comment.
+    /// Stores or removes (None, or an empty text) a comment. That every database has a comment on the object is taken back by an empty one.
     pub(super) fn set_comment(&mut self, class: Oid, object: Oid, sub: i32, comment: Option<&str>) -> Result<()> {
-        let comment = comment.filter(|c| !c.is_empty());
+        let is_of_every_database = sub == 0
+            && (pgsqlite_sql::builtins::catalog::description(class, object).is_some()
+                || class == CLASS_SCHEMA && [PUBLIC, PG_CATALOG].contains(&object));
+        let comment = comment.filter(|c| !c.is_empty()).or(is_of_every_database.then_some(""));
         self.ensure_store()?;
         store::storing::put_comment(self.conn, class, object, sub, comment)?;
         match comment {

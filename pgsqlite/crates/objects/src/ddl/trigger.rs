@@ -491,7 +491,7 @@ impl Ddl<'_> {
             work::visit();
             let Some((relation, name)) = self.part_of_relation(node)? else { return Ok(None) };
             let Some(trigger) = relation.triggers.iter().find(|t| t.name == name) else { return Ok(None) };
-            self.check_owner(&relation)?;
+            self.check_owner_of_part(&relation)?;
             targets.push(Object::Trigger(relation.oid, trigger.oid));
         }
         self.drop_objects(&targets, statement.behavior() == ast::DropBehavior::DropCascade)?;

@@ -347,6 +347,11 @@ const LANGUAGES: [(i64, &str, bool); 4] =
 /// Their validators, in this order.
 const VALIDATORS: [i64; 4] = [2246, 2247, 2248, 13562];
 
+/// The language of this name.
+pub(crate) fn language_named(name: &str) -> Option<Oid> {
+    LANGUAGES.iter().find(|l| l.1 == name).map(|l| l.0 as Oid)
+}
+
 pub(super) fn languages(rows: &mut Rows) {
     for ((oid, name, trusted), validator) in LANGUAGES.into_iter().zip(VALIDATORS) {
         work::visit();

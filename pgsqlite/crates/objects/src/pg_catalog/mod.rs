@@ -22,9 +22,9 @@ mod types;
 mod views;
 mod zones;
 
-pub(crate) use builtin::{language, EXTENSIONS};
+pub(crate) use builtin::{language, language_named, EXTENSIONS};
 pub(crate) use locks::blocking_pids;
-pub(crate) use relations::{is_whole_index, ruled, view_rule};
+pub(crate) use relations::{is_whole_index, kind as relation_kind, ruled, view_rule};
 pub(crate) use zones::{abbreviations, zones};
 
 use pgsqlite_natives::host::Host;

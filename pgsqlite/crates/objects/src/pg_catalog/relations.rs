@@ -74,7 +74,7 @@ pub(super) fn has_triggers(catalog: &Catalog, relation: &Relation) -> bool {
 }
 
 /// `pg_class.relkind`
-pub(super) fn kind(relation: &Relation) -> u8 {
+pub(crate) fn kind(relation: &Relation) -> u8 {
     match &relation.kind {
         RelationKind::Table if relation.is_partitioned() => b'p',
         RelationKind::Table => b'r',
@@ -664,7 +664,7 @@ pub(super) fn descriptions(rows: &mut Rows, catalog: &Catalog) {
             ("description", text(description)),
         ]);
     }
-    for (&(class, object, sub), comment) in catalog.comments.iter().filter(|c| !SHARED.contains(&c.0 .0)) {
+    for (&(class, object, sub), comment) in catalog.comments.iter().filter(|c| !SHARED.contains(&c.0 .0) && !c.1.is_empty()) {
         work::visit();
         rows.push(&[
             ("objoid", int(object)),

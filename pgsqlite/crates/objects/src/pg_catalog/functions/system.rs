@@ -286,9 +286,11 @@ fn described(c: &Call, class: Option<Oid>, sub: i32) -> Result<Datum> {
     let (state, object) = (c.session.state(), c.int(0)? as Oid);
     if let (Some(class), 0, true) = (class, sub, object < oid::FIRST_USER_OID) {
         let own = state.catalog.comments.get(&(class, object, 0)).map(String::as_str);
-        return Ok(own.or_else(|| pgsqlite_sql::builtins::catalog::description(class, object)).into());
+        let told = own.or_else(|| pgsqlite_sql::builtins::catalog::description(class, object));
+        return Ok(told.filter(|text| !text.is_empty()).into());
     }
-    Ok(class.and_then(|class| state.catalog.comments.get(&(class, object, sub)).cloned()).into())
+    let own = class.and_then(|class| state.catalog.comments.get(&(class, object, sub)).cloned());
+    Ok(own.filter(|text| !text.is_empty()).into())
 }
 fn object_description(c: &Call) -> Result<Datum> {
     described(c, class_oid(c.text(1)?), 0)
@@ -299,7 +301,12 @@ fn column_description(c: &Call) -> Result<Datum> {
 /// Without a class: whatever object has the OID.
 fn any_description(c: &Call) -> Result<Datum> {
     let (state, object) = (c.session.state(), c.int(0)? as Oid);
-    Ok(state.catalog.comments.iter().find(|((_, o, s), _)| *o == object && *s == 0).map(|(_, t)| t.clone()).into())
+    let own = state.catalog.comments.iter().find(|((_, o, s), _)| *o == object && *s == 0).map(|(_, t)| t.as_str());
+    let builtin = || {
+        let mut all = pgsqlite_sql::builtins::catalog::descriptions().iter();
+        all.find(|d| d.1 == object && !state.catalog.comments.contains_key(&(d.0, object, 0))).map(|d| d.2)
+    };
+    Ok(own.filter(|text| !text.is_empty()).or_else(builtin).into())
 }
 /// The name that a text means where a number is no OID.
 fn as_name(text: &str) -> std::borrow::Cow<'_, str> {
