@@ -272,6 +272,10 @@ impl Executor {
         e: &ast::ExecuteStmt,
         prepared: &Prepared,
     ) -> Result<Vec<Datum>> {
+        // (PostgreSQL does not look at arguments of a statement without parameters)
+        if prepared.parameters.is_empty() {
+            return Ok(Vec::new());
+        }
         if e.params.len() != prepared.parameters.len() {
             return Err(PgError::new(
                 SqlState::SYNTAX_ERROR,
@@ -331,7 +335,14 @@ impl Session {
                 if !self.statements.contains_key(&e.name) {
                     return Ok(None);
                 }
-                let plan = self.named_plan(&e.name)?;
+                let plan = match self.named_plan(&e.name) {
+                    Ok(plan) => plan,
+                    // (where there are no columns to describe, so is that it does not fit any more)
+                    Err(error) => match self.statements.get(&e.name).and_then(|s| s.prepared.as_ref()) {
+                        Some(before) if before.columns.is_none() => None,
+                        _ => return Err(error),
+                    },
+                };
                 plan.and_then(|p| p.columns.clone())
             }
             NodeEnum::FetchStmt(f) if !f.ismove => {
@@ -450,7 +461,7 @@ impl Session {
 
     /// The query and the parameters of CREATE TABLE AS EXECUTE.
     fn executed_query(&mut self, e: &ast::ExecuteStmt) -> Result<(ast::SelectStmt, Vec<Oid>, Vec<Datum>)> {
-        let plan = self.named_plan(&e.name)?;
+        let plan = self.plan_to_execute(e)?;
         let Some((plan, NodeEnum::SelectStmt(select))) = plan.as_ref().map(|p| (p, &p.statement.node)) else {
             return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, "prepared statement is not a SELECT"));
         };
@@ -693,8 +704,16 @@ impl Session {
         const EXECUTE: &str = "\0execute";
         if !self.executor.portals.contains_key(EXECUTE) {
             // (the protocol has prepared one without a statement in it)
-            let Some(prepared) = self.named_plan(&e.name)? else { return Ok(Execution::Complete("EXECUTE".into())) };
+            let planned = self.named_plan(&e.name);
+            if matches!(planned, Ok(None)) {
+                return Ok(Execution::Complete("EXECUTE".into()));
+            }
             self.executor.begin_statement().await?;
+            let prepared = match planned {
+                Ok(prepared) => prepared,
+                Err(_) => self.plan_to_execute(e)?,
+            };
+            let Some(prepared) = prepared else { return Ok(Execution::Complete("EXECUTE".into())) };
             let values = self.executor.execute_arguments(e, &prepared)?;
             if let Some(statement) = self.statements.get_mut(&e.name) {
                 statement.executions += 1;
@@ -724,6 +743,18 @@ impl Session {
     /// The plan that EXECUTE names.
     pub(in crate::session) fn named_plan(&mut self, name: &str) -> Result<Option<Arc<Prepared>>> {
         self.current_plan(name).map_err(|error| self.located_in_prepare(name, error))
+    }
+
+    /// As [`Session::named_plan`], of what EXECUTE runs next. Errors: first those of the arguments, then those of a statement that does not fit
+    /// any more, as in PostgreSQL.
+    pub(in crate::session) fn plan_to_execute(&mut self, e: &ast::ExecuteStmt) -> Result<Option<Arc<Prepared>>> {
+        let planned = self.named_plan(&e.name);
+        if planned.is_err() {
+            if let Some(before) = self.statements.get(&e.name).and_then(|s| s.prepared.clone()) {
+                self.executor.execute_arguments(e, &before)?;
+            }
+        }
+        planned
     }
 
     /// An error of a prepared statement that EXECUTE names: its position counts in the string that had PREPARE.

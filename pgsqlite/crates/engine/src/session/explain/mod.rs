@@ -201,7 +201,7 @@ impl<'e> Explain<'e> {
             other => other,
         };
         if let Some(NodeEnum::ExecuteStmt(execute)) = execute {
-            let Some(plan) = session.named_plan(&execute.name)? else { return Ok(None) };
+            let Some(plan) = session.plan_to_execute(execute)? else { return Ok(None) };
             let values = session.executor.execute_arguments(execute, &plan)?;
             return Ok(Some((plan, values)));
         }

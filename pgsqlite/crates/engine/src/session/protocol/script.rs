@@ -172,6 +172,9 @@ impl Session {
                 if raw.text.contains('$') && !has_none {
                     self.executor.context.check_parameters(&raw)?;
                 }
+                if let (Err(_), NodeEnum::ExecuteStmt(e)) = (&planned, &raw.node) {
+                    self.plan_to_execute(e)?;
+                }
                 let (prepared, _) = planned?;
                 if !prepared.parameters.is_empty() {
                     return Err(PgError::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
