@@ -1,7 +1,7 @@
 //! The statements of a body, run one after the other.
 
 use super::super::statement::Column;
-use super::super::{add_context, convert, Host};
+use super::super::{add_context, convert, of_query, Host};
 use super::returning::RETURNED;
 use super::variable_values::{Row, Shape, Typed, Value};
 use super::{Kind, Program, Result_, FOUND};
@@ -590,7 +590,7 @@ impl<'h> Frame<'h> {
                 }
                 self.count = 0;
                 return super::super::utility::run(self.host, &statement, "PL/pgSQL")
-                    .map_err(|e| add_context(e, format!("SQL statement \"{}\"", sql.text)));
+                    .map_err(|e| of_query(e, &sql.text, 0, format!("SQL statement \"{}\"", sql.text)));
             }
         }
         let expression = self.planned(sql, false)?;
