@@ -319,6 +319,22 @@ pub fn check_schema_usage(catalog: &Catalog, role: Oid, schema: &str) -> Result<
     }
 }
 
+/// Foreign keys are looked at, and their actions carried out, by queries of the owner of the table that is queried. Errors: 42501 if that
+/// role may not look into the table's schema, or lacks a privilege on the table.
+pub fn check_key_query(catalog: &Catalog, table: &Relation, needed: u32) -> Result<()> {
+    let denied = |what: String| Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {what}")));
+    if is_superuser(catalog, table.owner) {
+        return Ok(());
+    }
+    if schema_privileges(catalog, table.owner, table.schema) & privilege::USAGE == 0 {
+        return denied(format!("schema {}", catalog.schema_name(table.schema)));
+    }
+    match relation_privileges(catalog, table.owner, table) & needed == needed {
+        true => Ok(()),
+        false => denied(format!("table {}", table.name)),
+    }
+}
+
 /// Whether the policies of a table with row-level security apply to `role`.
 pub fn policies_apply(catalog: &Catalog, role: Oid, relation: &Relation) -> bool {
     if !relation.security.enabled || catalog.roles.is_empty() {

@@ -271,6 +271,12 @@ impl Catalog {
         if parent.is_partitioned() || !delete_columns.is_empty() {
             return true;
         }
+        // SQLite asks for no privileges
+        use crate::acl::privilege::{DELETE, SELECT, UPDATE};
+        let may = |table: &Relation, needed| crate::acl::check_key_query(self, table, needed).is_ok();
+        if !may(parent, SELECT | UPDATE) || !may(child, SELECT | UPDATE | DELETE) {
+            return true;
+        }
         if *match_full && columns.len() > 1 {
             return true;
         }

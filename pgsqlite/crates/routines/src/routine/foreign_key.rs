@@ -10,10 +10,11 @@ use super::plpgsql::Using;
 use super::statement::{printed_value, Planned};
 use super::trigger;
 use super::Host;
-use pgsqlite_sql::acl;
+use pgsqlite_sql::acl::{self, privilege};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, Relation};
 use pgsqlite_sql::deparse::quote_identifier;
+use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::routine::Event;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::rc::Rc;
@@ -226,6 +227,10 @@ fn check_new(host: Host, key: &Rc<Key>, event: Event, old: Option<Vec<Datum>>, n
 /// Looks at a key: 23503 if it is in the referencing table and not in the referenced one.
 pub fn check_pending(host: Host, pending: &PendingKey) -> Result<()> {
     let (key, values) = (&*pending.key, &pending.values);
+    key.check_may_look(host, &key.parent, !key.is_action)?;
+    if key.is_action {
+        key.check_may_look(host, &key.child, false)?;
+    }
     if key.is_referenced_row(host, values)? || !key.has_referencing_row(host, values)? {
         return Ok(());
     }
@@ -258,10 +263,13 @@ fn act(host: Host, key: &Rc<Key>, event: Event, old: Option<Vec<Datum>>, new: Op
             }
             Ok(())
         }
-        (ForeignKeyAction::Restrict, _) => match key.has_referencing_row(host, &values)? {
-            true => Err(key.still_referenced(host, &values)?),
-            false => Ok(()),
-        },
+        (ForeignKeyAction::Restrict, _) => {
+            key.check_may_look(host, &key.child, false)?;
+            match key.has_referencing_row(host, &values)? {
+                true => Err(key.still_referenced(host, &values)?),
+                false => Ok(()),
+            }
+        }
         (ForeignKeyAction::Cascade, Event::Delete) => {
             run(host, key, 'd', &format!("DELETE FROM {child} WHERE {}", matches(1)), types, &values)
         }
@@ -293,6 +301,7 @@ fn act(host: Host, key: &Rc<Key>, event: Event, old: Option<Vec<Datum>>, new: Op
 
 /// Runs the statement of an action: as the owner of the table that it changes, and one level deeper, as inside a trigger.
 fn run(host: Host, key: &Key, kind: char, text: &str, types: Vec<Oid>, parameters: &[Datum]) -> Result<()> {
+    key.check_may_act(host, kind, parameters.len() - key.pairs.len())?;
     let planned = planned(host, (key.constraint.oid, key.child.oid, kind), text, types)?;
     let depth = &host.routines().trigger_depth;
     let triggers = depth.replace(depth.get() + 1);
@@ -336,13 +345,82 @@ impl Variables for Values<'_> {
     }
 }
 
+/// What stands in front of a table's name in a query of its own rows.
+fn only(table: &Relation) -> &'static str {
+    if table.is_partitioned() {
+        ""
+    } else {
+        "ONLY "
+    }
+}
+
+/// An error of a query that the owner of a table may not run: where a schema is refused, at the table's name.
+fn refused(mut error: PgError, text: String, place: usize) -> PgError {
+    match error.message().starts_with("permission denied for schema") {
+        true => {
+            let fields = error.fields_mut();
+            fields.location = Some(place);
+            fields.internal_query = Some(text);
+            error
+        }
+        false => super::add_context(error, format!("SQL statement \"{text}\"")),
+    }
+}
+
 impl Key {
     /// A table as statements name it: its own rows, or those of its partitions.
     fn table(&self, host: Host, table: &Relation) -> String {
         let catalog = host.catalog();
-        let only = if table.is_partitioned() { "" } else { "ONLY " };
+        let only = only(table);
         let schema = if table.temporary { "pg_temp" } else { catalog.schema_name(table.schema) };
         format!("{only}{}.{}", quote_identifier(schema), quote_identifier(&table.name))
+    }
+
+    /// Errors: 42501 if the owner of the table may not query it. The query that the error tells is the one that PostgreSQL runs.
+    /// `of_new_key`: the key of a referencing row is looked for, whose columns stand on the right.
+    fn check_may_look(&self, host: Host, table: &Arc<Relation>, of_new_key: bool) -> Result<()> {
+        acl::check_key_query(&host.catalog(), table, privilege::SELECT | privilege::UPDATE).map_err(|error| {
+            let is_parent = Arc::ptr_eq(table, &self.parent);
+            let condition = |(i, p): (usize, &Pair)| {
+                let column = quoted(if is_parent { &p.parent } else { &p.child });
+                match is_parent || of_new_key {
+                    true => format!("{column} OPERATOR(pg_catalog.=) ${}", i + 1),
+                    false => format!("${} OPERATOR(pg_catalog.=) {column}", i + 1),
+                }
+            };
+            let conditions: Vec<String> = self.pairs.iter().enumerate().map(condition).collect();
+            let (front, name) = ("SELECT 1 FROM ", self.quoted_table(host, table));
+            let text = format!("{front}{name} x WHERE {} FOR KEY SHARE OF x", conditions.join(" AND "));
+            refused(error, text, front.len() + only(table).len())
+        })
+    }
+
+    /// As [`Key::check_may_look`], of the statement of an action. `before`: the number of values that it sets.
+    fn check_may_act(&self, host: Host, kind: char, before: usize) -> Result<()> {
+        let needed = privilege::SELECT | if kind == 'd' { privilege::DELETE } else { privilege::UPDATE };
+        acl::check_key_query(&host.catalog(), &self.child, needed).map_err(|error| {
+            let name = self.quoted_table(host, &self.child);
+            let condition = |(i, p): (usize, &Pair)| {
+                format!("${} OPERATOR(pg_catalog.=) {}", before + i + 1, quoted(&p.child))
+            };
+            let conditions: Vec<String> = self.pairs.iter().enumerate().map(condition).collect();
+            let (front, set) = match kind {
+                'd' => ("DELETE FROM ", String::new()),
+                _ => {
+                    let value = |i: usize| if before > 0 { format!("${}", i + 1) } else { "NULL".into() };
+                    let set = |(i, p): (usize, &Pair)| format!("{} = {}", quoted(&p.child), value(i));
+                    let set: Vec<String> = self.pairs.iter().enumerate().map(set).collect();
+                    ("UPDATE ", format!(" SET {}", set.join(", ")))
+                }
+            };
+            let text = format!("{front}{name}{set} WHERE {}", conditions.join(" AND "));
+            refused(error, text, front.len() + only(&self.child).len())
+        })
+    }
+
+    /// A table as PostgreSQL's queries name it.
+    fn quoted_table(&self, host: Host, table: &Relation) -> String {
+        format!("{}{}.{}", only(table), quoted(host.catalog().schema_name(table.schema)), quoted(&table.name))
     }
 
     fn any_row(
