@@ -47,6 +47,7 @@ mod modify;
 mod moments;
 pub mod nearest;
 mod on_conflict;
+mod other_rows;
 mod postponed;
 pub mod proposed;
 mod push_down;

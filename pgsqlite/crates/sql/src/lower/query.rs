@@ -406,7 +406,10 @@ impl Lowerer<'_> {
         let window = &select.windows[index];
         match self.call_over_rows(call, index, window, whole)? {
             Some(text) => Ok(text),
-            None => self.window_call(call, window, whole),
+            None => match self.of_other_row(call, window, whole, select)? {
+                Some(text) => Ok(text),
+                None => self.window_call(call, window, whole),
+            },
         }
     }
 
