@@ -363,6 +363,13 @@ impl Engine {
     }
 
     /// The connection that is always there (None after shutdown): for look-ups of committed state.
+    /// Whether a query of one truth value is true of the database as it is committed. (A table that a transaction has made is not there.)
+    pub(crate) fn was_committed(&self, sql: &str, parameters: &[pgsqlite_types::Datum]) -> bool {
+        let keeper = self.keeper();
+        let row = keeper.as_ref().and_then(|connection| connection.first_row(sql, parameters).ok().flatten());
+        row.is_some_and(|row| row.first() == Some(&pgsqlite_types::Datum::Int(1)))
+    }
+
     pub(crate) fn keeper(&self) -> parking_lot::MutexGuard<'_, Option<Connection>> {
         self.keeper.lock()
     }

@@ -41,4 +41,4 @@ pub(crate) use pgsqlite_metadata::{clock, counter, databases, error, naming, sto
 pub(crate) use pgsqlite_natives::{host, large_object, regex, settings, statistics, text_search, udf};
 #[allow(unused_imports)]
 pub(crate) use pgsqlite_objects::{ddl, pg_catalog, vtab};
-pub(crate) use pgsqlite_routines::{constraint_modes, cursor_position, diagnose, routine};
+pub(crate) use pgsqlite_routines::{constraint_modes, constraints, cursor_position, diagnose, routine};

@@ -6,6 +6,7 @@
 //! [`constraint_modes`] is what SET CONSTRAINTS has said.
 
 pub mod constraint_modes;
+pub mod constraints;
 pub mod cursor_position;
 pub mod diagnose;
 pub mod routine;

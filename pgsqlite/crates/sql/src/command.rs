@@ -52,6 +52,7 @@ pub fn name(node: &NodeEnum) -> String {
         N::AlterTypeStmt(_) => "ALTER TYPE",
         N::CreateTrigStmt(_) => "CREATE TRIGGER",
         N::CreateEventTrigStmt(_) => "CREATE EVENT TRIGGER",
+        N::ConstraintsSetStmt(_) => "SET CONSTRAINTS",
         N::AlterEventTrigStmt(_) => "ALTER EVENT TRIGGER",
         N::CreatePolicyStmt(_) => "CREATE POLICY",
         N::AlterPolicyStmt(_) => "ALTER POLICY",

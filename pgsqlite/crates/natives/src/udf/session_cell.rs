@@ -119,6 +119,8 @@ pub trait ServerFunctions {
     fn prepared_transactions(&self) -> Vec<PreparedTransaction>;
     /// The transaction's number (`txid_current`); `assign`: it gets one if it has none.
     fn transaction_id(&self, assign: bool) -> Result<Option<u64>>;
+    /// Whether a query of one truth value is true of the database without the running transaction.
+    fn was_committed(&self, sql: &str, parameters: &[pgsqlite_types::Datum]) -> bool;
     /// Whether the transaction may have written to the file.
     fn has_writer_slot(&self) -> Result<bool>;
     /// Whether the transaction has written something that ROLLBACK TO took back.

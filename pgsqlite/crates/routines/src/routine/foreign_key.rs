@@ -400,9 +400,8 @@ impl Key {
         let needed = privilege::SELECT | if kind == 'd' { privilege::DELETE } else { privilege::UPDATE };
         acl::check_key_query(&host.catalog(), &self.child, needed).map_err(|error| {
             let name = self.quoted_table(host, &self.child);
-            let condition = |(i, p): (usize, &Pair)| {
-                format!("${} OPERATOR(pg_catalog.=) {}", before + i + 1, quoted(&p.child))
-            };
+            let condition =
+                |(i, p): (usize, &Pair)| format!("${} OPERATOR(pg_catalog.=) {}", before + i + 1, quoted(&p.child));
             let conditions: Vec<String> = self.pairs.iter().enumerate().map(condition).collect();
             let (front, set) = match kind {
                 'd' => ("DELETE FROM ", String::new()),

@@ -27,6 +27,7 @@ pub mod plpgsql;
 mod queried;
 pub mod rewritten;
 pub mod scratch;
+mod set_constraints;
 mod sql_body;
 pub mod statement;
 pub mod trigger;
@@ -125,6 +126,8 @@ pub struct Runtime {
     pub passed_over: Cell<pgsqlite_sql::plan::PassesOver>,
     /// what SET CONSTRAINTS has said
     pub modes: RefCell<crate::constraint_modes::Modes>,
+    /// a body has said it: the session takes it over
+    pub modes_set: Cell<bool>,
     /// statements of foreign keys: by constraint, table and kind
     keys: RefCell<HashMap<(Oid, Oid, char), Rc<statement::Planned>>>,
     /// rows that the connection has written of the tables that are watched

@@ -186,6 +186,16 @@ impl Planned {
     }
 
     fn run_here(&self, host: Host, parameters: &[Datum], rows: Rows) -> Result<Done> {
+        if self.plan.query.modifies.is_empty() {
+            return self.run_alone(host, parameters, rows);
+        }
+        let since = super::set_constraints::noted(host);
+        let done = self.run_alone(host, parameters, rows)?;
+        super::set_constraints::statement_ends(host, since)?;
+        Ok(done)
+    }
+
+    fn run_alone(&self, host: Host, parameters: &[Datum], rows: Rows) -> Result<Done> {
         if let Some(value) = self.value(parameters) {
             rows(vec![value.clone()])?;
             return Ok(Done { rows: 1 });
@@ -391,9 +401,9 @@ pub fn told_more(
             parts => violation_of_parts(parts, &catalog, context, &mut Reader(host), parameters, &error),
         }
     };
-    let notices = host.cell.set_notices_aside();
+    let notices = host.cell.set_effects_aside();
     let found = find();
-    host.cell.put_notices_back(notices);
+    host.cell.put_effects_back(notices);
     match found {
         Ok(Some(found)) => found,
         Ok(None) => error,

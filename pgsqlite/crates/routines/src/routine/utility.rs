@@ -46,6 +46,7 @@ pub fn run(host: Host, statement: &RawStatement, place: &str) -> Result<()> {
             Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("cannot COPY to/from client in {place}")))
         }
         NodeEnum::VariableSetStmt(s) => set(host, s),
+        NodeEnum::ConstraintsSetStmt(s) => super::set_constraints::set(host, s),
         NodeEnum::NotifyStmt(n) => server(host)?.notify(&n.conditionname, &n.payload),
         NodeEnum::ListenStmt(l) => server(host)?.listen(&l.conditionname),
         NodeEnum::UnlistenStmt(u) => {

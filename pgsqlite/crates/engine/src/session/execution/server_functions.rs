@@ -434,6 +434,9 @@ fn add_lock(holder: &mut LockHolder, shown: Shown) {
 }
 
 impl ServerFunctions for SessionServer {
+    fn was_committed(&self, sql: &str, parameters: &[pgsqlite_types::Datum]) -> bool {
+        self.engine.upgrade().is_some_and(|engine| engine.was_committed(sql, parameters))
+    }
     fn next_portal(&self) -> String {
         format!("<unnamed portal {}>", self.unnamed.fetch_add(1, Ordering::Relaxed) + 1)
     }

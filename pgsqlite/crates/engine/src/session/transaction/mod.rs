@@ -376,6 +376,7 @@ impl Executor {
         let Some(connection) = &self.connection else { return Ok(()) };
         self.context.notices.extend(connection.cell.take_notices());
         self.take_routine_changes()?;
+        self.take_constraint_modes()?;
         self.take_function_cursors()?;
         for (name, value, local, permit) in self.context.variables.take_changes() {
             // the native has checked the value; whether it may be changed now depends on the transaction

@@ -37,6 +37,7 @@ impl Frame<'_> {
         let catalog = self.host.catalog();
         let changed = self.host.routines().changed.borrow().clone();
         let pending = runtime.pending.borrow().clone();
+        let modes = runtime.modes.borrow().clone();
         let noted = runtime.written.lock().now();
         let recorded = runtime.recorder.lock().log.mark();
         let cursors = runtime.cursors.borrow().mark();
@@ -83,6 +84,7 @@ impl Frame<'_> {
                     }
                     self.host.exec(&format!("ROLLBACK TO {name}; RELEASE {name}"))?;
                     *runtime.pending.borrow_mut() = pending;
+                    *runtime.modes.borrow_mut() = modes;
                     runtime.written.lock().undo(noted);
                     runtime.recorder.lock().log.cut(recorded);
                     if self.host.catalog().epoch != catalog.epoch {
