@@ -12,6 +12,7 @@ use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
 use pgsqlite_types::codec::{Context, NamesFor, RegNames, TypeCodec};
 use pgsqlite_types::{Datum, Oid, PgError, Result, Settings, SqlState};
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,14 @@ pub trait SequenceSource {
     fn setval(&self, sequence: Oid, value: i64, called: bool) -> Result<i64>;
     /// Stores in the running transaction where all sequences really stand.
     fn settle(&self, db: &rusqlite::Connection) -> Result<()>;
+}
+
+/// What [`SessionCell::set_effects_aside`] has put aside.
+pub struct Aside {
+    notices: Vec<PgError>,
+    bytes: usize,
+    random: [u64; 2],
+    sequences: Option<HashMap<Oid, i64>>,
 }
 
 /// The settings (GUCs) of the session as `current_setting` and `set_config` use them.
@@ -431,6 +440,8 @@ pub struct SessionCell {
     notices: RefCell<Vec<PgError>>,
     /// of the notices that were raised by [`SessionCell::raise`]
     notice_bytes: Cell<usize>,
+    /// something is computed once more, to tell more of an error: what sequences have given meanwhile
+    pub again: RefCell<Option<HashMap<Oid, i64>>>,
     /// State of `random()`; zeros: to be seeded.
     pub random: Cell<[u64; 2]>,
     /// How many rows the connection had changed before its transaction could write.
@@ -461,6 +472,7 @@ impl SessionCell {
             error: RefCell::new(None),
             notices: RefCell::new(Vec::new()),
             notice_bytes: Cell::new(0),
+            again: RefCell::new(None),
             random: Cell::new([0, 0]),
             changes_before: Cell::new(0),
             patterns: Default::default(),
@@ -605,13 +617,17 @@ impl SessionCell {
         self.notices.take()
     }
     /// Before something is computed once more, to tell more of an error: what it raises, the client gets already.
-    pub fn set_notices_aside(&self) -> (Vec<PgError>, usize) {
-        (self.notices.take(), self.notice_bytes.take())
+    /// Sequences and the generator of random numbers do not go on by it.
+    pub fn set_effects_aside(&self) -> Aside {
+        let sequences = self.again.replace(Some(HashMap::new()));
+        Aside { notices: self.notices.take(), bytes: self.notice_bytes.take(), random: self.random.get(), sequences }
     }
     /// After it.
-    pub fn put_notices_back(&self, aside: (Vec<PgError>, usize)) {
-        self.notices.replace(aside.0);
-        self.notice_bytes.set(aside.1);
+    pub fn put_effects_back(&self, aside: Aside) {
+        self.notices.replace(aside.notices);
+        self.notice_bytes.set(aside.bytes);
+        self.random.set(aside.random);
+        self.again.replace(aside.sequences);
     }
     /// As [`SessionCell::notice`], for what a client decides about. The client gets notices when a statement pauses or ends, so they
     /// are kept until then. Errors: 53200 where they take more than [`NOTICES`] bytes.

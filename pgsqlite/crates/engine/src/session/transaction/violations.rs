@@ -24,10 +24,10 @@ impl Executor {
         if !may_tell_more(&error) {
             return error;
         }
-        let notices = self.connection.as_ref().map(|c| c.cell.set_notices_aside());
+        let notices = self.connection.as_ref().map(|c| c.cell.set_effects_aside());
         let found = self.find_violation(prepared, parameters, &error);
         if let (Some(connection), Some(notices)) = (&self.connection, notices) {
-            connection.cell.put_notices_back(notices);
+            connection.cell.put_effects_back(notices);
         }
         match found {
             Ok(Some(found)) => match &error.fields().context {

@@ -2,7 +2,7 @@
 
 use pgsqlite_natives::udf::shim::{Call, Scalar};
 use pgsqlite_natives::udf::strings::invalid_parameter;
-use pgsqlite_sql::catalog::{searched, PG_CATALOG, PG_TEMP};
+use pgsqlite_sql::catalog::{searched, RelationKind, PG_CATALOG, PG_TEMP};
 use pgsqlite_sql::deparse::Names;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::datetime::{Interval, Timestamp};
@@ -159,8 +159,32 @@ fn sequences(c: &Call) -> Result<Arc<dyn pgsqlite_natives::udf::session_cell::Se
 fn trigger_depth(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(c.session.routines.trigger_depth() as i64))
 }
+/// What `nextval` gives where something is computed once more, to tell more of an error: the sequence stays where it is.
+fn next_of_again(c: &Call, sequence: Oid) -> Result<Option<i64>> {
+    let before = match &*c.session.again.borrow() {
+        Some(given) => given.get(&sequence).copied(),
+        None => return Ok(None),
+    };
+    let (last, called) = match before {
+        Some(last) => (last, true),
+        None => sequences(c)?.state(sequence)?,
+    };
+    let state = c.session.state();
+    let increment = match state.catalog.relation(sequence).map(|r| &r.kind) {
+        Some(RelationKind::Sequence(s)) => s.increment,
+        _ => 1,
+    };
+    let next = if called { last.saturating_add(increment) } else { last };
+    if let Some(given) = &mut *c.session.again.borrow_mut() {
+        given.insert(sequence, next);
+    }
+    Ok(Some(next))
+}
 fn nextval(c: &Call) -> Result<Datum> {
     let sequence = c.int(0)? as Oid;
+    if let Some(value) = next_of_again(c, sequence)? {
+        return Ok(Datum::Int(value));
+    }
     pgsqlite_natives::udf::row_numbers::refuse(c, sequence, "nextval()")?;
     Ok(Datum::Int(sequences(c)?.nextval(sequence)?))
 }
@@ -173,6 +197,10 @@ fn lastval(c: &Call) -> Result<Datum> {
 fn setval(c: &Call) -> Result<Datum> {
     let called = c.len() < 3 || c.bool(2)?;
     let (sequence, value) = (c.int(0)? as Oid, c.int(1)?);
+    if let Some(given) = &mut *c.session.again.borrow_mut() {
+        given.insert(sequence, value);
+        return Ok(Datum::Int(value));
+    }
     // what is said to a sequence after rows were copied with their numbers
     if pgsqlite_natives::udf::row_numbers::state(c, sequence)? == Some((value, called)) {
         return Ok(Datum::Int(value));
