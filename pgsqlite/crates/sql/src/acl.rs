@@ -322,7 +322,8 @@ pub fn check_schema_usage(catalog: &Catalog, role: Oid, schema: &str) -> Result<
 /// Foreign keys are looked at, and their actions carried out, by queries of the owner of the table that is queried. Errors: 42501 if that
 /// role may not look into the table's schema, or lacks a privilege on the table.
 pub fn check_key_query(catalog: &Catalog, table: &Relation, needed: u32) -> Result<()> {
-    let denied = |what: String| Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {what}")));
+    let denied =
+        |what: String| Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {what}")));
     if is_superuser(catalog, table.owner) {
         return Ok(());
     }

@@ -244,8 +244,7 @@ impl Ddl<'_> {
                 let method = definition.method.clone();
                 for key in definition.columns.iter_mut().filter(|k| k.key == KeyPart::Column(column.attnum)) {
                     work::visit();
-                    key.opclass = super::naming::default_opclass(&self.catalog, ty, &method)
-                        .ok_or_else(|| self.no_opclass(ty, &method))?;
+                    (key.opclass, key.opclass_explicit) = self.class_for_type(key, ty, &method)?;
                     key.collation = super::naming::default_collation(&self.catalog, ty);
                 }
                 for (key, operator) in definition.columns.iter().zip(&mut definition.exclusion) {
@@ -283,5 +282,30 @@ impl Ddl<'_> {
             &expr,
             Some(relation),
         )
+    }
+}
+
+impl Ddl<'_> {
+    /// The class of operators that a key of an index has when its column gets another type, and whether it is another one than the type's
+    /// own: a class that was written stays. Errors: 42804 if that one is not for the type, 42704 if the type has none.
+    fn class_for_type(&self, key: &IndexColumn, ty: Oid, method: &str) -> Result<(Oid, bool)> {
+        let default = super::naming::default_opclass(&self.catalog, ty, method);
+        if !key.opclass_explicit {
+            return Ok((default.ok_or_else(|| self.no_opclass(ty, method))?, false));
+        }
+        let class = pgsqlite_sql::builtins::catalog::operator_class_by_oid;
+        let Some(written) = class(key.opclass) else {
+            return Err(PgError::internal("an index of an operator class that is gone"));
+        };
+        let accepts = self.catalog.base_type(ty) == written.input
+            || default.and_then(class).is_some_and(|own| own.input == written.input);
+        match accepts {
+            true => Ok((written.oid, default != Some(written.oid))),
+            false => {
+                let message =
+                    format!("operator class \"{}\" does not accept data type {}", written.name, self.display_type(ty));
+                Err(PgError::new(SqlState::DATATYPE_MISMATCH, message))
+            }
+        }
     }
 }

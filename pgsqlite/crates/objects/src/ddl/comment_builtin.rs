@@ -58,9 +58,8 @@ impl Ddl<'_> {
                 if path.iter().any(|s| self.own_operator(*s, name, left, right).is_some()) {
                     return Ok(None);
                 }
-                let is_meant = |o: &&builtin::Operator| {
-                    (o.left, o.right) == (left, right) && self.is_named_in(o.oid, schema)
-                };
+                let is_meant =
+                    |o: &&builtin::Operator| (o.left, o.right) == (left, right) && self.is_named_in(o.oid, schema);
                 let operator = builtin::operators_named(name).find(|o| is_meant(o));
                 operator.map_or(Ok(None), |o| found("operator", name, CLASS_OPERATOR, o.oid))
             }
@@ -110,7 +109,8 @@ impl Ddl<'_> {
                 }
                 let word = if pg_catalog::relation_kind(&relation) == b'v' { "view" } else { "table" };
                 if (word == "view") != (kind == T::ObjectView) {
-                    let message = format!("\"{name}\" is not a {}", if kind == T::ObjectView { "view" } else { "table" });
+                    let message =
+                        format!("\"{name}\" is not a {}", if kind == T::ObjectView { "view" } else { "table" });
                     return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, message));
                 }
                 found(word, name, CLASS_RELATION, relation.oid)

@@ -664,7 +664,9 @@ pub(super) fn descriptions(rows: &mut Rows, catalog: &Catalog) {
             ("description", text(description)),
         ]);
     }
-    for (&(class, object, sub), comment) in catalog.comments.iter().filter(|c| !SHARED.contains(&c.0 .0) && !c.1.is_empty()) {
+    for (&(class, object, sub), comment) in
+        catalog.comments.iter().filter(|c| !SHARED.contains(&c.0 .0) && !c.1.is_empty())
+    {
         work::visit();
         rows.push(&[
             ("objoid", int(object)),

@@ -69,7 +69,9 @@ impl Lowerer<'_> {
         Ok(Some(match others {
             [place, default] => {
                 let (place, default) = (self.expr(place)?, self.expr(default)?);
-                format!("(CASE WHEN {place} IS NULL THEN NULL WHEN {exists} IS NOT NULL THEN {text} ELSE {default} END)")
+                format!(
+                    "(CASE WHEN {place} IS NULL THEN NULL WHEN {exists} IS NOT NULL THEN {text} ELSE {default} END)"
+                )
             }
             _ => format!("(CASE WHEN {exists} IS NOT NULL THEN {text} END)"),
         }))
