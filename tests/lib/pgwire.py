@@ -51,7 +51,7 @@ class Connection:
         self.key = b""
         body = struct.pack("!i", 196608)
         for key, value in {"user": user, "database": database, **settings}.items():
-            body += key.encode() + b"\0" + value.encode() + b"\0"
+            body += key.encode() + b"\0" + value.encode("utf-8", "surrogateescape") + b"\0"
         body += b"\0"
         self.sock.sendall(struct.pack("!i", len(body) + 4) + body)
         while True:

@@ -5,6 +5,9 @@ use crate::{Fields, Malformed};
 /// PostgreSQL's MAX_STARTUP_PACKET_LENGTH.
 pub const MAX_LENGTH: usize = 10_000;
 
+/// The longest name of a role or database: PostgreSQL takes no notice of what is behind it.
+const NAME_LENGTH: usize = 63;
+
 const PROTOCOL_3: i32 = 3 << 16;
 const CANCEL: i32 = (1234 << 16) | 5678;
 const SSL: i32 = (1234 << 16) | 5679;
@@ -71,14 +74,40 @@ pub fn decode(body: &[u8]) -> Result<Startup, Malformed> {
         let name = text(name)?;
         if name.starts_with("_pq_.") {
             unknown_options.push(name);
-        } else {
-            parameters.push((name, text(value)?));
+            continue;
         }
+        let value = match name.as_str() {
+            "user" => named(value).map_err(|shown| nobody("28000", "role", &shown))?,
+            "database" => named(value).map_err(|shown| nobody("3D000", "database", &shown))?,
+            // (of which only ASCII is kept)
+            "application_name" => text(value)
+                .unwrap_or_else(|_| value.iter().map(|b| if b.is_ascii() { char::from(*b) } else { '?' }).collect()),
+            _ => text(value)?,
+        };
+        parameters.push((name, value));
     }
     if !f.is_empty() {
         return Err(layout());
     }
     Ok(Startup::Start { minor: (version & 0xffff) as u16, parameters, unknown_options })
+}
+
+/// The name of a role or database, as much as counts of it. Errors: the name as a message shows it, of which a byte belongs to no character, so
+/// that nothing can have it.
+fn named(value: &[u8]) -> Result<String, String> {
+    let value = &value[..value.len().min(NAME_LENGTH)];
+    String::from_utf8(value.to_vec()).map_err(|_| {
+        let mut shown = String::new();
+        for chunk in value.utf8_chunks() {
+            shown += chunk.valid();
+            shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+        }
+        shown
+    })
+}
+
+fn nobody(code: &'static str, what: &str, shown: &str) -> Malformed {
+    Malformed::with_code(code, format!("{what} \"{shown}\" does not exist"))
 }
 
 fn layout() -> Malformed {
@@ -114,9 +143,29 @@ mod tests {
     }
 
     #[test]
+    fn names_are_cut_and_show_bytes_that_are_no_characters() {
+        let told = |name: &str, value: &[u8]| {
+            let body = packet(3 << 16, &[name.as_bytes(), b"\0", value, b"\0\0"].concat());
+            match decode(&body) {
+                Ok(Startup::Start { parameters, .. }) => parameters[0].1.clone(),
+                Ok(other) => format!("{other:?}"),
+                Err(e) => format!("{} {}", e.code, e.message),
+            }
+        };
+        let long = "u".repeat(70);
+        assert_eq!(told("user", long.as_bytes()), "u".repeat(63));
+        assert_eq!(told("database", long.as_bytes()), "u".repeat(63));
+        assert_eq!(told("user", b"\xff\xfe"), "28000 role \"\\xff\\xfe\" does not exist");
+        let cut = format!("28000 role \"{}\\xc3\" does not exist", "\u{fc}".repeat(31));
+        assert_eq!(told("user", "\u{fc}".repeat(40).as_bytes()), cut);
+        assert_eq!(told("database", b"\xff"), "3D000 database \"\\xff\" does not exist");
+        assert_eq!(told("application_name", b"caf\xe9"), "caf?");
+    }
+
+    #[test]
     fn what_is_no_startup_packet_says_why() {
         assert_eq!(decode(&packet(2 << 16, b"")).map_err(|e| e.code), Err("0A000"));
-        assert_eq!(decode(&packet(3 << 16, b"user\0\xff\0\0")).map_err(|e| e.code), Err("22021"));
+        assert_eq!(decode(&packet(3 << 16, b"user\0u\0DateStyle\0\xff\0\0")).map_err(|e| e.code), Err("22021"));
         for bad in [&b"user\0u\0"[..], b"user\0u", b"user\0u\0\0surplus", b""] {
             assert_eq!(decode(&packet(3 << 16, bad)).map_err(|e| e.code), Err("08P01"), "{bad:?}");
         }
