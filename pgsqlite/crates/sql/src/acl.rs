@@ -319,18 +319,36 @@ pub fn check_schema_usage(catalog: &Catalog, role: Oid, schema: &str) -> Result<
     }
 }
 
-/// Foreign keys are looked at, and their actions carried out, by queries of the owner of the table that is queried. Errors: 42501 if that
-/// role may not look into the table's schema, or lacks a privilege on the table.
-pub fn check_key_query(catalog: &Catalog, table: &Relation, needed: u32) -> Result<()> {
+/// A query of a foreign key, which the owner of the table that is queried runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyQuery {
+    /// SELECT … FOR KEY SHARE
+    Look,
+    Delete,
+    /// UPDATE of the key's columns
+    Update,
+}
+
+/// Errors: 42501 if the owner of a table may not look into its schema, or lacks a privilege on the table that the query needs, or on `columns`,
+/// those of the key.
+pub fn check_key_query(catalog: &Catalog, table: &Relation, query: KeyQuery, columns: &[i16]) -> Result<()> {
+    use privilege::{DELETE, SELECT, UPDATE, USAGE};
     let denied =
         |what: String| Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {what}")));
     if is_superuser(catalog, table.owner) {
         return Ok(());
     }
-    if schema_privileges(catalog, table.owner, table.schema) & privilege::USAGE == 0 {
+    if schema_privileges(catalog, table.owner, table.schema) & USAGE == 0 {
         return denied(format!("schema {}", catalog.schema_name(table.schema)));
     }
-    match relation_privileges(catalog, table.owner, table) & needed == needed {
+    let has = |needed: u32, column: &Column| column_privileges(catalog, table.owner, table, column) & needed != 0;
+    let of_key = |needed: u32| columns.iter().filter_map(|a| table.column_by_attnum(*a)).all(|c| has(needed, c));
+    let may = match query {
+        KeyQuery::Look => of_key(SELECT) && table.live_columns().any(|c| has(UPDATE, c)),
+        KeyQuery::Delete => of_key(SELECT) && relation_privileges(catalog, table.owner, table) & DELETE != 0,
+        KeyQuery::Update => of_key(SELECT) && of_key(UPDATE),
+    };
+    match may {
         true => Ok(()),
         false => denied(format!("table {}", table.name)),
     }

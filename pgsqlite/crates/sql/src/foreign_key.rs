@@ -272,9 +272,10 @@ impl Catalog {
             return true;
         }
         // SQLite asks for no privileges
-        use crate::acl::privilege::{DELETE, SELECT, UPDATE};
-        let may = |table: &Relation, needed| crate::acl::check_key_query(self, table, needed).is_ok();
-        if !may(parent, SELECT | UPDATE) || !may(child, SELECT | UPDATE | DELETE) {
+        use crate::acl::{check_key_query, KeyQuery};
+        let may = |table: &Relation, query, columns: &[i16]| check_key_query(self, table, query, columns).is_ok();
+        let actions = [KeyQuery::Look, KeyQuery::Delete, KeyQuery::Update];
+        if !may(parent, KeyQuery::Look, columns) || !actions.iter().all(|q| may(child, *q, &constraint.columns)) {
             return true;
         }
         if *match_full && columns.len() > 1 {

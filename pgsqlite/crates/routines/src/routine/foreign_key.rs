@@ -10,7 +10,7 @@ use super::plpgsql::Using;
 use super::statement::{printed_value, Planned};
 use super::trigger;
 use super::Host;
-use pgsqlite_sql::acl::{self, privilege};
+use pgsqlite_sql::acl::{self, KeyQuery};
 use pgsqlite_sql::analyze::variables::{Precedence, Variable, Variables};
 use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, Relation};
 use pgsqlite_sql::deparse::quote_identifier;
@@ -379,8 +379,9 @@ impl Key {
     /// Errors: 42501 if the owner of the table may not query it. The query that the error tells is the one that PostgreSQL runs.
     /// `of_new_key`: the key of a referencing row is looked for, whose columns stand on the right.
     fn check_may_look(&self, host: Host, table: &Arc<Relation>, of_new_key: bool) -> Result<()> {
-        acl::check_key_query(&host.catalog(), table, privilege::SELECT | privilege::UPDATE).map_err(|error| {
-            let is_parent = Arc::ptr_eq(table, &self.parent);
+        let is_parent = Arc::ptr_eq(table, &self.parent);
+        let columns = self.attnums(table, is_parent);
+        acl::check_key_query(&host.catalog(), table, KeyQuery::Look, &columns).map_err(|error| {
             let condition = |(i, p): (usize, &Pair)| {
                 let column = quoted(if is_parent { &p.parent } else { &p.child });
                 match is_parent || of_new_key {
@@ -397,8 +398,9 @@ impl Key {
 
     /// As [`Key::check_may_look`], of the statement of an action. `before`: the number of values that it sets.
     fn check_may_act(&self, host: Host, kind: char, before: usize) -> Result<()> {
-        let needed = privilege::SELECT | if kind == 'd' { privilege::DELETE } else { privilege::UPDATE };
-        acl::check_key_query(&host.catalog(), &self.child, needed).map_err(|error| {
+        let query = if kind == 'd' { KeyQuery::Delete } else { KeyQuery::Update };
+        let columns = self.attnums(&self.child, false);
+        acl::check_key_query(&host.catalog(), &self.child, query, &columns).map_err(|error| {
             let name = self.quoted_table(host, &self.child);
             let condition =
                 |(i, p): (usize, &Pair)| format!("${} OPERATOR(pg_catalog.=) {}", before + i + 1, quoted(&p.child));
@@ -415,6 +417,12 @@ impl Key {
             let text = format!("{front}{name}{set} WHERE {}", conditions.join(" AND "));
             refused(error, text, front.len() + only(&self.child).len())
         })
+    }
+
+    /// The columns of the key in a table.
+    fn attnums(&self, table: &Relation, is_parent: bool) -> Vec<i16> {
+        let column = |p: &Pair| table.column(if is_parent { &p.parent } else { &p.child }).map(|c| c.attnum);
+        self.pairs.iter().filter_map(column).collect()
     }
 
     /// A table as PostgreSQL's queries name it.
