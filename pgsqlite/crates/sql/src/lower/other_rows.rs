@@ -24,7 +24,7 @@ impl Lowerer<'_> {
         let Some(proc) = builtin::proc_by_oid(call.proc) else { return Ok(None) };
         let [value, others @ ..] = &call.args[..] else { return Ok(None) };
         let is_one = matches!(proc.name.as_str(), "lag" | "lead" | "first_value" | "last_value" | "nth_value");
-        let takes_care = is_one && proc.kind == b'w' && waits(value) && call.args.iter().all(is_repeatable);
+        let takes_care = is_one && proc.kind == b'w' && waits(value) && others.iter().all(is_repeatable);
         if !takes_care {
             return Ok(None);
         }
