@@ -48,10 +48,14 @@ impl Ddl<'_> {
                             return Err(invalid("COMMIT is not allowed in an SQL function"));
                         }
                         last = Some(None);
-                        if !matches!(node, NodeEnum::VariableSetStmt(_)) {
-                            break;
+                        if !super::handles(node) {
+                            continue;
                         }
-                        continue;
+                        // (what comes last is looked at when it runs)
+                        if body.last().is_some_and(is_optimizable) {
+                            return Ok(());
+                        }
+                        break;
                     }
                     let analyzed = self.analyze_over(catalog, |e| {
                         let later = Environment { rights: Rights::AskedAtUse, ..*e };

@@ -5,7 +5,7 @@ use crate::diagnose::printed;
 use pgsqlite_objects::exclusion_violation::violation;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::analyze::Environment;
-use pgsqlite_sql::catalog::{Catalog, Column, Constraint, ConstraintKind, Relation};
+use pgsqlite_sql::catalog::{Column, Constraint, ConstraintKind, Relation};
 use pgsqlite_sql::lower::exclusion::exclusion;
 use pgsqlite_sql::lower::{rowid_name, table_name};
 use pgsqlite_sql::names::quoted;
