@@ -103,6 +103,7 @@ SEARCHES = {
     "crates/sql/src/deparse/mod.rs": (1, "as above"),
     "crates/sql/src/lower/with.rs": (2, "the first word of SQL that the lowering has just made"),
     "crates/sql/src/lower/query.rs": (2, "the first word, and the last alias, of SQL that the lowering has just made"),
+    "crates/sql/src/lower/other_rows.rs": (1, "SQL that the lowering has just made: a sub-query in it, written or not; a word in a string only means less care"),
     "crates/sql/src/lower/from.rs": (2, "the last alias of SQL that the lowering has just made"),
     "crates/sql/src/lower/kept_rows.rs": (1, "as above"),
     "crates/sql/src/parse/mod.rs": (2, "messages of the parser, which have no code"),

@@ -48,12 +48,6 @@ login {"user": "postgres", "application_name": "a\tb\u007f\n"}
 > SELECT current_user, session_user, current_setting('application_name')
 < |postgres|postgres|a?b??|
 < SELECT 1
-== an application's name of 70 bytes
-login {"user": "postgres", "application_name": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}
-< NOTICE 42622 identifier "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" will be truncated to "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-> SELECT current_user, session_user, current_setting('application_name')
-< |postgres|postgres|aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|
-< SELECT 1
 == a database's name of bytes that are no characters
 login {"user": "postgres", "database": "\udcff"}
 < FATAL 3D000 database "\xff" does not exist

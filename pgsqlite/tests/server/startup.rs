@@ -139,7 +139,7 @@ fn what_is_no_startup_packet_ends_its_connection_only() {
         (&b"\0\0\0\x08\0\x02\0\0"[..], "0A000"),
         (b"\0\0\0\x0c\0\x03\0\0user", "08P01"),
         (b"\0\0\0\x11\0\x03\0\0user\0u\0\0x", "08P01"),
-        (b"\0\0\0\x10\0\x03\0\0user\0\xff\0\0", "22021"),
+        (b"\0\0\0\x10\0\x03\0\0user\0\xff\0\0", "28000"),
     ] {
         let mut client = server.connect();
         client.send(bytes);

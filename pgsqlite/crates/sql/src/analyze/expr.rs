@@ -181,7 +181,7 @@ impl Analyzer<'_> {
         }
         match self.parameters[n - 1] {
             0 => {
-                self.untyped.push((n, location));
+                self.untyped.insert((location, n));
                 Ok(Expr::new(ExprKind::Param(n), oid::UNKNOWN, location))
             }
             ty => self.typed_parameter(n, ty, location),
@@ -200,7 +200,7 @@ impl Analyzer<'_> {
 
     /// A parameter of unknown type meets a context that fixes it.
     pub(crate) fn set_parameter_type(&mut self, n: usize, ty: Oid, location: i32) -> Result<()> {
-        self.untyped.retain(|place| *place != (n, location));
+        self.untyped.remove(&(location, n));
         let slot = &mut self.parameters[n - 1];
         if *slot == 0 || *slot == oid::UNKNOWN {
             *slot = ty;

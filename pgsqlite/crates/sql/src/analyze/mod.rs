@@ -254,8 +254,8 @@ pub(crate) struct Analyzer<'a> {
     session_path: &'a [Oid],
     /// types of `$1` …; 0 or UNKNOWN: not known yet
     pub parameters: Vec<Oid>,
-    /// where parameters stand that nothing has given a type there: with their numbers
-    untyped: Vec<(usize, i32)>,
+    /// where parameters stand that nothing has given a type there, with their numbers
+    untyped: std::collections::BTreeSet<(i32, usize)>,
     /// parameters may be added (not in DEFAULTs and views)
     pub parameters_open: bool,
     /// innermost last
@@ -298,7 +298,7 @@ impl<'a> Analyzer<'a> {
             env: *env,
             session_path: env.search_path,
             parameters: parameter_types.to_vec(),
-            untyped: Vec::new(),
+            untyped: Default::default(),
             parameters_open,
             levels: Vec::new(),
             splice_arguments: None,
@@ -391,7 +391,7 @@ impl<'a> Analyzer<'a> {
     /// nothing typed.
     fn finish_parameters(&self) -> Result<Vec<Oid>> {
         let has_type = |n: usize| self.parameters.get(n - 1).is_some_and(|ty| *ty != 0 && *ty != oid::UNKNOWN);
-        if let Some((n, location)) = self.untyped.iter().find(|(n, _)| has_type(*n)) {
+        if let Some((location, n)) = self.untyped.iter().find(|(_, n)| has_type(*n)) {
             let message = format!("could not determine data type of parameter ${n}");
             return Err(PgError::new(SqlState::AMBIGUOUS_PARAMETER, message).at(*location));
         }

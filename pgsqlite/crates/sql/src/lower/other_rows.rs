@@ -12,8 +12,8 @@ use crate::walk;
 use pgsqlite_types::{oid, Datum, Result};
 
 impl Lowerer<'_> {
-    /// A call whose argument is not computed for rows that nobody asks for. None: it needs no care, or cannot have it, because its argument has
-    /// sub-queries.
+    /// A call whose argument is not computed for rows that nobody asks for. None: it needs no care, or cannot have it, because its argument has, or
+    /// becomes in SQLite, sub-queries.
     pub(super) fn of_other_row(
         &mut self,
         call: &Aggregate,
@@ -66,6 +66,10 @@ impl Lowerer<'_> {
         let text = self.expr(&of_row);
         self.scope().entries.pop();
         let text = text?;
+        // (SQLite takes no window function of a query in a sub-query, which = ANY (array) and the like become)
+        if text.contains("SELECT ") {
+            return Ok(None);
+        }
         Ok(Some(match others {
             [place, default] => {
                 let (place, default) = (self.expr(place)?, self.expr(default)?);
