@@ -138,6 +138,8 @@ pub struct Gather {
     pub table: String,
     pub relation: Oid,
     pub alias: String,
+    /// what SQLite calls the number of a row of it
+    pub rowid: String,
     /// It is worth it only if SQLite reads the table from its beginning to its end.
     pub only_scanned: bool,
     /// To read the table as a whole costs little beside the query.

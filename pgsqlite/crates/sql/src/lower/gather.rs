@@ -13,7 +13,7 @@ use super::groups::Groups;
 use super::join_order::JoinOrder;
 use super::query::refers_outwards;
 use super::stages::Stage;
-use super::{table_name, Lowerer};
+use super::{rowid_name, table_name, Lowerer};
 use crate::plan::{without_parts, Gather, PART};
 use crate::typed::{Distinct, ExprKind, FromItem, JoinKind, Query, QueryBody, RteKind, Select};
 use crate::walk;
@@ -45,6 +45,7 @@ pub(super) struct Divided {
     table: String,
     relation: Oid,
     alias: String,
+    rowid: String,
     /// only if SQLite reads it from its beginning to its end: what else it would cost is not known
     only_scanned: bool,
     /// to read it as a whole costs little beside the query
@@ -103,6 +104,7 @@ impl Found {
             table: divided.table,
             relation: divided.relation,
             alias: divided.alias,
+            rowid: divided.rowid,
             only_scanned: divided.only_scanned,
             is_small: divided.is_small,
             few_groups,
@@ -219,12 +221,14 @@ impl Lowerer<'_> {
         if relation.temporary || relation.without_rowid || !many {
             return None;
         }
+        let rowid = rowid_name(relation).ok()?;
         let (alias, _) = self.scopes.last()?.entries.get(entry)?.first()?.split_once('.')?;
         let table = table_name(relation);
         (from[entry] == format!("{table} AS {alias}")).then(|| Divided {
             table,
             relation: relation.oid,
             alias: alias.to_string(),
+            rowid,
             only_scanned,
             is_small: rows as f64 * SMALL <= work,
             work: work.max(rows as f64),

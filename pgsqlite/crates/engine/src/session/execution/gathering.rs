@@ -75,7 +75,10 @@ impl Executor {
     /// error of a part is no error of the plan, which may never come by it (LIMIT 0): one connection runs the plan then, and meets the error
     /// where it does. Errors: those of requests.
     pub(in crate::session) fn gather(&mut self, portal: &mut Portal, gather: &Gather) -> Result<bool> {
-        self.try_gather(portal, gather).or_else(|_| self.context.cancel.check().map(|()| false))
+        self.try_gather(portal, gather).or_else(|e| {
+            tracing::debug!("groups are not gathered: {e}");
+            self.context.cancel.check().map(|()| false)
+        })
     }
 
     fn try_gather(&mut self, portal: &mut Portal, gather: &Gather) -> Result<bool> {
@@ -89,7 +92,7 @@ impl Executor {
         let Some(division) = division(connection, gather)? else { return Ok(false) };
         let numbers = match division {
             Division::Blocks => None,
-            Division::Ranges { .. } => match row_numbers(connection, &gather.table)? {
+            Division::Ranges { .. } => match row_numbers(connection, gather)? {
                 Some(numbers) => Some(numbers),
                 None => return Ok(false),
             },
@@ -115,9 +118,9 @@ impl Executor {
         let each = if matches!(division, Division::Ranges { many: true }) { RANGES_EACH } else { 1 };
         let parts = match numbers {
             Some((first, last)) => {
-                ranges(first, last, (helping.len() + 1) * each).map(|range| between(&gather.alias, range)).collect()
+                ranges(first, last, (helping.len() + 1) * each).map(|range| between(gather, range)).collect()
             }
-            None => blocks(&gather.alias, helping.len() + 1),
+            None => blocks(&row_number(gather), helping.len() + 1),
         };
         let made = in_parts(&self.context.cancel, connection, &mut helping, gather, &parts, &portal.parameters);
         let told: Vec<PgError> =
@@ -156,7 +159,7 @@ enum Division {
 /// How the rows of a plan can be divided; None: not without SQLite reading them in another way.
 fn division(connection: &Connection, gather: &Gather) -> Result<Option<Division>> {
     let alias = &gather.alias;
-    let mut steps = query_plan(connection, &gather.whole())?;
+    let steps = query_plan(connection, &gather.whole())?;
     let reads = |step: &String| {
         let rest = step.strip_prefix("SCAN ").or_else(|| step.strip_prefix("SEARCH "));
         rest.and_then(|rest| rest.strip_prefix(alias.as_str()))
@@ -166,46 +169,57 @@ fn division(connection: &Connection, gather: &Gather) -> Result<Option<Division>
     if steps[at + 1..].iter().any(reads) || steps[at].contains("AUTOMATIC") {
         return Ok(None);
     }
-    let anew = ["MATERIALIZE ", "CO-ROUTINE ", "VIRTUAL TABLE", "AUTOMATIC "];
+    let anew = ["MATERIALIZE ", "CO-ROUTINE ", "VIRTUAL TABLE", "AUTOMATIC ", "BLOOM FILTER "];
     let many = gather.few_groups && !steps.iter().any(|step| anew.iter().any(|word| step.contains(word)));
-    let is_whole = at == 0 && steps[0] == format!("SCAN {alias}");
-    if is_whole {
-        let ranged = query_plan(connection, &gather.part(&between(alias, (1, 2))))?;
-        let read =
-            std::mem::replace(&mut steps[0], format!("SEARCH {alias} USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"));
-        if ranged == steps {
-            return Ok(Some(Division::Ranges { many }));
-        }
-        steps[0] = read;
+    let in_blocks = || Ok(query_plan(connection, &gather.part(&blocks(&row_number(gather), 2)[0]))? == steps);
+    if steps[at] != format!("SCAN {alias}") {
+        // (that SQLite reads all of it in the order of an index says that there is a use for it)
+        let divides = steps[at].starts_with("SEARCH ") && !gather.only_scanned && in_blocks()?;
+        return Ok(divides.then_some(Division::Blocks));
     }
-    let in_blocks = match steps[at].starts_with("SEARCH ") {
-        true => !gather.only_scanned,
-        // (that it comes in the order of an index says that SQLite has a use for it)
-        false => gather.is_small && steps[at] == format!("SCAN {alias}"),
-    };
-    let same = in_blocks && query_plan(connection, &gather.part(&blocks(alias, 2)[0]))? == steps;
-    Ok(same.then_some(Division::Blocks))
+    let mut ranged = steps.clone();
+    ranged[at] = format!("SEARCH {alias} USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)");
+    let in_ranges = at == 0 && query_plan(connection, &gather.part(&between(gather, (1, 2))))? == ranged;
+    // the rows that a query wants are often beside each other: in one of two ranges, but in all blocks
+    Ok(match in_ranges {
+        true if many => Some(Division::Ranges { many }),
+        _ if gather.is_small && in_blocks()? => Some(Division::Blocks),
+        true => Some(Division::Ranges { many }),
+        false => None,
+    })
 }
 
 /// The steps of SQLite's plan, in words.
 fn query_plan(connection: &Connection, sql: &str) -> Result<Vec<String>> {
     let prepared = connection.rusqlite().prepare(&format!("EXPLAIN QUERY PLAN {sql}"));
-    let steps = prepared.and_then(|mut s| s.query_map([], |row| row.get(3))?.collect());
+    // (its parameters have no values)
+    let steps = prepared.and_then(|mut s| s.raw_query().mapped(|row| row.get(3)).collect());
     steps.map_err(|_| connection.error())
 }
 
-fn between(alias: &str, (from, to): (i64, i64)) -> String {
-    format!("{alias}.rowid BETWEEN {from} AND {to}")
+/// The number of a row of the divided table.
+fn row_number(gather: &Gather) -> String {
+    format!("{}.{}", gather.alias, gather.rowid)
+}
+
+fn between(gather: &Gather, (from, to): (i64, i64)) -> String {
+    format!("{} BETWEEN {from} AND {to}", row_number(gather))
 }
 
 /// Conditions of which each row satisfies one, and about as many rows each. (SQLite uses no index for them.)
-fn blocks(alias: &str, parts: usize) -> Vec<String> {
-    (0..parts).map(|i| format!("abs(({alias}.rowid >> {BLOCK_BITS}) % {parts}) = {i}")).collect()
+fn blocks(row_number: &str, parts: usize) -> Vec<String> {
+    let block = format!("({row_number} >> {BLOCK_BITS})");
+    let chosen = |part: usize| match parts.is_power_of_two() {
+        true => format!("{block} & {} = {part}", parts - 1),
+        // (of a negative number, there is a negative rest)
+        false => format!("{block} % {parts} IN ({part}, {})", part as i64 - parts as i64),
+    };
+    (0..parts).map(chosen).collect()
 }
 
 /// The least and the greatest number of a row; None: there are no rows.
-fn row_numbers(connection: &Connection, table: &str) -> Result<Option<(i64, i64)>> {
-    let sql = format!("SELECT (SELECT min(rowid) FROM {table}), (SELECT max(rowid) FROM {table})");
+fn row_numbers(connection: &Connection, Gather { table, rowid, .. }: &Gather) -> Result<Option<(i64, i64)>> {
+    let sql = format!("SELECT (SELECT min({rowid}) FROM {table}), (SELECT max({rowid}) FROM {table})");
     let found: (Option<i64>, Option<i64>) = connection
         .rusqlite()
         .query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -327,6 +341,22 @@ mod tests {
         assert_eq!(ranges(5, 5, 2), [(5, 5)]);
     }
 
+    #[test]
+    fn blocks_have_every_row_once() {
+        let db = rusqlite::Connection::open_in_memory().unwrap();
+        let numbers = "WITH RECURSIVE t(rowid) AS (SELECT -500 UNION ALL SELECT rowid + 1 FROM t WHERE rowid < 500)";
+        for parts in 1..8 {
+            let counts: Vec<i64> = super::blocks("t.rowid", parts)
+                .iter()
+                .map(|block| {
+                    let sql = format!("{numbers} SELECT count(*) FROM t WHERE {block}");
+                    db.query_row(&sql, [], |row| row.get(0)).unwrap()
+                })
+                .collect();
+            assert_eq!(counts.iter().sum::<i64>(), 1001, "{parts}");
+        }
+    }
+
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn groups_are_gathered_unless_something_is_in_the_way() {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -344,6 +374,7 @@ mod tests {
             "SELECT sum(n) FROM t",
             "SELECT h, count(*) FROM t WHERE n < 2000 GROUP BY h",
             "SELECT sum(n) FROM t WHERE k < 100",
+            "SELECT sum(n) FROM t WHERE n < $1",
             "SELECT name, sum(n) FROM t JOIN middle USING (k) JOIN small ON small.g = middle.g GROUP BY name",
             "SELECT sum(n) FROM t JOIN middle USING (k) JOIN small ON small.g = middle.g WHERE small.g = 2",
             "SELECT name, sum(m) FROM (SELECT name, n * 2 AS m FROM t JOIN small USING (g)) AS x GROUP BY name",
