@@ -150,6 +150,17 @@ pub struct Gather {
     pub one_group: Option<String>,
     /// what the query's one step does, over the groups that were gathered
     pub sql: String,
+    /// How the rows are divided, found when the plan ran first; None: they cannot be.
+    pub division: std::sync::OnceLock<Option<Division>>,
+}
+
+/// How the rows of a divided table are divided.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Division {
+    /// ranges of rowids; `many`: also more of them than connections
+    Ranges { many: bool },
+    /// blocks of rowids, in turn
+    Blocks,
 }
 
 impl Gather {

@@ -13,7 +13,7 @@ use crate::session::execution::portal::Portal;
 use crate::session::execution::unshared::Unshared;
 use crate::session::executor::Executor;
 use pgsqlite_natives::udf::groups::Groups;
-use pgsqlite_sql::plan::{Gather, QueryPlan};
+use pgsqlite_sql::plan::{Division, Gather, QueryPlan};
 use pgsqlite_types::{Datum, DatumRef, PgError, Result};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::LazyLock;
@@ -147,17 +147,19 @@ impl Executor {
     }
 }
 
-/// How the rows of the divided table are.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Division {
-    /// ranges of rowids; `many`: also more of them than connections
-    Ranges { many: bool },
-    /// blocks of rowids, in turn
-    Blocks,
+/// How the rows of a plan are divided. SQLite is asked when the plan runs first.
+fn division(connection: &Connection, gather: &Gather) -> Result<Option<Division>> {
+    match gather.division.get() {
+        Some(found) => Ok(*found),
+        None => {
+            let found = possible_division(connection, gather)?;
+            Ok(*gather.division.get_or_init(|| found))
+        }
+    }
 }
 
 /// How the rows of a plan can be divided; None: not without SQLite reading them in another way.
-fn division(connection: &Connection, gather: &Gather) -> Result<Option<Division>> {
+fn possible_division(connection: &Connection, gather: &Gather) -> Result<Option<Division>> {
     let alias = &gather.alias;
     let steps = query_plan(connection, &gather.whole())?;
     let reads = |step: &String| {
@@ -373,7 +375,7 @@ mod tests {
         for sql in [
             "SELECT sum(n) FROM t",
             "SELECT h, count(*) FROM t WHERE n < 2000 GROUP BY h",
-            "SELECT sum(n) FROM t WHERE k < 100",
+            "SELECT sum(n) FROM t WHERE k < 400",
             "SELECT sum(n) FROM t WHERE n < $1",
             "SELECT name, sum(n) FROM t JOIN middle USING (k) JOIN small ON small.g = middle.g GROUP BY name",
             "SELECT sum(n) FROM t JOIN middle USING (k) JOIN small ON small.g = middle.g WHERE small.g = 2",
