@@ -25,14 +25,19 @@ const RANGES_EACH: usize = 8;
 /// Rows whose numbers differ in no more than so many of the last bits are in one block.
 const BLOCK_BITS: u32 = 6;
 
+/// The processors of the machine besides the one that a query has anyway. (Asking reads files.)
+static OTHER_PROCESSORS: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from) - 1);
+
+/// How many connections help now, for all sessions together: not more than there are other processors, because several queries at once
+/// have work for all processors, and dividing costs some of it.
+static HELPING: AtomicUsize = AtomicUsize::new(0);
+
 impl SessionContext {
     /// How many connections may help with a query: what the setting allows, and as many as there are other processors.
     pub(in crate::session) fn helpers(&self) -> usize {
         let allowed = self.gucs.get("max_parallel_workers_per_gather").and_then(|n| n.parse().ok()).unwrap_or(0);
-        // (asking reads files)
-        static PROCESSORS: LazyLock<usize> =
-            LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
-        allowed.min(*PROCESSORS - 1)
+        allowed.min(*OTHER_PROCESSORS)
     }
 
     /// Whether the session sees what other connections do not, or its transaction notes what it reads.
@@ -53,8 +58,23 @@ struct Helper<'a> {
     connection: Option<Connection>,
 }
 
+impl<'a> Helper<'a> {
+    /// None: enough connections help others, or the pool has none to spare.
+    fn lease(context: &'a SessionContext) -> Result<Option<Helper<'a>>> {
+        let one_more = |helping: usize| (helping < *OTHER_PROCESSORS).then_some(helping + 1);
+        if HELPING.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_err() {
+            return Ok(None);
+        }
+        // (from here on its end counts)
+        let mut helper = Helper { context, connection: None };
+        helper.connection = context.connection_apart()?;
+        Ok(helper.connection.is_some().then_some(helper))
+    }
+}
+
 impl Drop for Helper<'_> {
     fn drop(&mut self) {
+        HELPING.fetch_sub(1, Ordering::Relaxed);
         if let Some(connection) = self.connection.take() {
             self.context.give_back_reader(connection);
         }
@@ -99,8 +119,8 @@ impl Executor {
         };
         let mut helping = Vec::new();
         while helping.len() < helpers {
-            let Some(connection) = self.context.connection_apart()? else { break };
-            helping.push(Helper { context: &self.context, connection: Some(connection) });
+            let Some(helper) = Helper::lease(&self.context)? else { break };
+            helping.push(helper);
         }
         if helping.is_empty() {
             return Ok(false);
