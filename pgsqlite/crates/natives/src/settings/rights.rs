@@ -65,6 +65,8 @@ pub struct Claimant<'a> {
     pub current: Oid,
     /// A function with SECURITY DEFINER asks.
     pub in_definer: bool,
+    /// A command asks that runs as the owner of its table.
+    pub restricted: bool,
 }
 
 /// The option of a connection that asks for a throw-away copy of a database. It has done its work when a session begins.
@@ -140,6 +142,9 @@ impl Claimant<'_> {
 
     /// The role that the session may become; 0: none.
     fn check_identity(&self, setting: &str, value: Option<&str>) -> Result<Oid> {
+        if self.restricted {
+            return Err(denied(format!("cannot set parameter \"{setting}\" within security-restricted operation")));
+        }
         if self.in_definer {
             return Err(denied(format!("cannot set parameter \"{setting}\" within security-definer function")));
         }

@@ -310,8 +310,10 @@ pub struct SessionState {
     pub session_oid: Oid,
     /// the role that the client authenticated as
     pub login: Oid,
-    /// a function with SECURITY DEFINER runs
+    /// a function with SECURITY DEFINER runs, or a command as the owner of its table
     pub in_definer: bool,
+    /// A command runs functions of a table's owner, who may be another one than whose command it is: nothing may be left for later.
+    pub restricted: bool,
     pub database: String,
     /// None: the server serves one file
     pub databases: Option<pgsqlite_metadata::databases::DatabasesHandle>,
@@ -345,6 +347,7 @@ impl Default for SessionState {
             session_oid: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
             login: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
             in_definer: false,
+            restricted: false,
             database: String::new(),
             databases: None,
             backend_pid: 0,
@@ -378,6 +381,7 @@ impl SessionState {
             session: self.session_oid,
             current: self.user_oid,
             in_definer: self.in_definer,
+            restricted: self.restricted,
         }
     }
 }
@@ -493,6 +497,20 @@ impl SessionCell {
     /// Reads the state. Must not be held while `update` runs.
     pub fn state(&self) -> std::cell::Ref<'_, SessionState> {
         self.state.borrow()
+    }
+
+    /// Runs as the owner of a table, what maintains the table: its functions have no more rights than its owner has, whoever gave the command
+    /// (PostgreSQL's security-restricted operation). What they make is not left for when that is over.
+    pub fn as_owner<R>(&self, owner: pgsqlite_types::Oid, run: impl FnOnce() -> R) -> R {
+        let before = self.update(|state| {
+            let name = role_name(&state.catalog, owner);
+            let before = (std::mem::replace(&mut state.user, name), state.user_oid, state.in_definer, state.restricted);
+            (state.user_oid, state.in_definer, state.restricted) = (owner, true, true);
+            before
+        });
+        let result = run();
+        self.update(|state| (state.user, state.user_oid, state.in_definer, state.restricted) = before);
+        result
     }
 
     /// Changes the state; only between statements (or from outside any function call).

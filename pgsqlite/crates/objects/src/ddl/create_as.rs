@@ -116,7 +116,10 @@ impl Ddl<'_> {
             let executes = self.session.executed.is_some();
             return Ok(if executes { "SELECT 0".into() } else { tag.into() });
         }
-        let rows = self.insert_rows(&relation, select)?;
+        let rows = match materialized {
+            true => super::run_as_owner(self.session.as_owner, relation.owner, || self.insert_rows(&relation, select))?,
+            false => self.insert_rows(&relation, select)?,
+        };
         Ok(format!("SELECT {rows}"))
     }
 
@@ -227,7 +230,7 @@ impl Ddl<'_> {
             let path = std::mem::replace(&mut self.stored_path, true);
             // the query is the owner's
             let user = std::mem::replace(&mut self.environment.user, new.owner);
-            let filled = self.insert_rows(&new, select);
+            let filled = super::run_as_owner(self.session.as_owner, new.owner, || self.insert_rows(&new, select));
             self.environment.user = user;
             self.stored_path = path;
             filled?;

@@ -482,6 +482,11 @@ impl Ddl<'_> {
 
     /// CREATE INDEX in SQLite, unless the index is part of the table's declaration. Errors: 23505 for existing duplicates.
     pub(super) fn make_sqlite_index(&self, index_relation: &Relation, table: &Relation) -> Result<()> {
+        let make = || self.make_sqlite_index_as_owner(index_relation, table);
+        super::run_as_owner(self.session.as_owner, table.owner, make)
+    }
+
+    fn make_sqlite_index_as_owner(&self, index_relation: &Relation, table: &Relation) -> Result<()> {
         let RelationKind::Index(index) = &index_relation.kind else {
             return Err(PgError::internal("an index that is no index"));
         };

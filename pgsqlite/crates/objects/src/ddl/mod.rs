@@ -106,6 +106,17 @@ pub fn kind_word(kind: &RelationKind) -> &'static str {
 /// The notices of the statement up to there are told first.
 pub type FireTruncate<'a> = dyn Fn(Vec<PgError>, &Arc<Relation>, pgsqlite_sql::routine::Timing) -> Result<()> + 'a;
 
+/// Runs what maintains a table as its owner: see `SessionCell::as_owner`.
+pub type AsOwner<'a> = dyn Fn(Oid, &mut dyn FnMut()) + 'a;
+
+/// Runs what computes functions of a table's owner.
+fn run_as_owner<R>(as_owner: Option<&AsOwner<'_>>, owner: Oid, run: impl FnOnce() -> Result<R>) -> Result<R> {
+    let Some(as_owner) = as_owner else { return run() };
+    let (mut run, mut result) = (Some(run), None);
+    as_owner(owner, &mut || result = run.take().map(|run| run()));
+    result.unwrap_or_else(|| Err(PgError::internal("nothing was run")))
+}
+
 /// What DDL needs of the session besides the analyzer's environment.
 #[derive(Default)]
 pub struct DdlSession<'a> {
@@ -119,6 +130,8 @@ pub struct DdlSession<'a> {
     pub databases: Option<&'a dyn DatabaseAdmin>,
     /// Shows the natives (nextval, casts to regclass …) the working catalog, before rows are computed with new objects.
     pub show_catalog: Option<&'a dyn Fn(Arc<Catalog>)>,
+    /// Runs as the owner of a table. None: there is nobody to run functions.
+    pub as_owner: Option<&'a AsOwner<'a>>,
     /// Fires the TRUNCATE triggers of a table. None: there is nobody to run functions.
     pub fire_truncate: Option<&'a FireTruncate<'a>>,
     /// Tables whose rows a statement around this one changes.
@@ -308,7 +321,14 @@ impl<'a> Ddl<'a> {
     /// The statement's role as one that asks for a change of a stored setting.
     fn claimant(&self) -> Claimant<'_> {
         let user = self.environment.user;
-        Claimant { catalog: &self.catalog, login: user, session: user, current: user, in_definer: false }
+        Claimant {
+            catalog: &self.catalog,
+            login: user,
+            session: user,
+            current: user,
+            in_definer: false,
+            restricted: false,
+        }
     }
 
     /// What was done, for the session: the OID counter is stored, the catalog gets the next epoch.

@@ -248,7 +248,8 @@ impl Ddl<'_> {
             work::visit();
             let holds = |c: &Column| self.catalog.holds_values_of(c.type_oid, user_type.oid);
             if relation.live_columns().any(holds) {
-                self.sqlite(&format!("REINDEX {}", super::sqlite_table(relation)))?;
+                let sql = format!("REINDEX {}", super::sqlite_table(relation));
+                super::run_as_owner(self.session.as_owner, relation.owner, || self.sqlite(&sql))?;
             }
         }
         Ok(())

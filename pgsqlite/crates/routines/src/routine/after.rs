@@ -11,7 +11,7 @@ use super::foreign_key::{self, Key, PendingKey};
 use super::Host;
 use pgsqlite_sql::routine::{Event, Timing, Trigger};
 use pgsqlite_types::work;
-use pgsqlite_types::{Oid, PgError, Result};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
@@ -189,8 +189,14 @@ pub(super) fn statement(host: Host, fires: &Rc<Fires>) -> Result<()> {
     })
 }
 
-pub(super) fn defer(host: Host, pending: Pending) {
+/// Leaves a trigger or a key for later. Errors: 42501 where it would come when somebody else's rights hold.
+pub(super) fn defer(host: Host, pending: Pending) -> Result<()> {
+    if host.cell.state().restricted {
+        let message = "cannot fire deferred trigger within security-restricted operation";
+        return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+    }
     host.routines().pending.borrow_mut().push_back(Rc::new(pending));
+    Ok(())
 }
 
 /// Carries out what is deferred of the constraints that `due` names. Errors: what the triggers raise, 23503.

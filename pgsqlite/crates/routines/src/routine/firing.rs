@@ -198,7 +198,7 @@ impl<'h> Firing<'h> {
             if trigger.deferrable && self.host.routines().is_deferred_trigger(trigger) {
                 let row = Rc::new(Changed { old: row.old.clone(), new: row.new.clone() });
                 let (fires, trigger) = (self.fires.clone(), Box::new(trigger.clone()));
-                after::defer(self.host, Pending::Trigger { fires, trigger, row });
+                after::defer(self.host, Pending::Trigger { fires, trigger, row })?;
                 continue;
             }
             self.with_transition_tables(trigger, set, || self.fire_after(trigger, row))?;
@@ -283,7 +283,7 @@ impl<'h> Firing<'h> {
                 ..(*self.relation).clone()
             };
             let quoted = pgsqlite_sql::lower::scratch_name(&sqlite_name);
-            let declared: Vec<String> = relation
+            let mut declared: Vec<String> = relation
                 .columns
                 .iter()
                 .map(|c| {
@@ -291,12 +291,18 @@ impl<'h> Firing<'h> {
                     format!("{} {ty}", pgsqlite_sql::names::quoted(&c.name))
                 })
                 .collect();
+            // (a table of SQLite has a column; of a row without columns it is NULL)
+            if declared.is_empty() {
+                declared.push("none".into());
+            }
             host.exec(&format!("CREATE TABLE IF NOT EXISTS {quoted} ({}); DELETE FROM {quoted}", declared.join(", ")))?;
-            let places: Vec<String> = (1..=relation.columns.len()).map(|i| format!("?{i}")).collect();
+            let places: Vec<String> = (1..=declared.len()).map(|i| format!("?{i}")).collect();
             let mut insert = host.prepare(&format!("INSERT INTO {quoted} VALUES ({})", places.join(", ")))?;
+            let nothing = vec![Datum::Null];
             for row in set.iter().flat_map(|set| set.borrow().clone()) {
                 let values = if is_new { &row.new } else { &row.old };
                 if let Some(values) = values {
+                    let values = if values.is_empty() { &nothing } else { values };
                     // SAFETY: the row lives until the statement is reset.
                     unsafe { bind(host, &mut insert, values)? };
                     step_once(host, &mut insert)?;

@@ -218,7 +218,7 @@ fn check_new(host: Host, key: &Rc<Key>, event: Event, old: Option<Vec<Datum>>, n
     let due = host.routines().is_deferred(&key.constraint);
     let pending = PendingKey { constraint: key.constraint.oid, key: key.clone(), values };
     match due {
-        true => after::defer(host, Pending::Key(pending)),
+        true => after::defer(host, Pending::Key(pending))?,
         false => check_pending(host, &pending)?,
     }
     Ok(())
@@ -258,7 +258,7 @@ fn act(host: Host, key: &Rc<Key>, event: Event, old: Option<Vec<Datum>>, new: Op
         (ForeignKeyAction::NoAction, _) => {
             let pending = PendingKey { constraint: key.constraint.oid, key: key.clone(), values };
             match host.routines().is_deferred(&key.constraint) {
-                true => after::defer(host, Pending::Key(pending)),
+                true => after::defer(host, Pending::Key(pending))?,
                 false => check_pending(host, &pending)?,
             }
             Ok(())

@@ -72,6 +72,7 @@ struct Followed {
     user: (String, Oid),
     session_user: (String, Oid),
     in_definer: bool,
+    restricted: bool,
     path: Vec<Oid>,
     epoch: u64,
     names: Arc<dyn pgsqlite_types::codec::RegNames>,
@@ -85,6 +86,7 @@ impl Followed {
             user: (state.user.clone(), state.user_oid),
             session_user: (state.session_user.clone(), state.session_oid),
             in_definer: state.in_definer,
+            restricted: state.restricted,
             path: state.search_path.clone(),
             epoch: state.catalog.epoch,
             names: state.names.clone(),
@@ -97,6 +99,7 @@ impl Followed {
         (state.user, state.user_oid) = self.user;
         (state.session_user, state.session_oid) = self.session_user;
         state.in_definer = self.in_definer;
+        state.restricted = self.restricted;
         state.explicit_path.clone_from(&self.path);
         state.search_path = self.path;
         match state.catalog.epoch == self.epoch {

@@ -561,9 +561,10 @@ fn changes_in_all(host: Host) -> i64 {
 }
 
 /// Refuses to overwrite what a trigger has made of the row since its old values were read. Errors: 27000.
-fn check_unchanged(host: Host, t: &Triggered, key: &Datum, old: &Vec<Datum>, event: Event) -> Result<()> {
+fn check_unchanged(host: Host, t: &Triggered, key: &Datum, old: &[Datum], event: Event) -> Result<()> {
     match all_rows(host, &t.current, std::slice::from_ref(key))?.first() {
-        Some(now) if now == old => Ok(()),
+        // (a row without columns is there, and has not changed)
+        Some(now) if now[..] == *old || old.is_empty() => Ok(()),
         _ => Err(modified_meanwhile(event)),
     }
 }

@@ -114,12 +114,14 @@ fn run_ddl(host: Host, statement: &RawStatement) -> Result<()> {
         (state.catalog.clone(), state.search_path.clone(), state.settings.clone(), state.user_oid)
     };
     let show = |catalog: Arc<Catalog>| show_catalog(host, catalog);
+    let as_owner = |owner: pgsqlite_types::Oid, run: &mut dyn FnMut()| host.cell.as_owner(owner, run);
     let fire = |told: Vec<PgError>, relation: &Arc<Relation>, timing: Timing| {
         told.into_iter().for_each(|notice| host.cell.notice(notice));
         firing::fire_truncate(host, relation, timing)
     };
     let session = ddl::DdlSession {
         show_catalog: Some(&show),
+        as_owner: Some(&as_owner),
         fire_truncate: Some(&fire),
         busy: super::after::busy_tables(host),
         pending: super::after::pending_tables(host),

@@ -15,7 +15,7 @@ use crate::routine::Event;
 use crate::typed::{Cte, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, Target, Var};
 use crate::volatility::is_repeatable;
 use crate::walk;
-use pgsqlite_types::{oid, Oid, PgError, Result};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result};
 use std::sync::Arc;
 
 /// The events of a data modification, with the columns that it sets.
@@ -323,6 +323,7 @@ impl Lowerer<'_> {
             });
             apply.returning.push(Target { expr, ..t.clone() });
         }
+        apply.returning = at_least_one(apply.returning);
         let (rows, event, set, tag) = match &modify.action {
             ModifyAction::Insert { columns, source, on_conflict } => {
                 let attnums: Vec<i16> = stored.iter().map(|c| c.attnum).collect();
@@ -438,6 +439,9 @@ impl Lowerer<'_> {
         let alias = self.unique("t");
         let mut columns = self.target_columns(target, &format!("{alias}."));
         columns.truncate(target.live_columns().count());
+        if columns.is_empty() {
+            columns.push("NULL".into());
+        }
         let (table, rowid) = (self.read_table(target), rowid_name(target)?);
         Ok(format!("SELECT {} FROM {table} AS {alias} WHERE {alias}.{rowid} = ?1", columns.join(", ")))
     }
@@ -549,7 +553,8 @@ impl Lowerer<'_> {
             let var = ExprKind::Var(Var { levels_up: 0, rte: 0, column: i });
             Target { expr: Expr::new(var, c.type_oid, -1), name: c.name.clone(), origin: (0, 0) }
         };
-        target.live_columns().enumerate().map(column).chain(shown.iter().cloned()).collect()
+        let row = target.live_columns().enumerate().map(column).chain(shown.iter().cloned()).collect();
+        at_least_one(row)
     }
 
     /// The rows of UPDATE and DELETE, each once.
@@ -613,6 +618,15 @@ impl Lowerer<'_> {
             }
         }
     }
+}
+
+/// What is shown of a row of which there may be nothing to show: that it is there counts.
+fn at_least_one(mut row: Vec<Target>) -> Vec<Target> {
+    if row.is_empty() {
+        let expr = Expr::new(ExprKind::Const(Datum::Int(1)), oid::INT4, -1);
+        row.push(Target { expr, name: "row".into(), origin: (0, 0) });
+    }
+    row
 }
 
 /// The condition on the row whose rowid is in the parameter.

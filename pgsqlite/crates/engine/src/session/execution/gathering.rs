@@ -117,6 +117,7 @@ impl Executor {
                 None => return Ok(false),
             },
         };
+        self.context.notices.extend(connection.cell.take_notices());
         let mut helping = Vec::new();
         while helping.len() < helpers {
             let Some(helper) = Helper::lease(&self.context)? else { break };
@@ -143,11 +144,14 @@ impl Executor {
             None => blocks(&row_number(gather), helping.len() + 1),
         };
         let made = in_parts(&self.context.cancel, connection, &mut helping, gather, &parts, &portal.parameters);
-        let told: Vec<PgError> =
-            helping.iter().flat_map(|h| &h.connection).flat_map(|c| c.cell.take_notices()).collect();
+        let of_helpers = helping.iter().flat_map(|h| &h.connection).flat_map(|c| c.cell.take_notices());
+        let notices = connection.cell.take_notices().len() + of_helpers.count();
         drop(helping);
-        self.context.notices.extend(told);
         let made = made?;
+        // each part gives the notice of what one connection computes once
+        if notices > 0 {
+            return Ok(false);
+        }
         let mut whole: Option<Groups> = None;
         for groups in made {
             if !groups.is_whole() {
@@ -431,5 +435,14 @@ mod tests {
         numbers(&mut session, "ROLLBACK").await.unwrap();
         let whole = numbers(&mut session, "SELECT sum(id)::int8 FROM t; SELECT count(*) FROM t WHERE n < 0").await;
         assert_eq!(whole.unwrap(), [1_800_030_000, 0]);
+        // what one connection gives notice of once is not given notice of by each part
+        session.take_notices();
+        numbers(
+            &mut session,
+            "SELECT count(*) FROM t WHERE to_tsvector('english', 'a') @@ to_tsquery('english', 'the')",
+        )
+        .await
+        .unwrap();
+        assert_eq!(session.take_notices().len(), 1);
     }
 }

@@ -161,12 +161,18 @@ impl Executor {
 
     /// SQL of ours that may take long: it can be cancelled, and holds up no other session.
     fn run_long(&mut self, sql: &str) -> Result<()> {
+        self.run_long_as(None, sql)
+    }
+
+    /// The same, with functions that run as this role.
+    fn run_long_as(&mut self, role: Option<Oid>, sql: &str) -> Result<()> {
         let connection = self.connection()?;
         let interrupt = Some(connection.interrupt_handle());
-        let result = self
-            .context
-            .cancel
-            .work(crate::session::execution::work::Begins::Apart, interrupt, || connection.exec(sql));
+        let result =
+            self.context.cancel.work(crate::session::execution::work::Begins::Apart, interrupt, || match role {
+                Some(role) => connection.cell.as_owner(role, || connection.exec(sql)),
+                None => connection.exec(sql),
+            });
         self.statement_result(result)
     }
 
@@ -558,7 +564,8 @@ impl Session {
         for table in tables {
             let database = if table.temporary { "temp" } else { "main" };
             let _shown = self.executor.context.show_progress(Command::Reindex, table.oid);
-            self.executor.run_long(&format!("REINDEX {database}.{}", quoted(&table.sqlite_name)))?;
+            let sql = format!("REINDEX {database}.{}", quoted(&table.sqlite_name));
+            self.executor.run_long_as(Some(table.owner), &sql)?;
             if verbose {
                 self.executor.context.inform(format!("indexes of table \"{}\" were reindexed", table.name), None);
             }

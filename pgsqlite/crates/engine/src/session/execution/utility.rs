@@ -516,6 +516,7 @@ impl Session {
                 state.stamp = 0;
             });
         };
+        let as_owner = |owner: Oid, run: &mut dyn FnMut()| cell.as_owner(owner, run);
         let host = crate::routine::Host { cell, db: self.executor.connection()?.handle() };
         let fire_truncate = |told: Vec<PgError>,
                              relation: &Arc<pgsqlite_sql::catalog::Relation>,
@@ -533,6 +534,7 @@ impl Session {
             pending: crate::routine::after::pending_tables(host),
             notices: Default::default(),
             show_catalog: Some(&show_catalog),
+            as_owner: Some(&as_owner),
             fire_truncate: Some(&fire_truncate),
             tables,
             session_role: self.executor.context.gucs.session_role(),

@@ -95,6 +95,7 @@ impl SessionContext {
             session: self.gucs.session_role(),
             current: self.user_oid(catalog),
             in_definer: false,
+            restricted: false,
         }
     }
 
