@@ -409,10 +409,17 @@ impl<'a> Analyzer<'a> {
     }
 }
 
+const INDETERMINATE: &str = "could not determine data type of parameter $";
+
 /// 42P18: nothing says which type a parameter has.
 fn indeterminate_parameter(number: usize) -> PgError {
-    let message = format!("could not determine data type of parameter ${number}");
-    PgError::new(SqlState::INDETERMINATE_DATATYPE, message)
+    PgError::new(SqlState::INDETERMINATE_DATATYPE, format!("{INDETERMINATE}{number}"))
+}
+
+/// The number of the parameter, from 1, that an error says has no type (42P18); None: it is another error.
+pub fn untyped_parameter(error: &PgError) -> Option<usize> {
+    let is_it = error.code() == SqlState::INDETERMINATE_DATATYPE;
+    error.message().strip_prefix(INDETERMINATE).filter(|_| is_it)?.parse().ok()
 }
 
 fn clear_locations(expr: &mut Expr) {

@@ -14,9 +14,10 @@ use crate::wire::input::LONGEST;
 use crate::wire::messages::{Value, Wanted};
 use crate::wire::output::Field;
 use crate::wire::type_code;
-use pgsqlite_engine::session::{Execution, OutputColumn, StatementDescription};
+use pgsqlite_engine::session::{Execution, OutputColumn, Session, StatementDescription};
+use pgsqlite_sql::analyze::untyped_parameter;
 use pgsqlite_sql::catalog::Catalog;
-use pgsqlite_types::{oid, Oid};
+use pgsqlite_types::{oid, Oid, PgError};
 use std::sync::Arc;
 
 /// A column of a result: how its values are sent.
@@ -65,6 +66,22 @@ pub struct Statement {
     pub hold: bool,
     /// it is released with its cursor: the client will not ask for that
     pub auto_free: bool,
+}
+
+/// Lets the engine analyze a translated text. A parameter of which nothing says what it is takes a text: in Informix it gets the type of the
+/// value that comes for it.
+async fn parse(session: &mut Session, name: &str, sql: &str) -> Result<(), PgError> {
+    let mut types = Vec::new();
+    loop {
+        let parsed = session.parse(name, sql, &types).await;
+        match parsed.as_ref().err().and_then(untyped_parameter) {
+            Some(number) if types.get(number - 1).is_none_or(|ty| *ty == 0) => {
+                types.resize(types.len().max(number), 0);
+                types[number - 1] = oid::TEXT;
+            }
+            _ => return parsed,
+        }
+    }
 }
 
 impl Statement {
@@ -201,12 +218,12 @@ impl Conversation<'_> {
         if matches!(translation.kind, Kind::Query | Kind::Change { .. }) {
             let session = self.session()?;
             session.close_statement(&name)?;
-            let mut parsed = session.parse(&name, &translation.sql, &[]).await;
+            let mut parsed = parse(session, &name, &translation.sql).await;
             if parsed.is_err() && (!translation.numbered.is_empty() || translation.updates.is_some()) {
                 // not every row has a number: its large objects are for reading then
                 environment.row_numbers = false;
                 translation = cancel.compute(|| dialect::translate(&text, &environment))??;
-                parsed = session.parse(&name, &translation.sql, &[]).await;
+                parsed = parse(session, &name, &translation.sql).await;
             }
             parsed
                 .inspect_err(|error| tracing::debug!(text, translation.sql, %error, "a statement that is refused"))?;
