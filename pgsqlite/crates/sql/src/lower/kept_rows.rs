@@ -65,12 +65,12 @@ impl Lowerer<'_> {
     pub(super) fn kept_item(&mut self, rte: &RangeTableEntry, text: String) -> Result<String> {
         let number = match &rte.kind {
             RteKind::Relation(relation) if relation.is_stored() => {
-                match text.starts_with('(') || relation.without_rowid {
-                    true => "",
-                    false => "rowid AS rowid, ",
-                }
+                // (the number of a row is a column of its own, or none of those that * stands for)
+                let numbered = !text.starts_with('(') && !relation.without_rowid && relation.rowid_column.is_none();
+                let name = if numbered { super::rowid_name(relation).ok() } else { None };
+                name.map_or_else(String::new, |name| format!("{name} AS {name}, "))
             }
-            RteKind::Subquery { lateral: false, .. } | RteKind::Cte { .. } => "",
+            RteKind::Subquery { lateral: false, .. } | RteKind::Cte { .. } => String::new(),
             _ => return Ok(text),
         };
         let (item, alias) = text.rsplit_once(" AS ").ok_or_else(|| PgError::internal("an item without alias"))?;
