@@ -15,6 +15,23 @@ fn every_native_row_is_registered_and_nothing_else() {
 }
 
 #[test]
+fn the_role_comes_back_when_a_request_ends_the_work() {
+    let cell = crate::natives::new_cell();
+    let own = cell.state().user_oid;
+    let ended: Result<()> = pgsqlite_types::work::catching(|| {
+        cell.as_owner(own + 1, || {
+            assert!(cell.state().restricted && cell.state().user_oid == own + 1);
+            // (a function with SECURITY DEFINER, or a foreign key, stays restricted within)
+            cell.as_role(own + 2, || assert!(cell.state().restricted && cell.state().user_oid == own + 2));
+            std::panic::resume_unwind(Box::new(PgError::new(SqlState::QUERY_CANCELED, "canceled")))
+        })
+    });
+    assert_eq!(ended.unwrap_err().code(), SqlState::QUERY_CANCELED);
+    let state = cell.state();
+    assert!(state.user_oid == own && !state.in_definer && !state.restricted);
+}
+
+#[test]
 fn registers_on_a_connection() {
     let conn = pgsqlite_storage::vfs::open::in_memory().expect("an in-memory database");
     let cell = crate::natives::new_cell();

@@ -373,6 +373,13 @@ impl SessionState {
         self.stamp = 0;
     }
 
+    /// From now on functions run as this role.
+    pub fn act_as(&mut self, role: Oid) {
+        self.user = role_name(&self.catalog, role);
+        self.user_oid = role;
+        self.in_definer = true;
+    }
+
     /// Those whose statement runs, as they ask for a change of a setting.
     pub fn claimant(&self) -> Claimant<'_> {
         Claimant {
@@ -499,18 +506,39 @@ impl SessionCell {
         self.state.borrow()
     }
 
-    /// Runs as the owner of a table, what maintains the table: its functions have no more rights than its owner has, whoever gave the command
+    /// Runs as another role, as a function with SECURITY DEFINER of that role does.
+    pub fn as_role<R>(&self, role: Oid, run: impl FnOnce() -> R) -> R {
+        let (own, restricted) = (self.state().user_oid, self.state().restricted);
+        match own == role {
+            true => run(),
+            false => self.acting(role, restricted, run),
+        }
+    }
+
+    /// Runs as the owner of a table what maintains the table: its functions have no more rights than its owner has, whoever gave the command
     /// (PostgreSQL's security-restricted operation). What they make is not left for when that is over.
-    pub fn as_owner<R>(&self, owner: pgsqlite_types::Oid, run: impl FnOnce() -> R) -> R {
+    pub fn as_owner<R>(&self, owner: Oid, run: impl FnOnce() -> R) -> R {
+        self.acting(owner, true, run)
+    }
+
+    fn acting<R>(&self, role: Oid, restricted: bool, run: impl FnOnce() -> R) -> R {
+        /// Puts the session's own role back, also where a request ends the work.
+        struct Back<'a>(&'a SessionCell, Option<(String, Oid, bool, bool)>);
+        impl Drop for Back<'_> {
+            fn drop(&mut self) {
+                if let Some(before) = self.1.take() {
+                    self.0.update(|state| (state.user, state.user_oid, state.in_definer, state.restricted) = before);
+                }
+            }
+        }
         let before = self.update(|state| {
-            let name = role_name(&state.catalog, owner);
-            let before = (std::mem::replace(&mut state.user, name), state.user_oid, state.in_definer, state.restricted);
-            (state.user_oid, state.in_definer, state.restricted) = (owner, true, true);
+            let before = (state.user.clone(), state.user_oid, state.in_definer, state.restricted);
+            state.act_as(role);
+            state.restricted = restricted;
             before
         });
-        let result = run();
-        self.update(|state| (state.user, state.user_oid, state.in_definer, state.restricted) = before);
-        result
+        let _back = Back(self, Some(before));
+        run()
     }
 
     /// Changes the state; only between statements (or from outside any function call).

@@ -5,7 +5,6 @@
 
 use super::after::{self, Pending};
 use super::firing::Changed;
-use super::own_settings;
 use super::plpgsql::Using;
 use super::statement::{printed_value, Planned};
 use super::trigger;
@@ -305,7 +304,7 @@ fn run(host: Host, key: &Key, kind: char, text: &str, types: Vec<Oid>, parameter
     let planned = planned(host, (key.constraint.oid, key.child.oid, kind), text, types)?;
     let depth = &host.routines().trigger_depth;
     let triggers = depth.replace(depth.get() + 1);
-    let result = own_settings::as_role(host, key.child.owner, || {
+    let result = host.cell.as_role(key.child.owner, || {
         after::acting(host, key.constraint.oid, || trigger::run_inside_level(host, &planned, parameters))
     });
     depth.set(triggers);

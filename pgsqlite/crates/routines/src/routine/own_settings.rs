@@ -15,12 +15,7 @@ pub(super) fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> R
     let around = variables.all().version();
     let before = Followed::of(&host.cell.state());
     if f.security_definer {
-        let name = host.catalog().role_name(f.owner).unwrap_or_default().to_string();
-        host.cell.update(|state| {
-            state.user = name;
-            state.user_oid = f.owner;
-            state.in_definer = true;
-        });
+        host.cell.update(|state| state.act_as(f.owner));
     }
     let result = match f.settings.is_empty() {
         true => run(),
@@ -45,23 +40,6 @@ pub(super) fn with_settings<R>(host: Host, f: &Function, run: impl FnOnce() -> R
         // (the body has set something for the session, or for the transaction)
         host.cell.follow_settings();
     }
-    result
-}
-
-/// Runs as another role, as a function with SECURITY DEFINER of that role does.
-pub(super) fn as_role<R>(host: Host, role: Oid, run: impl FnOnce() -> Result<R>) -> Result<R> {
-    if host.cell.state().user_oid == role {
-        return run();
-    }
-    let before = Followed::of(&host.cell.state());
-    let name = host.catalog().role_name(role).unwrap_or_default().to_string();
-    host.cell.update(|state| {
-        state.user = name;
-        state.user_oid = role;
-        state.in_definer = true;
-    });
-    let result = run();
-    host.cell.update(|state| before.put_back(state));
     result
 }
 
