@@ -11,18 +11,17 @@ from a text by itself. The last line is `N passed, N failed`.
 
 from __future__ import annotations
 
-import argparse
 import pathlib
 import random
 import re
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parent / "lib"))
 import pgwire  # noqa: E402
 import server  # noqa: E402
+from tally import Tally, flags  # noqa: E402
 from values import CATALOG_OPERATIONS, EXTREMES, LITERALS, OPERATIONS, SAME, TYPES, USER_TYPES  # noqa: E402
 
 #: types whose OID differs between the servers
@@ -87,26 +86,20 @@ def answer(connection: pgwire.Connection, sql: str, binary: int) -> tuple[str, s
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=15)
-    parser.add_argument("--statements", type=int, default=0, help="how many statements")
-    parser.add_argument("--seconds", type=float, default=0, help="for how long")
-    args = parser.parse_args()
+    args = flags(__doc__).parse_args()
     operations = [(template, types, t) for table in (OPERATIONS, CATALOG_OPERATIONS) for t, found in table.items() for template, types in found if types]
     r = random.Random(args.seed)
-    count = failed = 0
-    shown: set[str] = set()
+    tally = Tally(args)
     with server.Server() as s:
         connect = [lambda: pgwire.from_environment("postgres"), lambda: pgwire.Connection(s.dir, s.port, "postgres", "main")]
         sides = [c() for c in connect]
         for side in sides:
             for made in ["CREATE SCHEMA d", "SET search_path = d", *USER_TYPES.split("; ")]:
                 side.simple(made)
-        end = time.monotonic() + args.seconds if args.seconds else None
-        while count < args.statements or end is not None and time.monotonic() < end:
+        while tally.goes_on():
             sql = statement(r, operations)
             binary = int(r.random() < 0.4)
-            count += 1
+            tally.count += 1
             answers = []
             for i in range(2):
                 try:
@@ -118,13 +111,11 @@ def main() -> int:
             theirs, ours = answers
             if {theirs[0], ours[0]} <= NO_TIME or theirs[0] == ours[0] and theirs[2] == ours[2] or any(re.search(pattern, sql) for pattern, _ in KNOWN):
                 continue
-            failed += 1
+            tally.failed += 1
             shape = re.sub(r"E?'(?:[^']|'')*'|\d+", "_", sql) + ours[0]
-            if shape not in shown:
-                shown.add(shape)
+            if tally.is_new(shape):
                 print(f"{sql}\n    PostgreSQL: {theirs}\n    pgsqlite:   {ours}", flush=True)
-    print(f"{count - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    return tally.end()
 
 
 if __name__ == "__main__":

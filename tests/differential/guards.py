@@ -10,17 +10,16 @@ no statement here leaves it a choice: an error on one side only, or another coun
 
 from __future__ import annotations
 
-import argparse
 import pathlib
 import random
 import re
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import pgwire  # noqa: E402
 import server  # noqa: E402
+from tally import Tally, flags  # noqa: E402
 
 SETUP = """CREATE SCHEMA d; SET search_path = d; CREATE SEQUENCE q;
 CREATE TABLE t (id int PRIMARY KEY, x int, y int, s text, b bool);
@@ -124,21 +123,16 @@ def answer(side: pgwire.Connection, made: list[str]) -> tuple:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=15)
-    parser.add_argument("--statements", type=int, default=0, help="how many statements")
-    parser.add_argument("--seconds", type=float, default=0, help="for how long")
-    args = parser.parse_args()
+    args = flags(__doc__).parse_args()
     r = random.Random(args.seed)
-    count = failed = 0
+    tally = Tally(args)
     with server.Server() as s:
         sides = [pgwire.from_environment("postgres"), pgwire.Connection(s.dir, s.port, "postgres", "main")]
         for side in sides:
             side.simple(SETUP)
-        end = time.monotonic() + args.seconds if args.seconds else None
-        while count < args.statements or end is not None and time.monotonic() < end:
+        while tally.goes_on():
             made = statements(r)
-            count += 1
+            tally.count += 1
             theirs, ours = (answer(side, made) for side in sides)
             if re.search(r"FROM t WHERE \(|HAVING", made[-1]):
                 # the planner chooses which conditions of WHERE (and of HAVING without an aggregate) are asked first, and leaves out what follows from others
@@ -147,10 +141,9 @@ def main() -> int:
             else:
                 differ = theirs != ours
             if differ:
-                failed += 1
+                tally.failed += 1
                 print("; ".join(made) + f"\n    PostgreSQL: {theirs}\n    pgsqlite:   {ours}", flush=True)
-    print(f"{count - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    return tally.end()
 
 
 if __name__ == "__main__":

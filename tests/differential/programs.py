@@ -11,17 +11,16 @@ differs is made smaller for as long as it differs in the same way. `KNOWN` names
 
 from __future__ import annotations
 
-import argparse
 import pathlib
 import random
 import re
 import sys
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import pgwire  # noqa: E402
 import server  # noqa: E402
+from tally import Tally, flags, note  # noqa: E402
 from tree import Node, Part, listed, shrink  # noqa: E402
 
 #: (pattern of the statement, of both answers) → why the difference stays
@@ -425,15 +424,8 @@ def differ(theirs: list[Answer], ours: list[Answer]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=15)
-    parser.add_argument("--statements", type=int, default=0, help="how many programs")
-    parser.add_argument("--seconds", type=float, default=0, help="for how long")
-    args = parser.parse_args()
-    count = failed = succeeded = 0
-    refused: dict[str, int] = {}
-    known: dict[str, int] = {}
-    shown: set[str] = set()
+    args = flags(__doc__, "programs").parse_args()
+    tally = Tally(args)
     with server.Server() as s:
         sides = [Side(lambda: pgwire.from_environment("postgres")), Side(lambda: pgwire.Connection(s.dir, s.port, "postgres", "main"))]
 
@@ -445,24 +437,23 @@ def main() -> int:
             last = next((two[-1] for one, two in zip(theirs, ours) if apart(one) != apart(two) and two), "")
             if last.startswith("error 0A000"):
                 if counted:
-                    refused[last] = refused.get(last, 0) + 1
+                    note(tally.refused, last)
                 return "refused"
             return next((why for pattern, answers, why in KNOWN if re.search(pattern, sql) and re.search(answers, f"{theirs} | {ours}", re.S)), "")
 
-        end = time.monotonic() + args.seconds if args.seconds else None
         seed = args.seed * 100_000
-        while count < args.statements or end is not None and time.monotonic() < end:
+        while tally.goes_on():
             seed += 1
             tree = Programs(seed).program()
-            count += 1
+            tally.count += 1
             what, theirs, ours = both(str(tree))
-            succeeded += not any(a and a[-1].startswith("error") for a in theirs)
+            tally.succeeded += not any(a and a[-1].startswith("error") for a in theirs)
             if not what:
                 continue
             if rule := excuse(str(tree), theirs, ours, True):
-                known[rule] = known.get(rule, 0) + 1
+                note(tally.known, rule)
                 continue
-            failed += 1
+            tally.failed += 1
 
             def still(candidate: Node) -> bool:
                 again, one, two = both(str(candidate))
@@ -471,9 +462,8 @@ def main() -> int:
             small = tree if "broke" in str(ours) else shrink(tree, SIMPLEST, still)
             _, theirs, ours = both(str(small))
             shape = what + re.sub(r"'[^']*'|\d+|\b[a-z]\b", "_", str(small).replace(DECLARED, ""))
-            if shape in shown:
+            if not tally.is_new(shape):
                 continue
-            shown.add(shape)
             text = str(small)
             # only the variables that are used
             for declared in DECLARED.split("; "):
@@ -481,9 +471,8 @@ def main() -> int:
                 if name and not re.search(rf"\b{name}\b", text.replace(declared + "; ", "", 1)):
                     text = text.replace(declared + "; ", "", 1)
             print(f"--- seed {seed}: {what}\n{text};\n    PostgreSQL: {[a for a, b in zip(theirs, ours) if a != b] or theirs}\n    pgsqlite:   {[b for a, b in zip(theirs, ours) if a != b] or ours}", flush=True)
-    print(f"{count} programs, {100 * succeeded // max(count, 1)} % of them succeed on PostgreSQL; known differences: {known}; refused: {refused}")
-    print(f"{count - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    tally.summary("programs")
+    return tally.end()
 
 
 if __name__ == "__main__":

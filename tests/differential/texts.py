@@ -12,19 +12,18 @@ another one. Both servers must compute them: the error's code or the row is comp
 
 from __future__ import annotations
 
-import argparse
 import json
 import pathlib
 import random
 import re
 import sys
-import time
 from typing import Callable
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import pgwire  # noqa: E402
 import server  # noqa: E402
+from tally import Tally, flags, note  # noqa: E402
 
 #: (pattern of the statement, of both answers) → why the difference stays
 KNOWN: list[tuple[str, str, str]] = [
@@ -407,17 +406,11 @@ def answer(connection: pgwire.Connection, sql: str) -> Answer:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=15)
-    parser.add_argument("--statements", type=int, default=0, help="how many statements")
-    parser.add_argument("--seconds", type=float, default=0, help="for how long")
+    parser = flags(__doc__)
     parser.add_argument("--messages", action="store_true", help="compare the errors' texts, too")
     args = parser.parse_args()
     texts = Texts(args.seed)
-    count = failed = succeeded = 0
-    refused: dict[str, int] = {}
-    known: dict[str, int] = {}
-    shown: set[str] = set()
+    tally = Tally(args)
     with server.Server() as s:
         connect = [lambda: pgwire.from_environment("postgres"), lambda: pgwire.Connection(s.dir, s.port, "postgres", "main")]
         sides: list[pgwire.Connection] = []
@@ -452,22 +445,21 @@ def main() -> int:
         def excuse(sql: str, theirs: Answer, ours: Answer) -> str:
             if ours[0] == "0A000":
                 name = re.sub(r'"[^"]*"|\'[^\']*\'', "…", ours[1])
-                refused[name] = refused.get(name, 0) + 1
+                note(tally.refused, name)
                 return "refused"
             return next((why for pattern, answers, why in KNOWN if re.search(pattern, sql) and re.search(answers, f"{theirs} | {ours}")), "")
 
-        end = time.monotonic() + args.seconds if args.seconds else None
-        while count < args.statements or end is not None and time.monotonic() < end:
+        while tally.goes_on():
             call = texts.call()
-            count += 1
+            tally.count += 1
             what, theirs, ours = both(written(call))
-            succeeded += not theirs[0]
+            tally.succeeded += not theirs[0]
             if not what:
                 continue
             if rule := excuse(written(call), theirs, ours):
-                known[rule] = known.get(rule, 0) + 1
+                note(tally.known, rule)
                 continue
-            failed += 1
+            tally.failed += 1
             template, parts = call
             size = 4
             while size and "broke" not in what:
@@ -485,12 +477,10 @@ def main() -> int:
             sql = written((template, parts))
             _, theirs, ours = both(sql)
             shape = re.sub(r"\d", "", template) + what + re.sub(r"[\w ]+", "_", " ".join(parts))
-            if shape not in shown:
-                shown.add(shape)
+            if tally.is_new(shape):
                 print(f"{sql};\n    PostgreSQL: {theirs}\n    pgsqlite:   {ours}", flush=True)
-    print(f"{count} statements, {100 * succeeded // max(count, 1)} % of them succeed on PostgreSQL; known differences: {known}; refused: {refused}")
-    print(f"{count - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    tally.summary()
+    return tally.end()
 
 
 if __name__ == "__main__":
