@@ -6,7 +6,7 @@ use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
 use pgsqlite_natives::udf::SessionCell;
 use pgsqlite_storage::changes::recorder::Recorder;
-pub use pgsqlite_storage::connection::Natives;
+pub use pgsqlite_storage::connection::{Natives, PlanStep};
 pub use pgsqlite_storage::sqlite_statement::{Counted, RawStatement, Step};
 use pgsqlite_storage::written::Written;
 use pgsqlite_types::{PgError, Result};

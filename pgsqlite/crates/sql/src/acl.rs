@@ -332,15 +332,11 @@ pub enum KeyQuery {
 /// Errors: 42501 if the owner of a table may not look into its schema, or lacks a privilege on the table that the query needs, or on `columns`,
 /// those of the key.
 pub fn check_key_query(catalog: &Catalog, table: &Relation, query: KeyQuery, columns: &[i16]) -> Result<()> {
-    use privilege::{DELETE, SELECT, UPDATE, USAGE};
-    let denied =
-        |what: String| Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {what}")));
+    use privilege::{DELETE, SELECT, UPDATE};
     if is_superuser(catalog, table.owner) {
         return Ok(());
     }
-    if schema_privileges(catalog, table.owner, table.schema) & USAGE == 0 {
-        return denied(format!("schema {}", catalog.schema_name(table.schema)));
-    }
+    check_schema_usage(catalog, table.owner, catalog.schema_name(table.schema))?;
     let has = |needed: u32, column: &Column| column_privileges(catalog, table.owner, table, column) & needed != 0;
     let of_key = |needed: u32| columns.iter().filter_map(|a| table.column_by_attnum(*a)).all(|c| has(needed, c));
     let may = match query {
@@ -348,10 +344,11 @@ pub fn check_key_query(catalog: &Catalog, table: &Relation, query: KeyQuery, col
         KeyQuery::Delete => of_key(SELECT) && relation_privileges(catalog, table.owner, table) & DELETE != 0,
         KeyQuery::Update => of_key(SELECT) && of_key(UPDATE),
     };
-    match may {
-        true => Ok(()),
-        false => denied(format!("table {}", table.name)),
+    if !may {
+        let message = format!("permission denied for table {}", table.name);
+        return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
     }
+    Ok(())
 }
 
 /// Whether the policies of a table with row-level security apply to `role`.

@@ -5,6 +5,7 @@
 //! execution makes, in a function that is not volatile), the engine refuses the change when it comes.
 
 use crate::analyze::sql_body;
+use crate::builtins::catalog::Aggregate;
 use crate::catalog::{Catalog, ConstraintKind, Relation, RelationKind};
 use crate::parse::NodeEnum;
 use crate::plpgsql::{self, Given, Query, Statement, StatementKind as K};
@@ -46,24 +47,16 @@ pub fn changes(catalog: &Catalog, function: Oid) -> Changes {
     while let Some(oid) = functions.pop() {
         let Some(f) = catalog.function(oid) else { continue };
         if let Some(aggregate) = &f.aggregate {
-            let steps = [Some(&aggregate.plain), aggregate.moving.as_ref()];
-            let called = steps.into_iter().flatten().flat_map(|s| [s.transition, s.inverse, s.finish]);
-            functions.extend(called.filter(|oid| seen.insert(*oid)));
+            functions.extend(functions_of(aggregate).filter(|oid| seen.insert(*oid)));
             continue;
         }
         let lower = f.source.to_lowercase();
-        let words: HashSet<&str> = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).collect();
-        if words.contains("execute") {
+        let body = Words::of(&lower);
+        if body.words.contains("execute") {
             return Changes::Anything;
         }
-        let is_named = |name: &str| {
-            let name = name.to_lowercase();
-            words.contains(name.as_str())
-                || name.contains(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')) && lower.contains(&name)
-        };
-        let routines = catalog.routines.values().map(|r| &r.function).filter(|f| is_named(&f.name)).map(|f| f.oid);
-        functions.extend(routines.filter(|oid| seen.insert(*oid)));
-        let mut found: Vec<Oid> = catalog.relations.values().filter(|r| is_named(&r.name)).map(|r| r.oid).collect();
+        functions.extend(body.functions(catalog).filter(|oid| seen.insert(*oid)));
+        let mut found: Vec<Oid> = catalog.relations.values().filter(|r| body.name(&r.name)).map(|r| r.oid).collect();
         while let Some(oid) = found.pop() {
             let Some(relation) = catalog.relation(oid).filter(|_| tables.insert(oid)) else { continue };
             // (a change of a view is one of what its query reads)
@@ -270,9 +263,7 @@ fn writes(catalog: &Catalog, oid: Oid, seen: &mut HashSet<Oid>) -> bool {
         return false;
     }
     if let Some(aggregate) = &function.aggregate {
-        let steps = [Some(&aggregate.plain), aggregate.moving.as_ref()];
-        let called = steps.into_iter().flatten().flat_map(|s| [s.transition, s.inverse, s.finish]);
-        return called.collect::<Vec<_>>().into_iter().any(|oid| writes(catalog, oid, seen));
+        return functions_of(aggregate).any(|oid| writes(catalog, oid, seen));
     }
     if function.volatility != b'v' {
         return false;
@@ -347,18 +338,40 @@ pub const TRIGGER_VARIABLES: &[(&str, Oid)] = {
 /// of it would cost more than who waits for nothing.)
 fn names_writer(catalog: &Catalog, text: &str, seen: &mut HashSet<Oid>) -> bool {
     let lower = text.to_lowercase();
-    let words: HashSet<&str> = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).collect();
-    if BUILTIN_WRITERS.iter().any(|name| words.contains(name)) {
-        return true;
+    let body = Words::of(&lower);
+    BUILTIN_WRITERS.iter().any(|name| body.words.contains(name))
+        || body.functions(catalog).any(|oid| writes(catalog, oid, seen))
+}
+
+/// The words of a body, in small letters.
+struct Words<'t> {
+    lower: &'t str,
+    words: HashSet<&'t str>,
+}
+
+impl<'t> Words<'t> {
+    fn of(lower: &'t str) -> Words<'t> {
+        let words = lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).collect();
+        Words { lower, words }
     }
-    let is_named = |f: &Function| {
-        let name = f.name.to_lowercase();
-        words.contains(name.as_str())
-            || name.contains(|c: char| !(c.is_alphanumeric() || c == '_')) && lower.contains(&name)
-    };
-    let named: Vec<Oid> =
-        catalog.routines.values().map(|r| &r.function).filter(|f| is_named(f)).map(|f| f.oid).collect();
-    named.into_iter().any(|oid| writes(catalog, oid, seen))
+
+    /// Whether a name is among them, or stands in the body if it is more than a word.
+    fn name(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        self.words.contains(name.as_str())
+            || name.contains(|c: char| !(c.is_alphanumeric() || c == '_')) && self.lower.contains(&name)
+    }
+
+    /// The functions of users that are named.
+    fn functions<'a>(&'a self, catalog: &'a Catalog) -> impl Iterator<Item = Oid> + 'a {
+        catalog.routines.values().map(|r| &r.function).filter(|f| self.name(&f.name)).map(|f| f.oid)
+    }
+}
+
+/// The functions that an aggregate calls.
+fn functions_of(aggregate: &Aggregate) -> impl Iterator<Item = Oid> + '_ {
+    let steps = [Some(&aggregate.plain), aggregate.moving.as_ref()];
+    steps.into_iter().flatten().flat_map(|s| [s.transition, s.inverse, s.finish])
 }
 
 fn statement_writes(statement: &Statement) -> bool {

@@ -37,6 +37,7 @@ pub mod utility;
 use crate::cursor_position::CursorPosition;
 use libsqlite3_sys as ffi;
 use parking_lot::Mutex;
+use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_natives::udf::session_cell::{Routines, SessionCell};
 use pgsqlite_natives::udf::shim::{Call, Scalar};
 use pgsqlite_sql::analyze::Environment;
@@ -509,6 +510,24 @@ impl<'a> Host<'a> {
             settings: &state.settings,
             names: &*state.names,
             user: state.user_oid,
+            rights: pgsqlite_sql::analyze::Rights::AskedNow,
+            fitted_parameters: false,
+            sqlite_text: pgsqlite_sql::lower::lower_expression,
+        })
+    }
+
+    /// Runs with the session's environment as it is now. Functions may be called meanwhile, and change the state.
+    pub fn with_environment_of_now<R>(&self, run: impl FnOnce(&Environment) -> R) -> R {
+        let (catalog, path, settings, user) = {
+            let state = self.cell.state();
+            (state.catalog.clone(), state.search_path.clone(), state.settings.clone(), state.user_oid)
+        };
+        run(&Environment {
+            catalog: &catalog,
+            search_path: &path,
+            settings: &settings,
+            names: &CatalogNames { catalog: &catalog, search_path: &path },
+            user,
             rights: pgsqlite_sql::analyze::Rights::AskedNow,
             fitted_parameters: false,
             sqlite_text: pgsqlite_sql::lower::lower_expression,

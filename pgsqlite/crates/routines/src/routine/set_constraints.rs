@@ -4,8 +4,7 @@ use super::{after, Host};
 use crate::constraint_modes::Modes;
 use crate::constraints::{foreign_keys, is_due, keys, modes_after, Looking, Reads};
 use libsqlite3_sys as ffi;
-use pgsqlite_metadata::store::names::CatalogNames;
-use pgsqlite_sql::analyze::{Environment, Rights};
+use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::{Catalog, Relation};
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::codec::Context;
@@ -48,29 +47,20 @@ fn may_wait(host: Host) -> bool {
 }
 
 fn check(host: Host, since: u64) -> Result<()> {
+    host.with_environment_of_now(|environment| check_in(host, environment, since))
+}
+
+fn check_in(host: Host, environment: &Environment, since: u64) -> Result<()> {
     let routines = host.routines();
     let modes = routines.modes.borrow().clone();
-    let (catalog, path, settings, role, server) = {
-        let state = host.cell.state();
-        (state.catalog.clone(), state.search_path.clone(), state.settings.clone(), state.user_oid, state.server.clone())
-    };
-    let names = CatalogNames { catalog: &catalog, search_path: &path };
-    let environment = Environment {
-        catalog: &catalog,
-        search_path: &path,
-        settings: &settings,
-        names: &names,
-        user: role,
-        rights: Rights::AskedNow,
-        fitted_parameters: false,
-        sqlite_text: pgsqlite_sql::lower::lower_expression,
-    };
-    let context = Context { settings: &settings, names: &names };
+    let server = host.cell.state().server.clone();
+    let context = Context { settings: environment.settings, names: environment.names };
     let was = |sql: &str, key: &[Datum]| server.as_ref().is_some_and(|server| server.was_committed(sql, key));
-    let looking = Looking { catalog: &catalog, context: &context, role, now: &host, was: &was };
+    let (catalog, role) = (environment.catalog, environment.user);
+    let looking = Looking { catalog, context: &context, role, now: &host, was: &was };
     let written = |table: &Relation| keys::rows_of(&routines.written.lock(), table);
     let wanted = |c: &pgsqlite_sql::catalog::Constraint| !modes.is_deferred(c);
-    if let Some((_, error)) = keys::violated(&looking, &environment, &written, since, wanted)? {
+    if let Some((_, error)) = keys::violated(&looking, environment, &written, since, wanted)? {
         return Err(error);
     }
     // (a data modification around looks at its own when it ends)

@@ -3,11 +3,9 @@
 use super::firing;
 use super::statement::{check_may_write, check_volatile};
 use super::Host;
-use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_natives::settings::values;
 use pgsqlite_natives::udf::session_cell::ServerFunctions;
 use pgsqlite_objects::ddl;
-use pgsqlite_sql::analyze::Environment;
 use pgsqlite_sql::catalog::{Catalog, Relation};
 use pgsqlite_sql::parse::ast::TransactionStmtKind as Kind;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
@@ -109,10 +107,7 @@ fn run_ddl(host: Host, statement: &RawStatement) -> Result<()> {
         return Err(from_function("CREATE DATABASE"));
     }
     host.routines().temporary.set(true);
-    let (catalog, path, settings, user) = {
-        let state = host.cell.state();
-        (state.catalog.clone(), state.search_path.clone(), state.settings.clone(), state.user_oid)
-    };
+    let catalog = host.catalog();
     let show = |catalog: Arc<Catalog>| show_catalog(host, catalog);
     let as_owner = |owner: pgsqlite_types::Oid, run: &mut dyn FnMut()| host.cell.as_owner(owner, run);
     let fire = |told: Vec<PgError>, relation: &Arc<Relation>, timing: Timing| {
@@ -127,22 +122,13 @@ fn run_ddl(host: Host, statement: &RawStatement) -> Result<()> {
         pending: super::after::pending_tables(host),
         ..Default::default()
     };
-    let names = CatalogNames { catalog: &catalog, search_path: &path };
-    let environment = Environment {
-        catalog: &catalog,
-        search_path: &path,
-        settings: &settings,
-        names: &names,
-        user,
-        rights: pgsqlite_sql::analyze::Rights::AskedNow,
-        fitted_parameters: false,
-        sqlite_text: pgsqlite_sql::lower::lower_expression,
-    };
     let connection = host.connection()?;
     if let Some(sequences) = &host.cell.state().sequences {
         sequences.settle(&connection)?;
     }
-    let outcome = ddl::execute(&connection, &catalog, &environment, statement, &session).map_err(|e| {
+    let outcome = host
+        .with_environment_of_now(|environment| ddl::execute(&connection, &catalog, environment, statement, &session));
+    let outcome = outcome.map_err(|e| {
         show_catalog(host, catalog.clone());
         let e = host.cell.take_error().unwrap_or(e);
         if e.message().contains("database table is locked") {

@@ -392,7 +392,7 @@ impl<'a> Analyzer<'a> {
     fn finish_parameters(&self) -> Result<Vec<Oid>> {
         let has_type = |n: usize| self.parameters.get(n - 1).is_some_and(|ty| *ty != 0 && *ty != oid::UNKNOWN);
         if let Some((location, n)) = self.untyped.iter().find(|(_, n)| has_type(*n)) {
-            let message = format!("could not determine data type of parameter ${n}");
+            let message = format!("{INDETERMINATE}{n}");
             return Err(PgError::new(SqlState::AMBIGUOUS_PARAMETER, message).at(*location));
         }
         for (i, &ty) in self.parameters.iter().enumerate() {

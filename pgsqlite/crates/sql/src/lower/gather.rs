@@ -117,20 +117,9 @@ impl Found {
 
 /// Whether a query, or what is below it, names a WITH query: the text of a part does not have those.
 fn names_with_queries(query: &Query) -> bool {
-    let here = |query: &Query| {
-        query.range_table.iter().any(|entry| match &entry.kind {
-            RteKind::Cte { .. } => true,
-            RteKind::Subquery { query, .. } => names_with_queries(query),
-            _ => false,
-        })
-    };
-    let mut below = !query.ctes.is_empty() || here(query);
-    walk::query_exprs(query, 0, &mut |_, e| {
-        if let ExprKind::SubLink { query, .. } = &e.kind {
-            below |= here(query);
-        }
-    });
-    below
+    let mut names = !query.ctes.is_empty();
+    walk::entries(query, &mut |entry| names |= matches!(entry.kind, RteKind::Cte { .. }));
+    names
 }
 
 /// The derived table that is all of a query's FROM, if it gives plain rows.
@@ -168,6 +157,11 @@ impl Lowerer<'_> {
         }
     }
 
+    /// Whether the query that is lowered is the derived table that [`Lowerer::seek_division`] has found.
+    pub(super) fn is_divided_above(&self) -> bool {
+        self.scopes.len().checked_sub(2).is_some_and(|above| self.scopes[above].divides_below)
+    }
+
     /// The table to divide a query's rows by, `order` being that of its join; None: they are not divided. For a derived table, which is
     /// lowered in the scope of the query that has groups, the filter gets [`PART`].
     pub(super) fn division(
@@ -177,8 +171,7 @@ impl Lowerer<'_> {
         from: &[String],
         (select, query): (&Select, &Query),
     ) -> Option<Divided> {
-        let below = self.scopes.len().checked_sub(2).is_some_and(|above| self.scopes[above].divides_below);
-        if below {
+        if self.is_divided_above() {
             let mut divided = self.divided_table(order, from, select, query)?;
             *filter = marked(filter);
             divided.marked = true;

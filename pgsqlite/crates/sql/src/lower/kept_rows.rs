@@ -3,9 +3,9 @@
 //! A query sees its tables as they were when it began, whatever the functions that it calls do meanwhile. SQLite reads a column when it is
 //! needed: from a row that a function has changed or deleted since. So the rows are read before the first call.
 
-use super::stages::{collect_vars, Stage};
+use super::stages::{collect_vars, computed_of_rows, Stage};
 use super::Lowerer;
-use crate::typed::{Distinct, Expr, ExprKind, Query, QueryBody, RangeTableEntry, RteKind, Select, SubLinkKind};
+use crate::typed::{Expr, ExprKind, Query, QueryBody, RangeTableEntry, RteKind, SubLinkKind};
 use crate::{effects, volatility, walk};
 use pgsqlite_types::{Oid, PgError, Result};
 use std::collections::HashSet;
@@ -52,7 +52,7 @@ impl Lowerer<'_> {
             return Kept::Nothing;
         }
         let mut computed = Vec::new();
-        for expr in computed_of_rows(select, query) {
+        for expr in computed_of_rows(select, &query.order_by) {
             walk::deep(expr, 0, &mut |_, e| note(e, &mut computed));
         }
         match computed.len() == calls.len() && !select.grouped {
@@ -82,15 +82,8 @@ impl Lowerer<'_> {
     pub(super) fn keep_rows(&mut self, stage: &mut Stage) -> Result<()> {
         let mut parts = Vec::new();
         stage.exprs().into_iter().for_each(|expr| collect_parts(expr, &mut parts));
-        let mut columns = Vec::new();
-        for (i, part) in parts.iter().enumerate() {
-            columns.push(format!("{} AS p{}", self.expr(part)?, i + 1));
-        }
-        if columns.is_empty() {
-            columns.push("1 AS p1".into());
-        }
+        let rows = self.select_of_parts(stage, &parts)?;
         let name = self.unique("w");
-        let rows = format!("SELECT {}{}", columns.join(", "), stage.from_where());
         self.stand_above(stage, &format!("WITH {name} AS MATERIALIZED ({rows}) SELECT * FROM {name}"), &parts);
         Ok(())
     }
@@ -111,18 +104,4 @@ fn collect_parts(expr: &Expr, parts: &mut Vec<Expr>) {
         ExprKind::Cast { arg, .. } => collect_parts(arg, parts),
         _ => collect_vars(expr, parts),
     }
-}
-
-/// What a SELECT computes of the rows that FROM and WHERE give.
-fn computed_of_rows<'q>(select: &'q Select, query: &'q Query) -> Vec<&'q Expr> {
-    let mut out: Vec<&Expr> = select.targets.iter().map(|t| &t.expr).collect();
-    out.extend(query.order_by.iter().map(|k| &k.expr));
-    for window in &select.windows {
-        out.extend(&window.partition_by);
-        out.extend(window.order_by.iter().map(|k| &k.expr));
-    }
-    if let Distinct::On(list) = &select.distinct {
-        out.extend(list);
-    }
-    out
 }

@@ -293,8 +293,10 @@ impl Lowerer<'_> {
             candidates = self.candidates(filter, select, query)?;
         }
         let nearest = self.nearest(select, query)?;
-        // (a few rows whose numbers are known are where SQLite begins)
-        let order = if candidates.is_empty() { self.join_order(select, query) } else { None };
+        // (a few rows whose numbers are known are where SQLite begins; of one table it serves groups alone)
+        let joins = !matches!(select.from[..], [] | [FromItem::Entry(_)]);
+        let serves = candidates.is_empty() && (joins || select.grouped || self.is_divided_above());
+        let order = if serves { self.join_order(select, query) } else { None };
         let mut items = Vec::new();
         // what the ORs imply for each table alone
         let mut implied = Vec::new();

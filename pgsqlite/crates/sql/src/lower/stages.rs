@@ -59,18 +59,7 @@ impl Stage {
 
     /// As [`Stage::exprs_mut`], read only.
     pub fn exprs(&self) -> Vec<&Expr> {
-        let mut out: Vec<&Expr> = Vec::new();
-        out.extend(self.select.targets.iter().map(|t| &t.expr));
-        out.extend(self.order_by.iter().map(|k| &k.expr));
-        for window in &self.select.windows {
-            out.extend(window.partition_by.iter());
-            out.extend(window.order_by.iter().map(|k| &k.expr));
-        }
-        if let Distinct::On(list) = &self.select.distinct {
-            out.extend(list.iter());
-        }
-        out.extend(self.select.having.iter());
-        out
+        computed_of_rows(&self.select, &self.order_by)
     }
 
     /// `parts[i]` is column `i` of entry `rte` from now on.
@@ -81,9 +70,32 @@ impl Stage {
     }
 }
 
+/// What a SELECT computes of the rows or groups that FROM, WHERE and GROUP BY give.
+pub(super) fn computed_of_rows<'q>(select: &'q Select, order_by: &'q [SortKey]) -> Vec<&'q Expr> {
+    let mut out: Vec<&Expr> = select.targets.iter().map(|t| &t.expr).collect();
+    out.extend(order_by.iter().map(|k| &k.expr));
+    for window in &select.windows {
+        out.extend(window.partition_by.iter());
+        out.extend(window.order_by.iter().map(|k| &k.expr));
+    }
+    if let Distinct::On(list) = &select.distinct {
+        out.extend(list.iter());
+    }
+    out.extend(select.having.iter());
+    out
+}
+
 impl Lowerer<'_> {
     /// Computes `parts` by a SELECT over the present stage; the stage stands above it afterwards.
     pub(super) fn push_stage(&mut self, stage: &mut Stage, parts: &[Expr]) -> Result<()> {
+        let text = self.select_of_parts(stage, parts)?;
+        self.stand_above(stage, &text, parts);
+        stage.select.windows.clear();
+        Ok(())
+    }
+
+    /// A SELECT over the present stage, whose columns `p1`, `p2` … are `parts`.
+    pub(super) fn select_of_parts(&mut self, stage: &Stage, parts: &[Expr]) -> Result<String> {
         let mut columns = Vec::new();
         for (i, part) in parts.iter().enumerate() {
             columns.push(format!("{} AS p{}", self.windowed(part, &stage.select)?, i + 1));
@@ -91,10 +103,7 @@ impl Lowerer<'_> {
         if columns.is_empty() {
             columns.push("1 AS p1".into());
         }
-        let text = format!("SELECT {}{}{}", columns.join(", "), stage.from_where(), stage.group_having);
-        self.stand_above(stage, &text, parts);
-        stage.select.windows.clear();
-        Ok(())
+        Ok(format!("SELECT {}{}{}", columns.join(", "), stage.from_where(), stage.group_having))
     }
 
     /// The stage reads from `from`, an item of FROM, whose entry begins with the columns that `parts` are.

@@ -304,14 +304,7 @@ impl Lowerer<'_> {
             .map(|(i, c)| Expr { typmod: c.typmod, ..parameter(first_new + i, c.type_oid) })
             .collect();
         let mut apply = Modify { ctes: vec![], ..modify.clone() };
-        apply.returning = live
-            .iter()
-            .enumerate()
-            .map(|(i, c)| {
-                let var = ExprKind::Var(Var { levels_up: 0, rte: 0, column: i });
-                Target { expr: Expr::new(var, c.type_oid, -1), name: c.name.clone(), origin: (0, 0) }
-            })
-            .collect();
+        let mut shown = Vec::new();
         for t in &modify.returning {
             // (in its sub-queries, too)
             let mut expr = t.expr.clone();
@@ -321,9 +314,9 @@ impl Lowerer<'_> {
                     *e = Expr { typmod: e.typmod, ..parameter(first_other + at, e.ty) };
                 }
             });
-            apply.returning.push(Target { expr, ..t.clone() });
+            shown.push(Target { expr, ..t.clone() });
         }
-        apply.returning = at_least_one(apply.returning);
+        apply.returning = stored_row(&target, &shown);
         let (rows, event, set, tag) = match &modify.action {
             ModifyAction::Insert { columns, source, on_conflict } => {
                 let attnums: Vec<i16> = stored.iter().map(|c| c.attnum).collect();
@@ -517,7 +510,7 @@ impl Lowerer<'_> {
             })
             .collect();
         let mut apply = Modify { ctes: vec![], ..modify.clone() };
-        apply.returning = self.stored_row(&target, &modify.returning);
+        apply.returning = stored_row(&target, &modify.returning);
         // (what it needs of other tables are parameters)
         apply.range_table.truncate(1);
         apply.checks = super::row_checks::new_row_checks(&modify.checks, &conflict.secured);
@@ -546,17 +539,6 @@ impl Lowerer<'_> {
             part_of_several: false,
         })
     }
-
-    /// What a statement of one row returns: the live columns, then what RETURNING shows.
-    fn stored_row(&self, target: &Relation, shown: &[Target]) -> Vec<Target> {
-        let column = |(i, c): (usize, &Column)| {
-            let var = ExprKind::Var(Var { levels_up: 0, rte: 0, column: i });
-            Target { expr: Expr::new(var, c.type_oid, -1), name: c.name.clone(), origin: (0, 0) }
-        };
-        let row = target.live_columns().enumerate().map(column).chain(shown.iter().cloned()).collect();
-        at_least_one(row)
-    }
-
     /// The rows of UPDATE and DELETE, each once.
     fn row_query(
         &mut self,
@@ -620,8 +602,13 @@ impl Lowerer<'_> {
     }
 }
 
-/// What is shown of a row of which there may be nothing to show: that it is there counts.
-fn at_least_one(mut row: Vec<Target>) -> Vec<Target> {
+/// What a statement of one row returns: the live columns, then what RETURNING shows. Where that is nothing, it counts that there is a row.
+fn stored_row(target: &Relation, shown: &[Target]) -> Vec<Target> {
+    let column = |(i, c): (usize, &Column)| {
+        let var = ExprKind::Var(Var { levels_up: 0, rte: 0, column: i });
+        Target { expr: Expr::new(var, c.type_oid, -1), name: c.name.clone(), origin: (0, 0) }
+    };
+    let mut row: Vec<Target> = target.live_columns().enumerate().map(column).chain(shown.iter().cloned()).collect();
     if row.is_empty() {
         let expr = Expr::new(ExprKind::Const(Datum::Int(1)), oid::INT4, -1);
         row.push(Target { expr, name: "row".into(), origin: (0, 0) });

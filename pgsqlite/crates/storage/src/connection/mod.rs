@@ -87,6 +87,17 @@ impl<N: Natives> Drop for Finalizes<N> {
     }
 }
 
+/// A step of SQLite's plan (<https://www.sqlite.org/eqp.html>).
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanStep {
+    /// greater than 0
+    pub id: i64,
+    /// the step that it is a part of; 0: none
+    pub parent: i64,
+    /// what is done, in words
+    pub detail: String,
+}
+
 /// A connection with its natives, its statement cache and the cell through which natives see the session.
 pub struct Connection<N: Natives>(Box<Parts<N>>);
 
@@ -453,6 +464,14 @@ impl<N: Natives> Connection<N> {
     pub fn reset(&self, statement: &mut RawStatement) {
         // SAFETY: a live statement; the result repeats the last step's error, which was told already.
         unsafe { ffi::sqlite3_reset(statement.stmt) };
+    }
+
+    /// How SQLite would run a statement (EXPLAIN QUERY PLAN), whose parameters need no values.
+    pub fn query_plan(&self, sql: &str) -> Result<Vec<PlanStep>> {
+        let prepared = self.conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}"));
+        let step = |row: &rusqlite::Row| Ok(PlanStep { id: row.get(0)?, parent: row.get(1)?, detail: row.get(3)? });
+        let steps = prepared.and_then(|mut statement| statement.raw_query().mapped(step).collect());
+        steps.map_err(|_| self.error())
     }
 
     /// The first row of a query of our own.

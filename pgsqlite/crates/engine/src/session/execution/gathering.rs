@@ -110,13 +110,6 @@ impl Executor {
             return Ok(false);
         }
         let Some(division) = division(connection, gather)? else { return Ok(false) };
-        let numbers = match division {
-            Division::Blocks => None,
-            Division::Ranges { .. } => match row_numbers(connection, gather)? {
-                Some(numbers) => Some(numbers),
-                None => return Ok(false),
-            },
-        };
         self.context.notices.extend(connection.cell.take_notices());
         let mut helping = Vec::new();
         while helping.len() < helpers {
@@ -136,12 +129,14 @@ impl Executor {
                 return Ok(false);
             }
         }
-        let each = if matches!(division, Division::Ranges { many: true }) { RANGES_EACH } else { 1 };
-        let parts = match numbers {
-            Some((first, last)) => {
-                ranges(first, last, (helping.len() + 1) * each).map(|range| between(gather, range)).collect()
+        let connections = helping.len() + 1;
+        let parts = match division {
+            Division::Blocks => blocks(&row_number(gather), connections),
+            Division::Ranges { many } => {
+                let Some((first, last)) = row_numbers(connection, gather)? else { return Ok(false) };
+                let parts = if many { connections * RANGES_EACH } else { connections };
+                ranges(first, last, parts).map(|range| between(gather, range)).collect()
             }
-            None => blocks(&row_number(gather), helping.len() + 1),
         };
         let made = in_parts(&self.context.cancel, connection, &mut helping, gather, &parts, &portal.parameters);
         let of_helpers = helping.iter().flat_map(|h| &h.connection).flat_map(|c| c.cell.take_notices());
@@ -217,10 +212,7 @@ fn possible_division(connection: &Connection, gather: &Gather) -> Result<Option<
 
 /// The steps of SQLite's plan, in words.
 fn query_plan(connection: &Connection, sql: &str) -> Result<Vec<String>> {
-    let prepared = connection.rusqlite().prepare(&format!("EXPLAIN QUERY PLAN {sql}"));
-    // (its parameters have no values)
-    let steps = prepared.and_then(|mut s| s.raw_query().mapped(|row| row.get(3)).collect());
-    steps.map_err(|_| connection.error())
+    Ok(connection.query_plan(sql)?.into_iter().map(|step| step.detail).collect())
 }
 
 /// The number of a row of the divided table.

@@ -4,7 +4,7 @@
 //! followed by the temporary b-trees that sort what they give; co-routines and sub-queries come before (or after) the loop that reads
 //! them. What a line says that has no counterpart in PostgreSQL becomes a node of its own with SQLite's words.
 
-use crate::connection::{Connection, Counted};
+use crate::connection::{Connection, Counted, PlanStep};
 use crate::session::explain::counts::{Actual, Counts, Facts, Level};
 use pgsqlite_sql::catalog::{Catalog, Relation, RelationKind};
 use pgsqlite_sql::lower::support;
@@ -205,21 +205,13 @@ fn aggregates(connection: &Connection, sql: &str) -> Result<bool> {
 
 /// `recorded`: what an execution of the statement did.
 fn lines(connection: &Connection, sql: &str, recorded: Option<&Vec<Counted>>) -> Result<Vec<Line>> {
-    let error = |_| connection.error();
-    let mut statement = connection.rusqlite().prepare(&format!("EXPLAIN QUERY PLAN {sql}")).map_err(error)?;
-    // by id: (parent, detail), in SQLite's order
-    let mut all: Vec<(i64, i64, String)> = Vec::new();
-    let mut rows = statement.raw_query();
-    while let Some(row) = rows.next().map_err(error)? {
-        let read = || -> rusqlite::Result<(i64, i64, String)> { Ok((row.get(0)?, row.get(1)?, row.get(3)?)) };
-        all.push(read().map_err(error)?);
-    }
-    let details: Vec<&str> = all.iter().map(|(_, _, detail)| detail.as_str()).collect();
+    let all = connection.query_plan(sql)?;
+    let details: Vec<&str> = all.iter().map(|step| step.detail.as_str()).collect();
     let counts = crate::session::explain::counts::matched(&details, recorded.map_or(&[], Vec::as_slice));
     let all: Vec<Numbered> = all
         .into_iter()
         .zip(counts)
-        .map(|((id, parent, detail), counts)| Numbered { id, parent, detail, counts })
+        .map(|(PlanStep { id, parent, detail }, counts)| Numbered { id, parent, detail, counts })
         .collect();
     fn below(all: &[Numbered], parent: i64) -> Vec<Line> {
         all.iter()

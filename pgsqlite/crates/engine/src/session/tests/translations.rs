@@ -6,7 +6,7 @@
 
 use super::replay::{cases, in_runtime, tests, Replay};
 use super::short::short;
-use crate::connection::Connection;
+use crate::connection::{Connection, PlanStep};
 use crate::routine::{scratch, Host};
 use crate::session::Session;
 use pgsqlite_sql::analyze::analyze;
@@ -48,13 +48,8 @@ fn is_lowered(sql: &str) -> bool {
 
 /// How SQLite runs a step, a line for each part.
 fn plan_of(connection: &Connection, sql: &str, out: &mut String) -> Result<()> {
-    let error = |_| connection.error();
-    let mut statement = connection.rusqlite().prepare(&format!("EXPLAIN QUERY PLAN {sql}")).map_err(error)?;
     let mut depths = BTreeMap::from([(0, 0)]);
-    let mut rows = statement.raw_query();
-    while let Some(row) = rows.next().map_err(error)? {
-        let (id, parent): (i64, i64) = (row.get(0).map_err(error)?, row.get(1).map_err(error)?);
-        let detail: String = row.get(3).map_err(error)?;
+    for PlanStep { id, parent, detail } in connection.query_plan(sql)? {
         let depth = depths.get(&parent).copied().unwrap_or(0);
         depths.insert(id, depth + 1);
         let _ = writeln!(out, "plan: {:1$}{detail}", "", depth * 2);
