@@ -398,6 +398,7 @@ gen: setup
 	cd $(CURDIR)
 	gen/catalogs.sh
 	gen/extensions.sh
+	gen/later_releases.sh
 	gen/rust_tables.py
 	tools/oracle.sh gen/type_vectors.py
 	tools/oracle.sh gen/operator_vectors.py

@@ -412,6 +412,11 @@ impl CatalogNames<'_> {
     }
 
     fn type_oid(&self, text: &str) -> Result<Oid> {
+        Ok(self.type_and_modifier(text)?.0)
+    }
+
+    /// The type that a text names, and its modifier. Errors: 42601, 42704.
+    pub fn type_and_modifier(&self, text: &str) -> Result<(Oid, i32)> {
         let name = &type_name(text)?;
         let settings = pgsqlite_types::Settings::default();
         let environment = pgsqlite_sql::analyze::Environment {
@@ -425,7 +430,7 @@ impl CatalogNames<'_> {
             sqlite_text: pgsqlite_sql::lower::lower_expression,
         };
         let found = pgsqlite_sql::analyze::resolve_name_of_type(&environment, name);
-        Ok(found.map_err(PgError::without_position)?.0)
+        found.map_err(PgError::without_position)
     }
 
     /// `name(types)` of functions and operators.

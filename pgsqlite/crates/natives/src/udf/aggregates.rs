@@ -16,10 +16,10 @@ use std::collections::VecDeque;
 /// Whether rows with a NULL argument are left out before the state sees them.
 pub fn skips_nulls(p: &Proc) -> bool {
     let hypothetical = matches!(p.name.as_str(), "rank" | "dense_rank" | "percent_rank" | "cume_dist");
-    let collecting = matches!(
-        p.name.as_str(),
-        "array_agg" | "string_agg" | "json_agg" | "jsonb_agg" | "json_object_agg" | "jsonb_object_agg"
-    );
+    let collecting = matches!(p.name.as_str(), "array_agg" | "string_agg")
+        || p.name.starts_with("json_agg")
+        || p.name.starts_with("jsonb_agg")
+        || p.name.contains("_object_agg");
     !hypothetical && !collecting
 }
 

@@ -382,11 +382,120 @@ fn width_bucket(c: &Call) -> Result<Datum> {
     let below = thresholds.elements.partition_point(|t| codec.compare_storage(c.datum(1), t.as_ref()).is_ge());
     Ok(Datum::Int(below as i64))
 }
+/// The pieces that an array is cut into along its first dimension.
+fn slices(array: &Array) -> Vec<&[Datum]> {
+    let first = array.dimensions.first().copied().unwrap_or(0);
+    match first {
+        0 => vec![],
+        n => array.elements.chunks(array.elements.len() / n).collect(),
+    }
+}
+/// The array of these slices of another one, as many as they are. `lower`: where it begins.
+fn of_slices(array: &Array, slices: &[&[Datum]], lower: Vec<i64>) -> Datum {
+    if slices.is_empty() {
+        return Array::default().to_datum();
+    }
+    let mut dimensions = array.dimensions.clone();
+    dimensions[0] = slices.len();
+    Array { dimensions, lower, elements: slices.concat() }.to_datum()
+}
+fn reverse(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    let array = argument(c, 0)?;
+    let mut slices = slices(&array);
+    slices.reverse();
+    Ok(of_slices(&array, &slices, array.lower.clone()))
+}
+/// Whether values of a type have no order.
+fn is_unordered(ty: pgsqlite_types::Oid) -> bool {
+    let geometric =
+        matches!(ty, oid::POINT | oid::LINE | oid::BOX | oid::LSEG | oid::PATH | oid::POLYGON | oid::CIRCLE);
+    geometric || matches!(ty, oid::JSON | oid::XML | oid::XID | oid::CID | oid::TXID_SNAPSHOT | oid::PG_SNAPSHOT)
+}
+/// (array [, descending [, NULLs first]]): the slices along the first dimension in order.
+fn sort(c: &Call) -> Result<Datum> {
+    if (1..c.len()).any(|i| c.is_null(i)) {
+        return Ok(Datum::Null);
+    }
+    let (array, codec) = (argument(c, 0)?, element_codec(c, 0)?);
+    let descending = c.len() > 2 && c.bool(2)?;
+    let nulls_first = if c.len() > 3 { c.bool(3)? } else { descending };
+    let of_elements = array.dimensions.len() == 1;
+    let compare = |a: DatumRef, b: DatumRef| {
+        work::pulse(4);
+        match (a.is_null(), b.is_null()) {
+            (true, true) => std::cmp::Ordering::Equal,
+            // (within a slice a NULL is greater than all)
+            (true, false) if of_elements && nulls_first != descending => std::cmp::Ordering::Less,
+            (true, false) => std::cmp::Ordering::Greater,
+            (false, true) if of_elements && nulls_first != descending => std::cmp::Ordering::Greater,
+            (false, true) => std::cmp::Ordering::Less,
+            (false, false) => codec.compare_storage(a, b),
+        }
+    };
+    let mut slices = slices(&array);
+    if let TypeCodec::Array(_, element, _) = c.session.codec(c.types()?.args[0])? {
+        if slices.len() > 1 && is_unordered(element) {
+            let name = pgsqlite_types::typmod::type_name(element).unwrap_or_default();
+            let message = format!("could not identify a comparison function for type {name}");
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+    }
+    slices.sort_by(|a, b| {
+        let mut pairs = a.iter().zip(b.iter()).map(|(a, b)| compare(a.as_ref(), b.as_ref()));
+        let order = pairs.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal);
+        if descending {
+            order.reverse()
+        } else {
+            order
+        }
+    });
+    Ok(of_slices(&array, &slices, array.lower.clone()))
+}
+/// So many slices, chosen and put in order by chance.
+fn by_chance<'a>(c: &Call, slices: &mut [&'a [Datum]], count: usize) -> Result<Vec<&'a [Datum]>> {
+    for i in 0..count {
+        let last = (slices.len() - 1 - i) as u64;
+        slices.swap(i, i + super::later::random_below(c.session, last)? as usize);
+    }
+    Ok(slices[..count].to_vec())
+}
+fn shuffle(c: &Call) -> Result<Datum> {
+    if c.is_null(1) {
+        return Ok(Datum::Null);
+    }
+    let array = argument(c, 0)?;
+    let mut slices = slices(&array);
+    let count = slices.len();
+    let chosen = by_chance(c, &mut slices, count)?;
+    Ok(of_slices(&array, &chosen, array.lower.clone()))
+}
+fn sample(c: &Call) -> Result<Datum> {
+    if c.is_null(1) || c.is_null(2) {
+        return Ok(Datum::Null);
+    }
+    let (array, count) = (argument(c, 0)?, c.int(2)?);
+    let mut slices = slices(&array);
+    let there = slices.len();
+    let count = usize::try_from(count).ok().filter(|n| *n <= there).ok_or_else(|| {
+        PgError::new(SqlState::INVALID_PARAMETER_VALUE, format!("sample size must be between 0 and {there}"))
+    })?;
+    let chosen = by_chance(c, &mut slices, count)?;
+    // (it begins at 1, its slices where they began)
+    let lower = array.lower.iter().enumerate().map(|(i, low)| if i == 0 { 1 } else { *low }).collect();
+    Ok(of_slices(&array, &chosen, lower))
+}
 fn enum_range(c: &Call) -> Result<Datum> {
     Ok(Array::from_elements(labels(c, |_, _| true)?.into_iter().map(Datum::Text).collect()).to_datum())
 }
 
 pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
+    ("array_reverse", reverse),
+    ("array_sort array_sort_order array_sort_order_nulls_first", sort),
+    ("array_shuffle", shuffle),
+    ("array_sample", sample),
     ("array_fill array_fill_with_lower_bounds", fill),
     ("width_bucket_array", width_bucket),
     ("enum_range_bounds", enum_range_bounds),

@@ -41,6 +41,13 @@ fn timestamp(c: &Call, seed: u64) -> Result<u64> {
     Ok(hash::long(c.timestamp(0)?.0, seed))
 }
 
+fn blob(c: &Call, seed: u64) -> Result<u64> {
+    Ok(hash::bytes(c.bytes(0)?, seed))
+}
+fn date(c: &Call, seed: u64) -> Result<u64> {
+    Ok(hash::number(c.date(0)?.0 as u32, seed))
+}
+
 fn short(c: &Call, hash: Hash) -> Result<Datum> {
     Ok(Datum::Int((hash(c, 0)? as i32).into()))
 }
@@ -51,6 +58,14 @@ fn seeded(c: &Call, hash: Hash) -> Result<Datum> {
 pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("hashint2 hashint4 hashoid", |c| short(c, number)),
     ("hashint2extended hashint4extended hashoidextended", |c| seeded(c, number)),
+    ("hashbytea", |c| short(c, blob)),
+    ("hashbyteaextended", |c| seeded(c, blob)),
+    ("hashdate", |c| short(c, date)),
+    ("hashdateextended", |c| seeded(c, date)),
+    ("hashbool", |c| short(c, number)),
+    ("hashboolextended", |c| seeded(c, number)),
+    ("timestamptz_hash", |c| short(c, timestamp)),
+    ("timestamptz_hash_extended", |c| seeded(c, timestamp)),
     ("hashint8", |c| short(c, long)),
     ("hashint8extended", |c| seeded(c, long)),
     ("hashtext hashname", |c| short(c, text)),

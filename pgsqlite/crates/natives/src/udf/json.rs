@@ -468,17 +468,22 @@ fn pretty(c: &Call) -> Result<Datum> {
     pretty_into(&tree(c.text(0)?)?, 0, &mut out);
     Ok(Datum::Text(out))
 }
-fn stripped(value: Json) -> Json {
+fn stripped(value: Json, in_arrays: bool) -> Json {
+    let stays = |v: &Json| !matches!(v, Json::Null);
     match value {
         Json::Object(pairs) => Json::Object(
-            pairs.into_iter().filter(|(_, v)| !matches!(v, Json::Null)).map(|(k, v)| (k, stripped(v))).collect(),
+            pairs.into_iter().filter(|(_, v)| stays(v)).map(|(k, v)| (k, stripped(v, in_arrays))).collect(),
         ),
-        Json::Array(items) => Json::Array(items.into_iter().map(stripped).collect()),
+        Json::Array(items) => {
+            let items = items.into_iter().filter(|v| !in_arrays || stays(v));
+            Json::Array(items.map(|v| stripped(v, in_arrays)).collect())
+        }
         scalar => scalar,
     }
 }
 fn strip_nulls(c: &Call) -> Result<Datum> {
-    stored(&stripped(tree(c.text(0)?)?))
+    let in_arrays = c.len() > 1 && c.bool(1)?;
+    stored(&stripped(tree(c.text(0)?)?, in_arrays))
 }
 fn no_cast(value: &Json, to: &str) -> PgError {
     let what = match value {
@@ -521,13 +526,18 @@ fn jsonb_float8(c: &Call) -> Result<Datum> {
 /// A value of type json written without blanks, its members in their order: `nulls` says whether those that are null stay,
 /// `string` what becomes of the strings that are no keys.
 pub(crate) fn rewrite(text: &str, nulls: bool, string: &dyn Fn(&str) -> String, out: &mut String) -> Result<()> {
+    rewritten(text, (nulls, true), string, out)
+}
+/// As [`rewrite`]; `nulls`: whether those stay that are members of objects, and those that are elements of arrays.
+fn rewritten(text: &str, nulls: (bool, bool), string: &dyn Fn(&str) -> String, out: &mut String) -> Result<()> {
+    let is_null = |value: &str| value.trim_matches([' ', '\t', '\n', '\r']) == "null";
     let text = text.trim_matches([' ', '\t', '\n', '\r']);
     if is_object(text) {
         out.push('{');
         let mut first = true;
         for (key, value) in pairs(text)? {
             work::pulse(1);
-            if !nulls && value.trim_matches([' ', '\t', '\n', '\r']) == "null" {
+            if !nulls.0 && is_null(value) {
                 continue;
             }
             if !std::mem::take(&mut first) {
@@ -535,17 +545,19 @@ pub(crate) fn rewrite(text: &str, nulls: bool, string: &dyn Fn(&str) -> String, 
             }
             super::json_build::quote(&key, out);
             out.push(':');
-            rewrite(value, nulls, string, out)?;
+            rewritten(value, nulls, string, out)?;
         }
         out.push('}');
     } else if is_array(text) {
         out.push('[');
-        for (i, item) in pieces(text).iter().enumerate() {
+        let items = pieces(text);
+        let staying = items.iter().filter(|item| nulls.1 || !is_null(item));
+        for (i, item) in staying.enumerate() {
             work::pulse(1);
             if i > 0 {
                 out.push(',');
             }
-            rewrite(item, nulls, string, out)?;
+            rewritten(item, nulls, string, out)?;
         }
         out.push(']');
     } else if text.starts_with('"') {
@@ -558,7 +570,8 @@ pub(crate) fn rewrite(text: &str, nulls: bool, string: &dyn Fn(&str) -> String, 
 /// `json_strip_nulls`: the members that are not null.
 fn json_strip_nulls(c: &Call) -> Result<Datum> {
     let mut out = String::new();
-    rewrite(c.text(0)?, false, &str::to_string, &mut out)?;
+    let in_arrays = c.len() > 1 && c.bool(1)?;
+    rewritten(c.text(0)?, (false, !in_arrays), &str::to_string, &mut out)?;
     Ok(Datum::Text(out))
 }
 fn set_lax(c: &Call) -> Result<Datum> {
@@ -592,7 +605,7 @@ fn set_lax(c: &Call) -> Result<Datum> {
 }
 
 pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
-    ("json_strip_nulls", json_strip_nulls),
+    ("json_strip_nulls json_strip_nulls_in_arrays", json_strip_nulls),
     ("jsonb_set_lax", set_lax),
     ("json_object_field jsonb_object_field", object_field),
     ("json_object_field_text jsonb_object_field_text", object_field_text),
@@ -627,7 +640,7 @@ pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("jsonb_set", set),
     ("jsonb_insert", insert),
     ("jsonb_pretty", pretty),
-    ("jsonb_strip_nulls", strip_nulls),
+    ("jsonb_strip_nulls jsonb_strip_nulls_in_arrays", strip_nulls),
     ("jsonb_bool", jsonb_bool),
     ("jsonb_int2", jsonb_int2),
     ("jsonb_int4", jsonb_int4),

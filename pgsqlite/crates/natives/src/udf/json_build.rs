@@ -306,32 +306,55 @@ fn pretty_row(c: &Call) -> Result<Datum> {
 
 // --- aggregates ------------------------------------------------------------------------------------------------------
 
-/// The texts of the rows so far, and how they are put together.
-struct Collected {
-    rows: std::collections::VecDeque<String>,
+/// What JSON an aggregate makes of its rows.
+#[derive(Clone, Copy, Default)]
+struct Collecting {
     object: bool,
     binary: bool,
+    /// rows whose value is NULL are left out
+    strict: bool,
+    /// no key may come twice, not even with a value that is left out
+    unique: bool,
+}
+
+/// A row's text (None: it is left out) and, where keys must be unique, its key.
+type CollectedRow = (Option<String>, Option<String>);
+
+/// The texts of the rows so far, and how they are put together.
+struct Collected {
+    rows: std::collections::VecDeque<CollectedRow>,
+    how: Collecting,
     nested: bool,
 }
 impl State for Collected {
     fn step(&mut self, c: &Call) -> Result<()> {
         let types = c.types()?;
         let mut out = String::new();
-        if self.object {
+        let mut own_key = None;
+        if self.how.object {
             if c.is_null(1) {
-                return Err(invalid_parameter("field name must not be null"));
+                return Err(match (self.how.strict || self.how.unique) && !self.how.binary {
+                    true => PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "null value not allowed for object key"),
+                    false => invalid_parameter("field name must not be null"),
+                });
             }
-            quote(&key(c.session, types.args[0], c.datum(1))?, &mut out);
+            let key = key(c.session, types.args[0], c.datum(1))?;
+            quote(&key, &mut out);
             out.push_str(" : ");
+            own_key = Some(key).filter(|_| self.how.unique);
         }
         let last = types.args.len() - 1;
+        if self.how.strict && c.is_null(last + 1) {
+            self.rows.push_back((None, own_key));
+            return Ok(());
+        }
         write(c.session, types.args[last], c.datum(last + 1), &mut out)?;
-        self.nested = !self.object
+        self.nested = !self.how.object
             && matches!(
                 c.session.codec(types.args[last])?,
                 TypeCodec::Array(..) | TypeCodec::Record | TypeCodec::Composite(_)
             );
-        self.rows.push_back(out);
+        self.rows.push_back((Some(out), own_key));
         Ok(())
     }
     fn inverse(&mut self, _c: &Call) -> Result<()> {
@@ -342,9 +365,13 @@ impl State for Collected {
         if self.rows.is_empty() {
             return Ok(Datum::Null);
         }
-        let (open, close) = if self.object { ("{ ", " }") } else { ("[", "]") };
+        let mut keys = std::collections::HashSet::new();
+        if let Some(twice) = self.rows.iter().filter_map(|(_, key)| key.as_ref()).find(|key| !keys.insert(*key)) {
+            return Err(duplicate_key(twice, self.how.binary));
+        }
+        let (open, close) = if self.how.object { ("{ ", " }") } else { ("[", "]") };
         let mut text = String::from(open);
-        for (i, row) in self.rows.iter().enumerate() {
+        for (i, row) in self.rows.iter().filter_map(|(row, _)| row.as_ref()).enumerate() {
             work::pulse(1);
             if i > 0 {
                 // arrays and rows stand on lines of their own, a NULL among them does not
@@ -353,20 +380,41 @@ impl State for Collected {
             text += row;
         }
         text += close;
-        if self.binary {
+        if self.how.binary {
             return stored(&tree(&text)?);
         }
         Ok(Datum::Text(text))
     }
 }
-fn collected(object: bool, binary: bool) -> Box<dyn State> {
-    Box::new(Collected { rows: Default::default(), object, binary, nested: false })
+/// 22030; of json it tells the key.
+pub(super) fn duplicate_key(key: &str, binary: bool) -> PgError {
+    let mut message = String::from("duplicate JSON object key value");
+    if !binary {
+        message += ": ";
+        quote(key, &mut message);
+    }
+    PgError::new(SqlState::DUPLICATE_JSON_OBJECT_KEY_VALUE, message)
 }
+fn collected(how: Collecting) -> Box<dyn State> {
+    Box::new(Collected { rows: Default::default(), how, nested: false })
+}
+const ARRAY: Collecting = Collecting { object: false, binary: false, strict: false, unique: false };
+const OBJECT: Collecting = Collecting { object: true, ..ARRAY };
+const ARRAY_B: Collecting = Collecting { binary: true, ..ARRAY };
+const OBJECT_B: Collecting = Collecting { binary: true, ..OBJECT };
 pub(crate) const AGGREGATES: &[(&str, NewState)] = &[
-    ("json_agg(anyelement)", || collected(false, false)),
-    ("jsonb_agg(anyelement)", || collected(false, true)),
-    ("json_object_agg(any,any)", || collected(true, false)),
-    ("jsonb_object_agg(any,any)", || collected(true, true)),
+    ("json_agg(anyelement)", || collected(ARRAY)),
+    ("jsonb_agg(anyelement)", || collected(ARRAY_B)),
+    ("json_object_agg(any,any)", || collected(OBJECT)),
+    ("jsonb_object_agg(any,any)", || collected(OBJECT_B)),
+    ("json_agg_strict(anyelement)", || collected(Collecting { strict: true, ..ARRAY })),
+    ("jsonb_agg_strict(anyelement)", || collected(Collecting { strict: true, ..ARRAY_B })),
+    ("json_object_agg_strict(any,any)", || collected(Collecting { strict: true, ..OBJECT })),
+    ("json_object_agg_unique(any,any)", || collected(Collecting { unique: true, ..OBJECT })),
+    ("json_object_agg_unique_strict(any,any)", || collected(Collecting { strict: true, unique: true, ..OBJECT })),
+    ("jsonb_object_agg_strict(any,any)", || collected(Collecting { strict: true, ..OBJECT_B })),
+    ("jsonb_object_agg_unique(any,any)", || collected(Collecting { unique: true, ..OBJECT_B })),
+    ("jsonb_object_agg_unique_strict(any,any)", || collected(Collecting { strict: true, unique: true, ..OBJECT_B })),
 ];
 
 pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[

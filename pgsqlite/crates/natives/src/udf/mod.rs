@@ -29,6 +29,7 @@ pub(crate) mod json;
 pub(crate) mod json_build;
 pub(crate) mod json_paths;
 pub(crate) mod large_objects;
+pub(crate) mod later;
 pub(crate) mod money;
 pub(crate) mod networks;
 pub(crate) mod numbers;
@@ -68,6 +69,7 @@ pub const SCALARS: &[&[(&str, Scalar)]] = &[
     numbers::FUNCTIONS,
     hashes::FUNCTIONS,
     large_objects::FUNCTIONS,
+    later::FUNCTIONS,
     strings::FUNCTIONS,
     bits::FUNCTIONS,
     binary::FUNCTIONS,
@@ -101,6 +103,7 @@ pub const AGGREGATES: &[&[(&str, NewState)]] = &[
     ordered_sets::FUNCTIONS,
     json_build::AGGREGATES,
     bits::AGGREGATES,
+    later::AGGREGATES,
     money::AGGREGATES,
     ranges::AGGREGATES,
     vectors::AGGREGATES,

@@ -1,6 +1,7 @@
 //! Arithmetic and mathematics of integers, floats and `numeric`, and the casts between them.
 
 use super::shim::{Call, Scalar};
+use super::SessionCell;
 use pgsqlite_types::int::Width;
 use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::work;
@@ -445,9 +446,9 @@ fn split_mix(seed: &mut u64) -> u64 {
     v = (v ^ (v >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     v ^ (v >> 31)
 }
-/// xoroshiro128**, the generator that PostgreSQL 15 uses, so that `setseed` gives the same numbers.
-fn random(c: &Call) -> Result<Datum> {
-    let [s0, s1] = match c.session.random.get() {
+/// xoroshiro128**, the generator that PostgreSQL uses since 15, so that `setseed` gives the same numbers: its next 64 bits.
+pub(crate) fn next_random(session: &SessionCell) -> Result<u64> {
+    let [s0, s1] = match session.random.get() {
         [0, 0] => {
             let mut seed = [0u8; 8];
             getrandom::fill(&mut seed)
@@ -459,8 +460,15 @@ fn random(c: &Call) -> Result<Datum> {
     };
     let sx = s1 ^ s0;
     let value = s0.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
-    c.session.random.set([s0.rotate_left(24) ^ sx ^ (sx << 16), sx.rotate_left(37)]);
-    Ok(Datum::Real((value >> 12) as f64 / (1u64 << 52) as f64))
+    session.random.set([s0.rotate_left(24) ^ sx ^ (sx << 16), sx.rotate_left(37)]);
+    Ok(value)
+}
+/// From 0 to 1, which it is not.
+pub(crate) fn random_fraction(session: &SessionCell) -> Result<f64> {
+    Ok((next_random(session)? >> 12) as f64 / (1u64 << 52) as f64)
+}
+fn random(c: &Call) -> Result<Datum> {
+    random_fraction(c.session).map(Datum::Real)
 }
 fn setseed(c: &Call) -> Result<Datum> {
     let seed = c.float(0)?;

@@ -53,6 +53,17 @@ stored! {
     timestamp_sub(c) = c.timestamp(0)?.sub_interval(c.interval(1)?)?;
     timestamp_since(c) = c.timestamp(0)?.since(c.timestamp(1)?)?;
     timestamptz_add(c) = c.timestamp(0)?.add_interval_tz(c.interval(1)?, &zone(c))?;
+    timestamptz_add_at(c) = c.timestamp(0)?.add_interval_tz(c.interval(1)?, &Zone::parse(c.text(2)?)?.rules())?;
+    timestamptz_sub_at(c) = c.timestamp(0)?.sub_interval_tz(c.interval(1)?, &Zone::parse(c.text(2)?)?.rules())?;
+    at_local(c) = match c.timestamp(0)? {
+        t if t.is_infinite() => t,
+        t => t.to_utc(&rules(c))?,
+    };
+    at_local_tz(c) = match c.timestamp(0)? {
+        t if t.is_infinite() => t,
+        t => t.to_local(&rules(c))?,
+    };
+    timetz_at_local(c) = c.timetz(0)?.at_zone(&rules(c), transaction_start(c));
     timestamptz_sub(c) = c.timestamp(0)?.sub_interval_tz(c.interval(1)?, &zone(c))?;
     interval_neg(c) = c.interval(0)?.neg()?;
     interval_add(c) = c.interval(0)?.add(c.interval(1)?)?;
@@ -394,6 +405,11 @@ pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("extract_interval", extract_interval),
     ("timestamp_trunc", timestamp_trunc),
     ("timestamptz_trunc", timestamptz_trunc),
+    ("timestamptz_pl_interval_at_zone", timestamptz_add_at),
+    ("timestamptz_mi_interval_at_zone", timestamptz_sub_at),
+    ("timestamp_at_local", at_local),
+    ("timestamptz_at_local", at_local_tz),
+    ("timetz_at_local", timetz_at_local),
     ("timestamptz_trunc_zone", trunc_in_zone),
     ("interval_trunc", interval_trunc),
     ("timestamp_bin timestamptz_bin", bin),

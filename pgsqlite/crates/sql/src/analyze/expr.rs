@@ -8,6 +8,7 @@ use crate::catalog::Catalog;
 use crate::parse::{ast, NodeEnum};
 use crate::typed::{BoolTest, CastForm, CastMethod, Expr, ExprKind, Quantifier, SortKey};
 use pgsqlite_types::codec::{Context, TypeCodec};
+use pgsqlite_types::numeric::Numeric;
 use pgsqlite_types::{bits, catalog as pg_type, oid, Datum, Oid, PgError, Result, SqlState};
 use std::borrow::Cow;
 
@@ -133,14 +134,17 @@ impl Analyzer<'_> {
         }
         let (datum, ty) = match &c.val {
             Some(Val::Ival(i)) => (Datum::Int(i.ival as i64), oid::INT4),
-            Some(Val::Fval(f)) => match f.fval.parse::<i64>() {
-                Ok(i) if i32::try_from(i).is_ok() => (Datum::Int(i), oid::INT4),
-                Ok(i) => (Datum::Int(i), oid::INT8),
-                Err(_) => {
-                    let context = Context { settings: self.env.settings, names: self.env.names };
-                    (TypeCodec::Numeric.text_in(&f.fval, -1, &context).map_err(|e| e.at(c.location))?, oid::NUMERIC)
+            Some(Val::Fval(f)) => {
+                let text = decimal_digits(&f.fval).map_err(|e| e.at(c.location))?;
+                match text.parse::<i64>() {
+                    Ok(i) if i32::try_from(i).is_ok() => (Datum::Int(i), oid::INT4),
+                    Ok(i) => (Datum::Int(i), oid::INT8),
+                    Err(_) => {
+                        let context = Context { settings: self.env.settings, names: self.env.names };
+                        (TypeCodec::Numeric.text_in(&text, -1, &context).map_err(|e| e.at(c.location))?, oid::NUMERIC)
+                    }
                 }
-            },
+            }
             Some(Val::Boolval(b)) => (Datum::Int(b.boolval as i64), oid::BOOL),
             Some(Val::Sval(s)) => (Datum::Text(s.sval.clone()), oid::UNKNOWN),
             // `b…` or `x…`, as the type reads it
@@ -506,6 +510,32 @@ impl Analyzer<'_> {
         };
         Ok(SortKey { expr, descending, nulls_first, target })
     }
+}
+
+/// A number as it is written (`1_000`, `0x1F`) in decimal digits.
+fn decimal_digits(written: &str) -> Result<Cow<'_, str>> {
+    // (the grammar puts a minus sign in front)
+    if let Some(positive) = written.strip_prefix('-') {
+        return Ok(format!("-{}", decimal_digits(positive)?).into());
+    }
+    let text: Cow<str> = match written.contains('_') {
+        true => written.replace('_', "").into(),
+        false => written.into(),
+    };
+    let base: i64 = match text.as_bytes() {
+        [b'0', b'x' | b'X', ..] => 16,
+        [b'0', b'o' | b'O', ..] => 8,
+        [b'0', b'b' | b'B', ..] => 2,
+        _ => return Ok(text),
+    };
+    let mut value = Numeric::zero();
+    for digit in text[2..].chars().filter_map(|c| c.to_digit(base as u32)) {
+        pgsqlite_types::work::tick(1)?;
+        value = value.mul(&Numeric::from(base))?.add(&Numeric::from(i64::from(digit)))?;
+    }
+    let mut digits = Vec::new();
+    value.write(&mut digits);
+    Ok(String::from_utf8(digits).expect("numerics are printed in ASCII").into())
 }
 
 /// CASE and COALESCE do not evaluate all their arguments: nothing in them may give rows.

@@ -88,7 +88,14 @@ impl<'a> Analyzer<'a> {
             }
         }
         if names.iter().any(Option::is_some) {
-            let proc = self.reorder_named(&candidates, &parts.join("."), &mut args, &names, call)?;
+            let shown = parts.join(".");
+            let proc = match self.reorder_named(&candidates, &shown, &mut args, &names, call) {
+                Err(refused) if refused.code() == SqlState::UNDEFINED_FUNCTION => {
+                    let later = self.later_functions(schema, name);
+                    self.reorder_named(&later, &shown, &mut args, &names, call).map_err(|_| refused)?
+                }
+                found => found?,
+            };
             candidates = vec![proc];
             types = args.iter().map(|a| a.ty).collect();
         }
@@ -100,7 +107,12 @@ impl<'a> Analyzer<'a> {
                 return Ok(cast);
             }
         }
-        let resolved = match self.resolve_function(&candidates, &types, call.func_variadic) {
+        let mut resolved = self.resolve_function(&candidates, &types, call.func_variadic);
+        if resolved.is_none() {
+            let later = self.later_functions(schema, name);
+            resolved = self.resolve_function(&later, &types, call.func_variadic);
+        }
+        let resolved = match resolved {
             Some(Ok(found)) => found,
             other => {
                 // column(row) is the other notation of row.column
@@ -426,8 +438,16 @@ impl<'a> Analyzer<'a> {
         } else {
             fits
         };
+        let exact = |p: &&&'a builtin::Proc| {
+            let all = inputs(p);
+            let mut places = types.iter().zip(names).enumerate();
+            places.all(|(i, (&ty, n))| p.args[n.and_then(|n| all.iter().position(|a| *a == n)).unwrap_or(i)] == ty)
+        };
         let proc = match fitting[..] {
             [proc] => proc,
+            _ if fitting.iter().filter(exact).count() == 1 => {
+                *fitting.iter().find(exact).ok_or_else(|| PgError::internal("the function just counted"))?
+            }
             _ => {
                 let list: Vec<String> = types
                     .iter()

@@ -441,9 +441,9 @@ impl<'a> Analyzer<'a> {
         let mut out: Vec<&'a Proc> = Vec::new();
         let information_schema = self.env.search_path.contains(&crate::catalog::INFORMATION_SCHEMA);
         let mut builtins: Vec<&'a Proc> = Vec::new();
-        for proc in builtin::procs_named(name) {
+        for proc in builtin::overloads(name) {
             let visible = match schema {
-                _ if extensions::of(proc.oid).is_some() => false,
+                _ if extensions::of(proc.oid).is_some() || builtin::is_later(proc.oid) => false,
                 Some(schema) => schema == proc.schema(),
                 None => proc.schema() == "pg_catalog" || information_schema,
             };
@@ -493,6 +493,13 @@ impl<'a> Analyzer<'a> {
             }
         }
         out
+    }
+
+    /// The functions of a name that later releases than PostgreSQL 15 have added: a call finds them where [`Analyzer::functions_named`] has none
+    /// that takes its arguments.
+    pub(super) fn later_functions(&self, schema: Option<&str>, name: &str) -> Vec<&'a Proc> {
+        let visible = schema.is_none_or(|schema| schema == "pg_catalog");
+        builtin::overloads(name).filter(|p| visible && builtin::is_later(p.oid)).collect()
     }
 
     /// Resolves a function call by argument types (10.3) among the functions of its name.

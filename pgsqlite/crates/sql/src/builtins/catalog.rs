@@ -1,4 +1,5 @@
-//! `pg_proc`, `pg_operator`, `pg_cast`, `pg_aggregate` of PostgreSQL 15, read from the data files that gen/catalogs.sh wrote.
+//! `pg_proc`, `pg_operator`, `pg_cast`, `pg_aggregate` of PostgreSQL 15, read from the data files that gen/catalogs.sh wrote, with what later
+//! releases have added (`later_*.tsv`, by gen/later_releases.sh).
 
 use super::word::Word;
 use pgsqlite_types::Oid;
@@ -150,6 +151,8 @@ struct Procs {
     rows: Vec<Proc>,
     by_oid: HashMap<Oid, usize>,
     by_name: HashMap<Word, Vec<usize>>,
+    /// those that PostgreSQL 15 does not have
+    later: HashSet<Oid>,
 }
 
 fn procs() -> &'static Procs {
@@ -157,12 +160,15 @@ fn procs() -> &'static Procs {
     TABLE.get_or_init(|| {
         let extensions = include_str!("../../data/extension_proc.tsv").lines().skip(1);
         let own = include_str!("../../data/pg_proc.tsv").lines().skip(1);
-        let rows: Vec<Proc> = own.chain(extensions).map(parse_proc).collect();
+        let mut rows: Vec<Proc> = own.chain(extensions).map(parse_proc).collect();
+        let first_later = rows.len();
+        rows.extend(include_str!("../../data/later_proc.tsv").lines().skip(1).map(parse_proc));
+        let later = rows[first_later..].iter().map(|p| p.oid).collect();
         let mut by_name: HashMap<Word, Vec<usize>> = HashMap::new();
         for (i, p) in rows.iter().enumerate() {
             by_name.entry(p.name.clone()).or_default().push(i);
         }
-        Procs { by_oid: rows.iter().enumerate().map(|(i, p)| (p.oid, i)).collect(), by_name, rows }
+        Procs { by_oid: rows.iter().enumerate().map(|(i, p)| (p.oid, i)).collect(), by_name, rows, later }
     })
 }
 
@@ -230,9 +236,18 @@ pub fn all_procs() -> &'static [Proc] {
 pub fn proc_by_oid(oid: Oid) -> Option<&'static Proc> {
     procs().by_oid.get(&oid).map(|&i| &procs().rows[i])
 }
-/// All overloads of a name.
-pub fn procs_named(name: &str) -> impl Iterator<Item = &'static Proc> {
+/// All overloads of a name, those of later releases, too.
+pub fn overloads(name: &str) -> impl Iterator<Item = &'static Proc> {
     procs().by_name.get(name).into_iter().flatten().map(|&i| &procs().rows[i])
+}
+/// The overloads that a name means: those of PostgreSQL 15 and extensions; where there is none, those of later releases.
+pub fn procs_named(name: &str) -> impl Iterator<Item = &'static Proc> {
+    let has_earlier = overloads(name).any(|p| !is_later(p.oid));
+    overloads(name).filter(move |p| !has_earlier || !is_later(p.oid))
+}
+/// Whether a function came with a release after PostgreSQL 15.
+pub fn is_later(oid: Oid) -> bool {
+    procs().later.contains(&oid)
 }
 
 /// What `pg_proc` has of a function besides [`Proc`].
@@ -255,9 +270,11 @@ pub fn proc_details(proc: Oid) -> Option<&'static ProcDetails> {
     static TABLE: OnceLock<HashMap<Oid, ProcDetails>> = OnceLock::new();
     TABLE
         .get_or_init(|| {
+            let later = include_str!("../../data/later_proc.tsv").lines().skip(1);
             include_str!("../../data/pg_proc.tsv")
                 .lines()
                 .skip(1)
+                .chain(later)
                 .map(|line| {
                     let f = fields(line);
                     let details = ProcDetails {
@@ -330,10 +347,12 @@ fn casts() -> &'static HashMap<(Oid, Oid), Cast> {
     static TABLE: OnceLock<HashMap<(Oid, Oid), Cast>> = OnceLock::new();
     TABLE.get_or_init(|| {
         let extensions = include_str!("../../data/extension_cast.tsv").lines().skip(1);
+        let later = include_str!("../../data/later_cast.tsv").lines().skip(1);
         include_str!("../../data/pg_cast.tsv")
             .lines()
             .skip(1)
             .chain(extensions)
+            .chain(later)
             .map(|line| {
                 let f = fields(line);
                 let cast = Cast {
@@ -368,10 +387,12 @@ fn aggregates() -> &'static HashMap<Oid, Aggregate> {
     static TABLE: OnceLock<HashMap<Oid, Aggregate>> = OnceLock::new();
     TABLE.get_or_init(|| {
         let extensions = include_str!("../../data/extension_aggregate.tsv").lines().skip(1);
+        let later = include_str!("../../data/later_aggregate.tsv").lines().skip(1);
         include_str!("../../data/pg_aggregate.tsv")
             .lines()
             .skip(1)
             .chain(extensions)
+            .chain(later)
             .map(|line| {
                 let f = fields(line);
                 let number = |i: usize| f[i].parse::<i32>().expect("a number in pg_aggregate.tsv");
@@ -651,14 +672,14 @@ pub fn settings_data() -> &'static str {
 pub fn descriptions() -> &'static [(Oid, Oid, &'static str)] {
     static TABLE: OnceLock<Vec<(Oid, Oid, &'static str)>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        include_str!("../../data/pg_description.tsv")
-            .lines()
-            .skip(1)
-            .filter_map(|line| {
-                let mut fields = line.splitn(3, '\t');
-                Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?))
-            })
-            .collect()
+        let later = include_str!("../../data/later_description.tsv").lines().skip(1);
+        let rows = include_str!("../../data/pg_description.tsv").lines().skip(1).chain(later).filter_map(|line| {
+            let mut fields = line.splitn(3, '\t');
+            Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?))
+        });
+        let mut all: Vec<(Oid, Oid, &'static str)> = rows.collect();
+        all.sort_unstable();
+        all
     })
 }
 

@@ -4,7 +4,7 @@
 //! PostgreSQL and so are here. What has no symbol of its own (SQL-language functions, aggregates) is named by its
 //! signature, `name(type,…)` with the type names of `pg_type`. The rows live in the sub-modules, by area.
 
-use super::catalog::{all_procs, proc_by_oid, procs_named, Proc};
+use super::catalog::{all_procs, overloads, proc_by_oid, Proc};
 use pgsqlite_types::{catalog as pg_type, Oid};
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -81,7 +81,7 @@ pub fn named(word: &str) -> Vec<Oid> {
             "" => p.args.is_empty(),
             types => p.args.iter().map(|&a| type_name(a)).eq(types.split(',')),
         };
-        return procs_named(name).filter(same).map(|p| p.oid).collect();
+        return overloads(name).filter(same).map(|p| p.oid).collect();
     }
     static SYMBOLS: OnceLock<HashMap<&'static str, Vec<Oid>>> = OnceLock::new();
     let symbols = SYMBOLS.get_or_init(|| {
@@ -138,6 +138,7 @@ pub const TABLES: &[&[Row]] = &[
     super::text_search::ROWS,
     super::ranges::ROWS,
     super::extensions::ROWS,
+    super::later::ROWS,
 ];
 
 #[cfg(test)]
@@ -148,7 +149,7 @@ mod tests {
     fn every_word_names_functions_and_none_twice() {
         let mut seen: HashMap<Oid, &str> = HashMap::new();
         for word in TABLES.iter().flat_map(|t| t.iter()).flat_map(|r| r.functions.split_whitespace()) {
-            assert!(!named(word).is_empty(), "{word} is no function of PostgreSQL 15");
+            assert!(!named(word).is_empty(), "{word} is no function of PostgreSQL");
             for oid in named(word) {
                 if let Some(other) = seen.insert(oid, word) {
                     panic!("function {oid} has two rows: {other} and {word}");

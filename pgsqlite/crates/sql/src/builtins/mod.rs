@@ -16,6 +16,7 @@ mod documents;
 mod formatting;
 mod geometry;
 mod json_paths;
+mod later;
 mod money;
 mod networks;
 mod numbers;

@@ -415,6 +415,11 @@ impl<'a> Printer<'a> {
                 self.out.push_str(" AT TIME ZONE ");
                 self.standard_operand(zone)?;
             }
+            ("timezone", [source]) => {
+                self.out.push('(');
+                self.standard_operand(source)?;
+                self.out.push_str(" AT LOCAL");
+            }
             ("overlaps", [a, b, c, d]) => {
                 self.out.push_str("((");
                 self.expr(a, false)?;

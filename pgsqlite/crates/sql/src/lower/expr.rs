@@ -607,6 +607,9 @@ impl Lowerer<'_> {
         // upper and lower case are a language's
         if let (Some(name), [text]) = (builtin::proc_by_oid(proc).and_then(|p| p.src), args) {
             let locale = self.env.catalog.collation(text.collation).and_then(|c| c.locale);
+            if locale.is_some() && name == "array_sort" {
+                return Err(PgError::not_supported("array_sort in a collation of ICU").at(whole.location));
+            }
             if let (Some(locale), "lower" | "upper" | "initcap") = (locale, name) {
                 let native = match name {
                     "lower" => support::LOWER,

@@ -92,7 +92,7 @@ fn parse_as(text: &str, blank: &str, strings: Option<Strings>) -> Result<Vec<Raw
         }
     };
     let statements = c_tree::raw_parse(&input, options)?.map_err(|e| parse_error(text, e.message, e.cursor))?;
-    check_numbers(blank)?;
+    check_parameters(blank)?;
     let mut out = Vec::new();
     for raw in statements {
         let start = raw.stmt_location.max(0) as usize;
@@ -233,41 +233,30 @@ pub fn is_query(statement: &NodeEnum) -> bool {
     is_optimizable(statement) && !matches!(statement, NodeEnum::SelectStmt(s) if s.into_clause.is_some())
 }
 
-/// The parser is that of a later PostgreSQL: it reads `0x1F`, `0o17`, `0b1` and `1_000` as numbers, and `$1a` as a parameter and
-/// an alias. PostgreSQL 15 refuses them.
-fn check_numbers(text: &str) -> Result<()> {
+/// The parser reads `$1a` as a parameter and an alias, which PostgreSQL refuses.
+fn check_parameters(text: &str) -> Result<()> {
     let suspicious = |w: &[u8]| w[0].is_ascii_digit() && (w[1].is_ascii_alphabetic() || matches!(w[1], b'_' | 0x80..));
     if !text.as_bytes().windows(2).any(suspicious) {
         return Ok(());
     }
-    let based = |w: &[u8]| w[0].is_ascii_digit() && matches!(w[1], b'x' | b'X' | b'o' | b'O' | b'b' | b'B' | b'_');
-    if !text.contains('$') && !text.as_bytes().windows(2).any(based) {
+    if !text.contains('$') {
         return Ok(());
     }
     let tokens = pg_query::scan(text).map_err(|e| PgError::internal(format!("the scanner: {e}")))?.tokens;
     for token in tokens {
         use protobuf::Token;
         let (start, mut end) = (token.start.max(0) as usize, token.end.max(0) as usize);
+        if Token::try_from(token.token) != Ok(Token::Param) {
+            continue;
+        }
+        let behind = text.get(end..).unwrap_or_default();
+        // the scanner of PostgreSQL 15 takes one character more and stops
+        match behind.chars().next().filter(|c| c.is_ascii_alphabetic() || *c == '_' || !c.is_ascii()) {
+            Some(junk) => end += junk.len_utf8(),
+            None => continue,
+        }
         let written = text.get(start..end).unwrap_or_default();
-        let what = match Token::try_from(token.token) {
-            Ok(Token::Iconst | Token::Fconst)
-                if written.bytes().any(|b| matches!(b, b'x' | b'X' | b'o' | b'O' | b'b' | b'B' | b'_')) =>
-            {
-                "numeric literal"
-            }
-            Ok(Token::Param) => {
-                let behind = text.get(end..).unwrap_or_default();
-                // the scanner of PostgreSQL 15 takes one character more and stops
-                match behind.chars().next().filter(|c| c.is_ascii_alphabetic() || *c == '_' || !c.is_ascii()) {
-                    Some(junk) => end += junk.len_utf8(),
-                    None => continue,
-                }
-                "parameter"
-            }
-            _ => continue,
-        };
-        let written = text.get(start..end).unwrap_or_default();
-        let message = format!("trailing junk after {what} at or near \"{written}\"");
+        let message = format!("trailing junk after parameter at or near \"{written}\"");
         return Err(PgError::new(SqlState::SYNTAX_ERROR, message).at(token.start));
     }
     Ok(())

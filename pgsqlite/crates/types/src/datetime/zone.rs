@@ -239,6 +239,13 @@ impl Zone {
         }
         by_name(name).map(Zone::Rules).ok_or_else(|| not_recognized(name))
     }
+    /// The rules by which the zone's clocks go.
+    pub fn rules(self) -> TimeZone {
+        match self {
+            Zone::Offset(offset) => TimeZone::fixed(offset),
+            Zone::Rules(zone) | Zone::Abbreviation(zone, _) => zone,
+        }
+    }
     /// Reads `make_timestamptz`'s zone, whose numbers count east: `±hh[:mm[:ss]]` or `±hhmm`, else as [`Zone::parse`].
     pub fn parse_eastward(name: &str) -> Result<Zone> {
         if name.starts_with(|c: char| c.is_ascii_digit()) {

@@ -97,7 +97,7 @@ impl Moment {
 }
 
 /// A time of day in the session's zone, as it is today.
-fn today(time: Time, settings: &Settings) -> TimeTz {
+pub(crate) fn today(time: Time, settings: &Settings) -> TimeTz {
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let now = Timestamp(since_1970.as_micros() as i64 - crate::datetime::UNIX_EPOCH_MICROS);
     TimeTz { micros: time.0, offset: zone::offset_at(&settings.time_zone, now) }

@@ -3,6 +3,7 @@
 //! A step gives its results to the step that follows it, the last one to the list of found items. Where the caller asks for
 //! silence, errors of the data become [`Outcome::Error`] instead of being raised.
 
+use super::convert::convert;
 use super::{Arithmetic, Comparison, Item, Kind, Method, Path, LAST_LEVEL};
 use crate::int::Width;
 use crate::json::moment::{check_template, parse, parse_standard};
@@ -317,8 +318,15 @@ impl<'a> Evaluator<'a> {
                 )),
             },
             Kind::Method(method) => self.method(item, *method, value, found, unwrap),
-            Kind::DateTime(_) if unwrap && is_array(&value) => self.each_element(item, &value, found),
+            Kind::DateTime(_) | Kind::Convert(..) if unwrap && is_array(&value) => {
+                self.each_element(item, &value, found)
+            }
             Kind::DateTime(template) => self.date_time(item, template.as_deref(), &value, found),
+            Kind::Convert(conversion, arguments) => match convert(*conversion, arguments, &value, self.zone) {
+                Ok(converted) => self.next(item, Cow::Owned(converted), found),
+                Err(e) if self.raise || e.code() == SqlState::FEATURE_NOT_SUPPORTED => Err(e),
+                Err(_) => Ok(Outcome::Error),
+            },
             Kind::Arithmetic(operator, left, right) => self.arithmetic(item, *operator, (left, right), value, found),
             Kind::Plus(operand) | Kind::Minus(operand) => self.signed(item, operand, value, found),
         }

@@ -3,11 +3,13 @@
 //! `lex` cuts the text into tokens, `parse` makes the tree ([`Path`]), `print` writes its canonical text, which is the storage
 //! form; `eval` runs a path over a [`crate::json::Json`].
 
+mod convert;
 pub mod eval;
 mod lex;
 mod parse;
 mod print;
 
+pub use convert::Conversion;
 pub use parse::parse;
 
 use crate::buffer::Reader;
@@ -135,6 +137,8 @@ pub enum Kind {
         last: u32,
     },
     Method(Method),
+    /// `.number()` and its like, with the numbers in its parentheses
+    Convert(Conversion, Vec<Numeric>),
     /// `.datetime(template)`
     DateTime(Option<String>),
     /// `?(predicate)`

@@ -1,7 +1,7 @@
 //! Path expressions, by recursive descent.
 
 use super::lex::{error_at, tokens, Lexeme, Token};
-use super::{Arithmetic, Comparison, Item, Kind, Method, Path, LAST_LEVEL, PATTERN_CHECK};
+use super::{Arithmetic, Comparison, Conversion, Item, Kind, Method, Path, LAST_LEVEL, PATTERN_CHECK};
 use crate::numeric::Numeric;
 use crate::work;
 use crate::{PgError, Result, SqlState};
@@ -372,11 +372,44 @@ impl Parser<'_> {
                 self.expect(")")?;
                 return Ok(Kind::DateTime(template));
             }
-            _ => return Err(self.error()),
+            name => match Conversion::named(name) {
+                Some(conversion) => return self.conversion(conversion),
+                None => return Err(self.error()),
+            },
         };
         self.at += 1;
         self.expect(")")?;
         Ok(Kind::Method(method))
+    }
+
+    /// The numbers in the parentheses of a conversion.
+    fn conversion(&mut self, conversion: Conversion) -> Result<Kind> {
+        self.at += 1;
+        let mut arguments = Vec::new();
+        let is_decimal = conversion == Conversion::Decimal;
+        while conversion.most_arguments() > 0 && !self.is_symbol(")") {
+            work::pulse(1);
+            let negative = is_decimal && self.is_symbol("-");
+            if is_decimal && (negative || self.is_symbol("+")) {
+                self.at += 1;
+            }
+            let Some(Token::Number(text, true)) = self.peek() else { return Err(self.error()) };
+            let number = Numeric::from_text(text)?;
+            arguments.push(if negative { number.neg() } else { number });
+            self.at += 1;
+            if !is_decimal || !self.take_symbol(",") {
+                break;
+            }
+            if self.is_symbol(")") {
+                return Err(self.error());
+            }
+        }
+        self.expect(")")?;
+        if arguments.len() > conversion.most_arguments() {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "invalid input syntax for type jsonpath")
+                .detail(".decimal() can only have an optional precision[,scale]."));
+        }
+        Ok(Kind::Convert(conversion, arguments))
     }
 
     /// What follows `**`

@@ -106,6 +106,14 @@ fn item(i: &Item, follows: bool, enclose: bool, out: &mut Vec<u8>) {
             }
         }
         Kind::Method(m) => put(&format!(".{}()", m.name()), out),
+        Kind::Convert(conversion, arguments) => {
+            put(&format!(".{}(", conversion.name()), out);
+            for (i, argument) in arguments.iter().enumerate() {
+                put(if i > 0 { "," } else { "" }, out);
+                argument.write(out);
+            }
+            out.push(b')');
+        }
         Kind::DateTime(template) => {
             put(".datetime(", out);
             if let Some(template) = template {

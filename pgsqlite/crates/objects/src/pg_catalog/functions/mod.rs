@@ -1,6 +1,7 @@
 //! Native functions about what the system catalogs show.
 
 pub(crate) mod catalogs;
+pub(crate) mod input;
 pub(crate) mod objects;
 pub(crate) mod privileges;
 pub(crate) mod recovery;
@@ -21,6 +22,7 @@ pub const SCALARS: &[&[(&str, Scalar)]] = &[
     recovery::FUNCTIONS,
     sizes::FUNCTIONS,
     privileges::FUNCTIONS,
+    input::FUNCTIONS,
     objects::FUNCTIONS,
     routines::FUNCTIONS,
 ];

@@ -502,6 +502,11 @@ fn series_timestamptz(c: &Call) -> Result<Datum> {
     series_times(c, |t, i| t.add_interval_tz(i, &zone))
 }
 
+fn series_timestamptz_at(c: &Call) -> Result<Datum> {
+    let zone = pgsqlite_types::datetime::zone::Zone::parse(c.text(3)?)?.rules();
+    series_times(c, |t, i| t.add_interval_tz(i, &zone))
+}
+
 fn collation_visible(c: &Call) -> Result<Datum> {
     let collation = c.int(0)? as Oid;
     let state = c.session.state();
@@ -557,6 +562,7 @@ pub(crate) const FUNCTIONS: &[(&str, Scalar)] = &[
     ("pg_num_nulls", num_nulls),
     ("pg_num_nonnulls", num_nonnulls),
     ("gen_random_uuid", random_uuid),
+    ("generate_series_timestamptz_at_zone", series_timestamptz_at),
     ("generate_series_int4 generate_series_step_int4 generate_series_int8 generate_series_step_int8", series_int),
     ("generate_series_numeric generate_series_step_numeric", series_numeric),
     ("generate_series_timestamp", series_timestamp),
