@@ -5,7 +5,8 @@
     tools/oracle.sh tests/waits/run.py --record            # writes what PostgreSQL 15 answers into expected.json
 
 `schema_changes.py` generates the cases whose answers are recorded; `situations.py` and `informix.py` are scripts about pgsqlite's own resources
-(pool, writer slot, log), with PostgreSQL's answers where PostgreSQL has them; `deadlocks.py` lets sessions wait for each other at random.
+(pool, writer slot, log), with PostgreSQL's answers where PostgreSQL has them; `deadlocks.py` lets sessions wait for each other at random, `ordered.py`
+lets them take rows in one order, where no cycle can come about.
 `--all` runs every generated case, and more at random, else a fixed part of them; words choose cases whose name has one of them.
 """
 
@@ -22,6 +23,7 @@ sys.path[:0] = [str(HERE.parent / "lib"), str(HERE)]
 
 import deadlocks  # noqa: E402
 import informix  # noqa: E402, F401
+import ordered  # noqa: E402
 import pgwire  # noqa: E402
 import schema_changes  # noqa: E402
 import server  # noqa: E402
@@ -82,8 +84,10 @@ def main() -> None:
     if not arguments.words:
         situations.run()
         deadlocks.run(8, 40, seed=1)
+        ordered.run(8, 60, seed=1)
         for seed in range(2, 8) if arguments.all else ():
             deadlocks.run(16, 100, seed)
+            ordered.run(16, 200, seed)
     if not arguments.all and not arguments.words:
         names = names[:: 11]
     expected = json.loads(EXPECTED.read_text())

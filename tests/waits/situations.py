@@ -231,6 +231,25 @@ def rows_are_locked_beside_a_silent_schema_change(room: Room) -> None:
 
 
 @situation()
+def who_waits_for_a_transaction_does_not_wait_for_its_sessions_next(room: Room) -> None:
+    holder, *waiting = numbered(room, 4)
+    looker = room.session()
+    lines(holder, "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 1), (2, 1)")
+    for value in (5, 9, 13):
+        lines(holder, "BEGIN; UPDATE t SET v = v + 1 WHERE id = 1")
+        later = []
+        for connection in waiting:
+            later.append(Later(connection, "UPDATE t SET v = v + 1 WHERE id = 1"))
+            room.until_blocked(looker, connection)
+        # the next transaction has begun, and holds another row, before the second of those that wait looks again
+        lines(holder, "COMMIT; BEGIN; UPDATE t SET v = 0 WHERE id = 2")
+        for statement in later:
+            expect(statement.result(), ["UPDATE 1"], "after the transaction that had the row")
+        expect(lines(looker, "SELECT v FROM t WHERE id = 1"), [str(value), "SELECT 1"], "all have updated")
+        lines(holder, "ROLLBACK")
+
+
+@situation()
 def rows_wait_for_a_silent_transaction_that_may_have_changed_them(room: Room) -> None:
     ddl, locker, other = numbered(room, 3)
     lines(ddl, "CREATE SCHEMA __pgsqlite_s; CREATE TABLE __pgsqlite_s.t (id int, v int); INSERT INTO __pgsqlite_s.t VALUES (1, 0)")

@@ -299,7 +299,7 @@ impl LockTable {
     pub fn hand_over(&self, from: u64, to: u64) {
         let mut state = self.0.state.lock();
         for (target, entry) in &mut state.entries {
-            if *target != Target::Transaction(from) {
+            if !matches!(target, Target::Transaction(holder) if holder.session == from) {
                 entry.held.iter_mut().filter(|h| h.session == from && h.transaction).for_each(|h| h.session = to);
             }
         }
@@ -390,6 +390,7 @@ impl LockTable {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Holder;
     use super::*;
     use pgsqlite_natives::udf::session_cell::AdvisoryKey;
 
@@ -441,13 +442,13 @@ mod tests {
         let locks = LockTable::default();
         assert!(locks.try_acquire(request(1, A, false, true)) && locks.try_acquire(request(1, B, false, false)));
         assert!(!locks.holds_twice(1));
-        locks.hold(request(1, Target::Transaction(1), false, true));
+        locks.hold(request(1, Target::Transaction(Holder::any(1)), false, true));
         locks.hand_over(1, 2);
         locks.release_all(1, true);
         assert!(!locks.try_acquire(request(1, A, true, true)) && locks.try_acquire(request(2, A, true, true)));
         assert!(!locks.try_acquire(request(2, B, true, true)), "what is the session's stays its own");
         assert!(locks.try_acquire(request(1, B, false, true)) && locks.holds_twice(1));
-        assert!(locks.try_acquire(request(3, Target::Transaction(1), true, false)));
+        assert!(locks.try_acquire(request(3, Target::Transaction(Holder::any(1)), true, false)));
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! Locks in memory, and who waits for whom.
 //!
-//! * [`table`]: what sessions hold and queue for: advisory locks and relations. A further kind of object is a further [`Target`].
-//! * [`rows`]: the rows and keys that transactions hold.
+//! * [`lock_table`]: what sessions hold and queue for: advisory locks and relations. A further kind of object is a further [`Target`].
+//! * [`row_locks`]: the rows and keys that transactions hold.
 //! * [`serializable`]: what SERIALIZABLE transactions have read and written.
 //! * [`graph`]: the sessions that wait (for a lock of the table, for the writer slot, for a pooled connection), and the cycles among them.
 //!
@@ -20,10 +20,27 @@ use pgsqlite_types::Oid;
 pub(crate) enum Target {
     Advisory(AdvisoryKey),
     Relation(Oid),
-    /// the end of a session's transaction, which holds rows
-    Transaction(u64),
-    /// being the next of those that wait for the end of a session's transaction: they go on in the order in which they came
-    Turn(u64),
+    /// the end of a transaction
+    Transaction(Holder),
+    /// being the next of those that wait for the end of a transaction: they go on in the order in which they came
+    Turn(Holder),
+}
+
+/// A transaction that others wait for. (Not the session alone: who has waited for its turn would wait for the session's next transaction, which
+/// may wait for him.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Holder {
+    pub session: u64,
+    /// the number of the transaction among those that have held rows ([`row_locks::RowLocks::holder`]); 0: the session's transaction, whether or
+    /// not it holds rows
+    pub transaction: u64,
+}
+
+impl Holder {
+    /// A session's transaction, whether or not it holds rows.
+    pub fn any(session: u64) -> Holder {
+        Holder { session, transaction: 0 }
+    }
 }
 
 /// A mode of locking (manual: "Table-Level Locks"), weakest first. The discriminants are the numbers of PostgreSQL's modes.

@@ -7,6 +7,7 @@
 //! Locks are taken by whoever has the database's writer slot, so that none is added while a statement writes. As long as
 //! none is held, one load of an atomic says so.
 
+use super::Holder;
 use crate::changes::table::KeyOfTable;
 use parking_lot::Mutex;
 use std::collections::hash_map::Entry;
@@ -64,14 +65,16 @@ struct Held {
 
 /// What a transaction holds.
 #[derive(Debug, Default)]
-struct Holder {
+struct Holding {
+    /// the transaction's number: see [`Holder::transaction`]
+    transaction: u64,
     rows: Vec<Row>,
     keys: Vec<KeyOfTable>,
     /// rows or keys of rows are gone for it that others still find
     removes: bool,
 }
 
-impl Holder {
+impl Holding {
     /// Whether it holds anything of these tables (`None`: of any).
     fn is_in(&self, tables: Option<&[Arc<str>]>) -> bool {
         let Some(tables) = tables else { return true };
@@ -84,8 +87,10 @@ impl Holder {
 struct State {
     rows: HashMap<Row, Vec<Held>>,
     keys: HashMap<KeyOfTable, u64>,
-    holders: HashMap<u64, Holder>,
+    holders: HashMap<u64, Holding>,
     last: u64,
+    /// how many transactions have held any
+    transactions: u64,
 }
 
 /// The locks on the rows of a database. Cheap to clone.
@@ -108,9 +113,20 @@ pub(crate) struct Footprint {
 }
 
 impl State {
-    fn conflict(&self, session: u64, row: &Row, mode: RowMode) -> Option<u64> {
+    fn conflict(&self, session: u64, row: &Row, mode: RowMode) -> Option<Holder> {
         let held = self.rows.get(row)?;
-        held.iter().find(|h| h.session != session && h.mode.conflicts(mode)).map(|h| h.session)
+        held.iter().find(|h| h.session != session && h.mode.conflicts(mode)).map(|h| self.transaction_of(h.session))
+    }
+
+    fn transaction_of(&self, session: u64) -> Holder {
+        Holder { session, transaction: self.holders.get(&session).map_or(0, |holding| holding.transaction) }
+    }
+
+    fn holding(&mut self, session: u64) -> &mut Holding {
+        self.holders.entry(session).or_insert_with(|| {
+            self.transactions += 1;
+            Holding { transaction: self.transactions, ..Holding::default() }
+        })
     }
 
     fn hold(&mut self, session: u64, row: Row, mode: RowMode, number: u64) {
@@ -121,7 +137,7 @@ impl State {
             return;
         }
         held.push(Held { session, mode, number });
-        self.holders.entry(session).or_default().rows.push(row);
+        self.holding(session).rows.push(row);
     }
 
     /// Takes away the session's locks on rows that are not to be kept.
@@ -180,8 +196,14 @@ impl RowLocks {
         self.0.holders.load(Ordering::SeqCst) > 0 && self.0.state.lock().holders.contains_key(&session)
     }
 
-    /// Locks a row, if that needs no waiting. Err: the session that is in the way.
-    pub fn try_lock(&self, session: u64, row: Row, mode: RowMode) -> Result<(), u64> {
+    /// A session's transaction, if it holds locks.
+    pub fn holder(&self, session: u64) -> Option<Holder> {
+        let state = self.0.state.lock();
+        state.holders.contains_key(&session).then(|| state.transaction_of(session))
+    }
+
+    /// Locks a row, if that needs no waiting. Err: the transaction that is in the way.
+    pub fn try_lock(&self, session: u64, row: Row, mode: RowMode) -> Result<(), Holder> {
         self.change(session, |state| match state.conflict(session, &row, mode) {
             Some(other) => Err(other),
             None => {
@@ -193,26 +215,28 @@ impl RowLocks {
         })
     }
 
-    /// What a statement of a session that has touched rows and keys is in the way of: the session that it has to wait for.
-    pub fn conflict(&self, session: u64, footprint: &Footprint) -> Option<u64> {
+    /// What a statement of a session that has touched rows and keys is in the way of: the transaction that it has to wait for.
+    pub fn conflict(&self, session: u64, footprint: &Footprint) -> Option<Holder> {
         let state = self.0.state.lock();
         let of_rows = footprint.rows.iter().find_map(|(row, mode)| state.conflict(session, row, *mode));
-        of_rows.or_else(|| footprint.keys.iter().find_map(|key| state.keys.get(key).copied().filter(|s| *s != session)))
+        let of_keys = || footprint.keys.iter().find_map(|key| state.keys.get(key).filter(|s| **s != session));
+        of_rows.or_else(|| of_keys().map(|other| state.transaction_of(*other)))
     }
 
-    /// Another session for whose transaction rows or keys of these tables (`None`: of any) are gone that are still found.
-    pub fn remover_in(&self, session: u64, tables: Option<&[Arc<str>]>) -> Option<u64> {
+    /// Another session's transaction for which rows or keys of these tables (`None`: of any) are gone that are still found.
+    pub fn remover_in(&self, session: u64, tables: Option<&[Arc<str>]>) -> Option<Holder> {
         self.find(session, |holder| holder.removes && holder.is_in(tables))
     }
 
-    /// Another session that holds locks on rows of these tables (`None`: of any).
-    pub fn holder_in(&self, session: u64, tables: Option<&[Arc<str>]>) -> Option<u64> {
+    /// Another session's transaction that holds locks on rows of these tables (`None`: of any).
+    pub fn holder_in(&self, session: u64, tables: Option<&[Arc<str>]>) -> Option<Holder> {
         self.find(session, |holder| holder.is_in(tables))
     }
 
-    fn find(&self, session: u64, wanted: impl Fn(&Holder) -> bool) -> Option<u64> {
+    fn find(&self, session: u64, wanted: impl Fn(&Holding) -> bool) -> Option<Holder> {
         let state = self.0.state.lock();
-        state.holders.iter().find(|(other, holder)| **other != session && wanted(holder)).map(|(other, _)| *other)
+        let found = state.holders.iter().find(|(other, holder)| **other != session && wanted(holder));
+        found.map(|(other, _)| state.transaction_of(*other))
     }
 
     /// The rows that a session has locked by itself since a mark was made, each in the strongest of its modes.
@@ -246,7 +270,7 @@ impl RowLocks {
             for key in &footprint.keys {
                 state.keys.insert(key.clone(), session);
             }
-            let holder = state.holders.entry(session).or_default();
+            let holder = state.holding(session);
             holder.keys = footprint.keys;
             holder.removes = footprint.removes;
         });
@@ -261,7 +285,7 @@ impl RowLocks {
             for key in &footprint.keys {
                 state.keys.insert(key.clone(), session);
             }
-            let holder = state.holders.entry(session).or_default();
+            let holder = state.holding(session);
             holder.keys.extend(footprint.keys);
             holder.removes |= footprint.removes;
         });
@@ -326,6 +350,10 @@ mod tests {
     use super::*;
     use RowMode::*;
 
+    fn session(holder: Option<Holder>) -> Option<u64> {
+        holder.map(|holder| holder.session)
+    }
+
     fn row(rowid: i64) -> Row {
         Row { table: "t".into(), rowid }
     }
@@ -350,20 +378,27 @@ mod tests {
         let locks = RowLocks::default();
         assert_eq!(locks.try_lock(1, row(1), KeyShare), Ok(()));
         assert_eq!(locks.try_lock(2, row(1), NoKeyUpdate), Ok(()));
-        assert_eq!(locks.try_lock(3, row(1), Share), Err(2));
+        assert_eq!(locks.try_lock(3, row(1), Share).map_err(|holder| holder.session), Err(2));
         let mark = locks.mark();
         assert_eq!(locks.try_lock(2, row(2), Update), Ok(()));
-        assert_eq!(locks.try_lock(1, row(2), KeyShare), Err(2));
+        assert_eq!(locks.try_lock(1, row(2), KeyShare).map_err(|holder| holder.session), Err(2));
         locks.release_since(2, mark);
         assert_eq!(locks.try_lock(1, row(2), KeyShare), Ok(()));
         let key = KeyOfTable { table: "t".into(), bytes: b"k"[..].into() };
         let footprint = |rowid| Footprint { rows: vec![(row(rowid), Update)], keys: vec![key.clone()], removes: true };
         locks.put_aside(2, footprint(3));
-        assert_eq!((locks.conflict(2, &footprint(3)), locks.conflict(1, &footprint(4))), (None, Some(2)));
-        assert_eq!((locks.remover_in(1, None), locks.remover_in(2, None)), (Some(2), None));
+        assert_eq!(
+            (session(locks.conflict(2, &footprint(3))), session(locks.conflict(1, &footprint(4)))),
+            (None, Some(2))
+        );
+        assert_eq!((session(locks.remover_in(1, None)), session(locks.remover_in(2, None))), (Some(2), None));
         locks.put_aside(2, Footprint::default());
-        assert_eq!((locks.conflict(1, &footprint(3)), locks.remover_in(1, None)), (None, None));
-        assert_eq!(locks.try_lock(3, row(1), Share), Err(2), "what it has locked by itself stays");
+        assert_eq!((session(locks.conflict(1, &footprint(3))), session(locks.remover_in(1, None))), (None, None));
+        assert_eq!(
+            locks.try_lock(3, row(1), Share).map_err(|holder| holder.session),
+            Err(2),
+            "what it has locked by itself stays"
+        );
         assert!(locks.release(2) && !locks.release(2) && locks.has_others(2) && !locks.has(2));
         assert_eq!(locks.try_lock(3, row(1), Share), Ok(()));
         // a row that was changed, and then locked by itself, is held when the lock is given back
@@ -372,7 +407,7 @@ mod tests {
         assert_eq!(locks.try_lock(4, row(5), Update), Ok(()));
         locks.put_aside(4, footprint(5));
         locks.release_since(4, mark);
-        assert_eq!(locks.conflict(1, &footprint(5)), Some(4));
+        assert_eq!(session(locks.conflict(1, &footprint(5))), Some(4));
         assert!(locks.release(4));
         assert!(locks.release(1) && locks.release(3) && !locks.has_others(4));
         // what is handed over is another's
@@ -380,8 +415,18 @@ mod tests {
         assert_eq!(locks.try_lock(5, row(7), Share), Ok(()));
         locks.hand_over(5, 6);
         assert_eq!(locks.taken_since(6, 0), vec![(row(7), Share)]);
-        assert_eq!((locks.conflict(5, &footprint(6)), locks.conflict(6, &footprint(6))), (Some(6), None));
+        assert_eq!(
+            (session(locks.conflict(5, &footprint(6))), session(locks.conflict(6, &footprint(6)))),
+            (Some(6), None)
+        );
         assert!(!locks.has(5) && !locks.release(5) && locks.release(6));
+        // what holds rows is a transaction: the session's next one is another
+        assert_eq!(locks.try_lock(7, row(1), Update), Ok(()));
+        let first = locks.holder(7);
+        assert_eq!((locks.try_lock(7, row(2), Update), locks.holder(7)), (Ok(()), first));
+        assert!(locks.release(7) && locks.holder(7).is_none());
+        assert_eq!(locks.try_lock(7, row(1), Update), Ok(()));
+        assert!(locks.holder(7).is_some() && locks.holder(7) != first && locks.release(7));
         let state = locks.0.state.lock();
         assert!(state.rows.is_empty() && state.keys.is_empty() && state.holders.is_empty());
     }

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::gate::during_recovery;
 use crate::locks::lock_table::Shown;
 use crate::locks::row_locks::{Row, RowMode};
-use crate::locks::{Mode, Request, Target};
+use crate::locks::{Holder, Mode, Request, Target};
 use crate::notify::{Mailbox, Pending};
 use crate::session::transaction::waiting::{Apart, Limits, Step, Wanted};
 use crate::session::{CancelHandle, ClientWatch, Host, HostHandle, SessionOptions};
@@ -101,10 +101,12 @@ pub struct SessionServer {
     pub(in crate::session) apart: Mutex<Apart>,
     /// the transaction may have locks in the database's table
     locked: AtomicBool,
-    /// the session that holds a row which the running statement has met; 0: none
-    met: AtomicU64,
-    /// the session whose transaction's end the running statement has waited for, and of which it is the next ([`Target::Turn`]); 0: none
-    pub(in crate::session) next_after: AtomicU64,
+    /// the transaction that holds a row which the running statement has met
+    met: Mutex<Option<Holder>>,
+    /// the transaction whose end the running statement has waited for, and of which it is the next ([`Target::Turn`])
+    pub(in crate::session) next_after: Mutex<Option<Holder>>,
+    /// as what the transaction holds rows: others wait for its end
+    pub(in crate::session) holds_as: Mutex<Option<Holder>>,
     /// no wait is for a transaction whose client is silent
     gives_up_on_silence: AtomicBool,
     transaction_number: Mutex<OwnNumber>,
@@ -171,8 +173,9 @@ impl SessionServer {
             client: Mutex::default(),
             apart: Mutex::default(),
             locked: AtomicBool::new(false),
-            met: AtomicU64::new(0),
-            next_after: AtomicU64::new(0),
+            met: Mutex::default(),
+            next_after: Mutex::default(),
+            holds_as: Mutex::default(),
             gives_up_on_silence: AtomicBool::new(false),
             transaction_number: Mutex::default(),
             in_block: AtomicBool::new(false),
@@ -378,6 +381,7 @@ impl SessionServer {
             engine.counters.functions.add(calls, |function| catalog.routines.contains_key(&function));
         }
         if self.locked.swap(false, Ordering::Relaxed) {
+            self.holds_as.lock().take();
             if let Some(engine) = self.engine.upgrade() {
                 engine.rows.release(self.number);
                 engine.locks.release_all(self.number, true);
@@ -386,14 +390,14 @@ impl SessionServer {
     }
 
     /// The running statement has met a row or key that another session's transaction holds: the error that ends it.
-    pub(in crate::session) fn meet(&self, other: u64) -> PgError {
-        self.met.store(other, Ordering::Relaxed);
+    pub(in crate::session) fn meet(&self, other: Holder) -> PgError {
+        *self.met.lock() = Some(other);
         PgError::internal("a statement that waits for a row is begun anew")
     }
 
-    /// The session that holds what the statement has met, if it has.
-    pub(in crate::session) fn met(&self) -> Option<u64> {
-        Some(self.met.swap(0, Ordering::Relaxed)).filter(|other| *other != 0)
+    /// The transaction that holds what the statement has met, if it has.
+    pub(in crate::session) fn met(&self) -> Option<Holder> {
+        self.met.lock().take()
     }
 
     pub(in crate::session) fn engine(&self) -> Result<Arc<Engine>> {

@@ -5,7 +5,7 @@
 //! makes a table of its own of it. What ends in between, by an error or with the server, leaves the mark, until DETACH … FINALIZE.
 
 use crate::engine::Engine;
-use crate::locks::{Mode, Request, Target};
+use crate::locks::{Holder, Mode, Request, Target};
 use crate::session::execution::server_functions::{sessions_of, SessionServer};
 use crate::session::executor::Executor;
 use crate::session::Session;
@@ -76,7 +76,7 @@ impl SessionServer {
                     || reads_count && reads.mode_of(table.oid).is_some()
             });
             if uses {
-                self.hold_transaction(engine);
+                self.hold_end_of(engine, Holder::any(self.number()));
             }
             uses
         })
@@ -95,8 +95,12 @@ impl Executor {
         for other in others {
             let keeps_lease = self.release_for_wait();
             let server = self.context.server.clone();
-            let request =
-                Request { session: own, target: Target::Transaction(other), mode: Mode::Share, transaction: false };
+            let request = Request {
+                session: own,
+                target: Target::Transaction(Holder::any(other)),
+                mode: Mode::Share,
+                transaction: false,
+            };
             server.wait(Wait::Transaction, self.context.limits(), server.turn(request, keeps_lease)).await?;
             self.context.engine.locks.release(request);
         }

@@ -7,7 +7,7 @@ use crate::locks::row_locks::{Row, RowMode};
 use crate::locks::{Mode, Request, Target};
 use crate::prepared::{Claim, Transaction};
 use crate::session::execution::server_functions::next_session;
-use crate::session::transaction::resting::footprint;
+use crate::session::transaction::resting::{end_of, footprint};
 use crate::transactions::Number;
 use pgsqlite_metadata::store::prepared::{self, damaged, Locks, Record};
 use pgsqlite_natives::udf::session_cell::AdvisoryKey;
@@ -32,8 +32,9 @@ pub(in crate::session) fn end(engine: &Engine, claim: Claim, committed: bool) {
 
 /// Others wait for the end of a holder's transaction where they meet its rows.
 pub(in crate::session) fn hold_end(engine: &Engine, holder: u64) {
-    let target = Target::Transaction(holder);
-    engine.locks.hold(Request { session: holder, target, mode: Mode::Exclusive, transaction: true });
+    if let Some(holder) = engine.rows.holder(holder) {
+        engine.locks.hold(end_of(holder));
+    }
 }
 
 impl Engine {

@@ -15,7 +15,7 @@ use crate::changes::table::{needs_deferral, obstacle, Table};
 use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::locks::row_locks::{Footprint, Row, RowMode};
-use crate::locks::{Mode, Request, Target};
+use crate::locks::{Holder, Mode, Request, Target};
 use crate::routine::HasRoutines;
 use crate::session::context::SessionContext;
 use crate::session::execution::server_functions::SessionServer;
@@ -28,7 +28,6 @@ use pgsqlite_natives::udf::session_cell::NotificationMark;
 use pgsqlite_sql::plan::{PassesOver, QueryPlan};
 use pgsqlite_storage::changes::change_log::{ChangeLog, Mark, Operation};
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -160,40 +159,48 @@ impl Engine {
 }
 
 impl SessionServer {
-    /// The lock that others wait for who meet a row of the transaction.
-    fn transaction_request(&self) -> Request {
-        let target = Target::Transaction(self.number());
-        Request { session: self.number(), target, mode: Mode::Exclusive, transaction: true }
-    }
-
     /// The lock of who is the next of those that wait for the end of another's transaction.
-    fn turn_request(&self, other: u64) -> Request {
+    fn turn_request(&self, other: Holder) -> Request {
         Request { session: self.number(), target: Target::Turn(other), mode: Mode::Exclusive, transaction: true }
     }
 
     /// The statement that waited for another's transaction has what it waited for, or waits for something else: it is the next one's turn.
     pub(in crate::session) fn end_turn(&self, engine: &Engine) {
-        match self.next_after.swap(0, Ordering::Relaxed) {
-            0 => {}
-            other => {
-                engine.locks.release(self.turn_request(other));
-            }
+        if let Some(other) = self.next_after.lock().take() {
+            engine.locks.release(self.turn_request(other));
         }
     }
 
     /// The transaction holds rows: others may wait for its end.
     pub(in crate::session) fn hold_transaction(&self, engine: &Engine) {
+        if let Some(holder) = engine.rows.holder(self.number()) {
+            let before = self.holds_as.lock().replace(holder).filter(|before| *before != holder);
+            self.hold_end_of(engine, holder);
+            if let Some(before) = before {
+                engine.locks.release(end_of(before));
+            }
+        }
+    }
+
+    /// Others may wait for the end of a transaction of the session.
+    pub(in crate::session) fn hold_end_of(&self, engine: &Engine, holder: Holder) {
         self.note_locked();
-        engine.locks.hold(self.transaction_request());
+        engine.locks.hold(end_of(holder));
     }
 
     /// Rows that the transaction held are free: who waits for it looks again.
     pub(in crate::session) fn wake_waiters(&self, engine: &Engine) {
-        engine.locks.release(self.transaction_request());
-        if engine.rows.has(self.number()) {
-            self.hold_transaction(engine);
+        if let Some(holder) = self.holds_as.lock().take() {
+            engine.locks.release(end_of(holder));
         }
+        self.hold_transaction(engine);
     }
+}
+
+/// The lock that a transaction has until its end, for others to wait for.
+pub(in crate::session) fn end_of(holder: Holder) -> Request {
+    let target = Target::Transaction(holder);
+    Request { session: holder.session, target, mode: Mode::Exclusive, transaction: true }
 }
 
 /// A statement runs that must not touch what transactions hold that were put aside.
@@ -494,7 +501,7 @@ impl Executor {
     }
 
     /// Whose rows or keys a statement has touched until now.
-    fn met_by(&self, heeding: &Heeding) -> Result<Option<u64>> {
+    fn met_by(&self, heeding: &Heeding) -> Result<Option<Holder>> {
         let connection = self.connection()?;
         let log = &connection.recorder().log;
         if log.obstacle.is_some() {
@@ -506,8 +513,12 @@ impl Executor {
         Ok(self.context.engine.rows.conflict(self.context.server.number(), &footprint))
     }
 
-    /// After a statement that heeds the locks of others: the session whose transaction it has to wait for; then it is undone.
-    pub(in crate::session) fn in_the_way<T>(&mut self, query: &QueryPlan, result: &Result<T>) -> Result<Option<u64>> {
+    /// After a statement that heeds the locks of others: the transaction that it has to wait for; then it is undone.
+    pub(in crate::session) fn in_the_way<T>(
+        &mut self,
+        query: &QueryPlan,
+        result: &Result<T>,
+    ) -> Result<Option<Holder>> {
         let met = self.context.server.met();
         let Some(heeding) = self.heeding.take() else { return Ok(met) };
         let own = self.context.server.number();
@@ -575,9 +586,9 @@ impl Executor {
         Ok(self.put_aside())
     }
 
-    /// Gives others the writer slot, and waits for the end of a session's transaction. Errors: those of waits; 40001 where a transaction keeps its
+    /// Gives others the writer slot, and waits for the end of another's transaction. Errors: those of waits; 40001 where a transaction keeps its
     /// snapshot; 40P01 where it cannot be put aside, so that each would wait for the other.
-    pub(in crate::session) async fn step_aside(&mut self, other: u64) -> Result<()> {
+    pub(in crate::session) async fn step_aside(&mut self, other: Holder) -> Result<()> {
         if !self.make_way()? {
             return Err(match self.context.transaction.is_repeatable() {
                 true => {
@@ -593,7 +604,7 @@ impl Executor {
         server.end_turn(&self.context.engine);
         let turn = server.turn_request(other);
         server.wait(Wait::Transaction, self.context.limits(), server.turn(turn, keeps_lease)).await?;
-        server.next_after.store(other, Ordering::Relaxed);
+        *server.next_after.lock() = Some(other);
         let target = Target::Transaction(other);
         let request = Request { session: self.context.server.number(), target, mode: Mode::Share, transaction: false };
         server.wait(Wait::Transaction, self.context.limits(), server.turn(request, keeps_lease)).await?;

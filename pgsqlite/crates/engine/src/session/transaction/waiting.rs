@@ -419,8 +419,8 @@ impl Engine {
         let mode = request.mode.name();
         match request.target {
             Target::Relation(oid) => format!("{mode} on relation {oid} of database {DATABASE}"),
-            Target::Transaction(session) | Target::Turn(session) => {
-                let holder = self.activity_of(session).and_then(|a| session_of(a.pid));
+            Target::Transaction(of) | Target::Turn(of) => {
+                let holder = self.activity_of(of.session).and_then(|a| session_of(a.pid));
                 let number = holder.and_then(|server| server.own_transaction_id());
                 format!("{mode} on transaction {}", number.unwrap_or_default() as u32)
             }
