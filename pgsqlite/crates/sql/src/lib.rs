@@ -27,6 +27,7 @@ pub mod partition;
 pub mod plan;
 pub mod plpgsql;
 mod quoting;
+pub mod sql_json;
 pub mod typed;
 pub mod volatility;
 pub mod walk;

@@ -2,6 +2,7 @@
 //! expression has a type, every conversion is a node. Nothing here knows SQLite.
 
 use crate::catalog::Relation;
+use crate::sql_json::SqlJson;
 use pgsqlite_types::{Datum, Oid, PgError, SqlState};
 use std::sync::Arc;
 
@@ -263,6 +264,11 @@ pub enum ExprKind {
     NextRow(Oid),
     /// VALUE in a domain's check
     DomainValue,
+    /// An expression of SQL/JSON: what is written in it, and the expressions
+    SqlJson {
+        form: Box<SqlJson>,
+        args: Vec<Expr>,
+    },
 }
 
 /// The part of a value that an assignment replaces.

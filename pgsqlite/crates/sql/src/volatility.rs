@@ -2,6 +2,7 @@
 
 use crate::builtins::catalog::{operator_by_oid, proc_by_oid};
 use crate::catalog::Catalog;
+use crate::sql_json::SqlJson;
 use crate::typed::{CastForm, CastMethod, Expr, ExprKind, OperatorRef, SubLinkKind};
 use crate::walk;
 use pgsqlite_types::{oid, Oid};
@@ -42,11 +43,43 @@ pub fn volatility(catalog: &Catalog, expr: &Expr) -> (u8, Option<i32>) {
                 made.get_or_insert(e.location);
             }
         });
+        if let ExprKind::SqlJson { form, args } = &e.kind {
+            worst = worst.max(sql_json_volatility(catalog, form, args));
+        }
         if let ExprKind::Cast { method: CastMethod::InOut, arg, .. } = &e.kind {
             worst = worst.max(written_as(catalog, arg.ty, |t| t.output)).max(written_as(catalog, e.ty, |t| t.input));
         }
     });
     (worst, made)
+}
+
+/// What an expression of SQL/JSON depends on besides its arguments: on settings and catalogs, unless the values are written in one way only.
+fn sql_json_volatility(catalog: &Catalog, form: &SqlJson, args: &[Expr]) -> u8 {
+    let steady = |ty: Oid| {
+        let base = catalog.base_type(ty);
+        let numbers = matches!(base, oid::BOOL | oid::INT2 | oid::INT4 | oid::INT8 | oid::NUMERIC | oid::UNKNOWN);
+        let string = pgsqlite_types::catalog::by_oid(base).is_some_and(|t| t.category == b'S');
+        base == ty && (numbers || string || matches!(base, oid::JSON | oid::JSONB | oid::BYTEA))
+    };
+    let constant = |path: &Expr| match &path.kind {
+        ExprKind::Const(pgsqlite_types::Datum::Text(text)) => {
+            pgsqlite_types::jsonpath::parse(text).is_ok_and(|path| !path.uses_times())
+        }
+        _ => false,
+    };
+    let is_steady = match form {
+        SqlJson::Path(call) => {
+            let passed = call.passing.types.iter().all(|ty| steady(*ty));
+            steady(call.evaluation.ty) && passed && args.get(1).is_some_and(constant)
+        }
+        SqlJson::Table(_) => false,
+        _ => args.iter().all(|a| steady(a.ty)),
+    };
+    if is_steady {
+        b'i'
+    } else {
+        b's'
+    }
 }
 
 /// The functions that an expression calls which a user has made.

@@ -17,9 +17,10 @@ pub(crate) fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr), on_query
         | ExprKind::NextRow(_)
         | ExprKind::RowNumbered { .. }
         | ExprKind::DomainValue => {}
-        ExprKind::Func { args, .. } | ExprKind::SetFunc { args, .. } | ExprKind::Op { args, .. } => {
-            args.iter().for_each(f)
-        }
+        ExprKind::Func { args, .. }
+        | ExprKind::SetFunc { args, .. }
+        | ExprKind::Op { args, .. }
+        | ExprKind::SqlJson { args, .. } => args.iter().for_each(f),
         ExprKind::Cast { arg, .. }
         | ExprKind::Not(arg)
         | ExprKind::IsNull { arg, .. }
@@ -368,9 +369,10 @@ pub(crate) fn children_mut(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         | ExprKind::NextRow(_)
         | ExprKind::RowNumbered { .. }
         | ExprKind::DomainValue => {}
-        ExprKind::Func { args, .. } | ExprKind::SetFunc { args, .. } | ExprKind::Op { args, .. } => {
-            args.iter_mut().for_each(f)
-        }
+        ExprKind::Func { args, .. }
+        | ExprKind::SetFunc { args, .. }
+        | ExprKind::Op { args, .. }
+        | ExprKind::SqlJson { args, .. } => args.iter_mut().for_each(f),
         ExprKind::Cast { arg, .. }
         | ExprKind::Not(arg)
         | ExprKind::IsNull { arg, .. }

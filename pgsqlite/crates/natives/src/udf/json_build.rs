@@ -16,7 +16,7 @@ use pgsqlite_types::{record, Datum, DatumRef, Oid, PgError, Result, SqlState};
 // --- values as JSON --------------------------------------------------------------------------------------------------
 
 /// Appends a value of a type as `to_json` writes it.
-fn write(session: &SessionCell, type_oid: Oid, value: DatumRef, out: &mut String) -> Result<()> {
+pub(super) fn write(session: &SessionCell, type_oid: Oid, value: DatumRef, out: &mut String) -> Result<()> {
     if value.is_null() {
         out.push_str("null");
         return Ok(());
@@ -154,7 +154,7 @@ fn to_jsonb(c: &Call) -> Result<Datum> {
         other => Ok(other),
     }
 }
-fn key(session: &SessionCell, type_oid: Oid, value: DatumRef) -> Result<String> {
+pub(super) fn key(session: &SessionCell, type_oid: Oid, value: DatumRef) -> Result<String> {
     let codec = session.codec(type_oid)?;
     if matches!(
         codec,

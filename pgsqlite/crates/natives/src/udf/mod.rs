@@ -45,6 +45,8 @@ pub(crate) mod row_locks;
 pub mod row_numbers;
 pub mod session_cell;
 pub mod shim;
+pub(crate) mod sql_json;
+mod sql_json_paths;
 pub mod statement_rows;
 pub mod strings;
 pub mod support;
@@ -124,4 +126,5 @@ pub const OWN: &[&[Own]] = &[
     decimals::FUNCTIONS,
     groups::FUNCTIONS,
     vectors::OWN,
+    sql_json::FUNCTIONS,
 ];

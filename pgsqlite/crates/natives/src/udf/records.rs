@@ -145,7 +145,7 @@ fn nest(c: &Call) -> Result<Datum> {
 
 /// A JSON value (its text) as a value of a type, in storage form: what json_to_record and its like do for each column.
 /// `old`: the value that a row inside keeps the fields of.
-fn from_json(c: &Call, key: &str, value: &str, ty: Oid, typmod: i32, old: Option<&Datum>) -> Result<Datum> {
+pub(super) fn from_json(c: &Call, key: &str, value: &str, ty: Oid, typmod: i32, old: Option<&Datum>) -> Result<Datum> {
     let session = c.session;
     let codec = &session.codec(ty)?;
     let read = |text: &str| session.with_context(|context| codec.text_in(text, typmod, context));

@@ -119,6 +119,16 @@ impl Analyzer<'_> {
                 Err(PgError::new(SqlState::SYNTAX_ERROR, "a named argument stands outside a function call")
                     .at(n.location))
             }
+            NodeEnum::JsonObjectConstructor(o) => self.json_object(o),
+            NodeEnum::JsonArrayConstructor(a) => self.json_array(a),
+            NodeEnum::JsonArrayQueryConstructor(q) => self.json_array_of_query(q),
+            NodeEnum::JsonObjectAgg(a) => self.json_object_agg(a),
+            NodeEnum::JsonArrayAgg(a) => self.json_array_agg(a),
+            NodeEnum::JsonParseExpr(p) => self.json_parse(p),
+            NodeEnum::JsonScalarExpr(s) => self.json_scalar(s),
+            NodeEnum::JsonSerializeExpr(s) => self.json_serialize(s),
+            NodeEnum::JsonIsPredicate(p) => self.is_json(p),
+            NodeEnum::JsonFuncExpr(f) => self.json_path_call(f),
             NodeEnum::XmlExpr(x) => Err(PgError::not_supported("XML").at(x.location)),
             NodeEnum::XmlSerialize(x) => Err(PgError::not_supported("XML").at(x.location)),
             NodeEnum::CurrentOfExpr(_) => Err(PgError::not_supported("WHERE CURRENT OF")),

@@ -89,7 +89,7 @@ impl Analyzer<'_> {
             Some(NodeEnum::JoinExpr(j)) => self.join(j),
             Some(NodeEnum::RangeTableSample(s)) => self.table_sample(s),
             Some(NodeEnum::RangeTableFunc(f)) => Err(PgError::not_supported("XMLTABLE").at(f.location)),
-            Some(NodeEnum::JsonTable(f)) => Err(PgError::not_supported("JSON_TABLE").at(f.location)),
+            Some(NodeEnum::JsonTable(f)) => self.json_table(f),
             Some(other) => Err(PgError::not_supported(format!("{} in FROM", crate::command::name(other)))),
             None => Err(PgError::internal("an empty FROM item")),
         }

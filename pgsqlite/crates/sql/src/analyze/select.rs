@@ -811,6 +811,19 @@ fn name_of(node: &ast::Node) -> Option<(String, bool)> {
             Some((if m.op == ast::MinMaxOp::IsGreatest as i32 { "greatest" } else { "least" }.into(), true))
         }
         NodeEnum::SqlvalueFunction(f) => Some((super::from::sql_value_name(f.op).into(), true)),
+        NodeEnum::JsonObjectConstructor(_) => Some(("json_object".into(), true)),
+        NodeEnum::JsonArrayConstructor(_) | NodeEnum::JsonArrayQueryConstructor(_) => Some(("json_array".into(), true)),
+        NodeEnum::JsonObjectAgg(_) => Some(("json_objectagg".into(), true)),
+        NodeEnum::JsonArrayAgg(_) => Some(("json_arrayagg".into(), true)),
+        NodeEnum::JsonParseExpr(_) => Some(("json".into(), true)),
+        NodeEnum::JsonScalarExpr(_) => Some(("json_scalar".into(), true)),
+        NodeEnum::JsonSerializeExpr(_) => Some(("json_serialize".into(), true)),
+        NodeEnum::JsonFuncExpr(f) => match ast::JsonExprOp::try_from(f.op).ok()? {
+            ast::JsonExprOp::JsonExistsOp => Some(("json_exists".into(), true)),
+            ast::JsonExprOp::JsonQueryOp => Some(("json_query".into(), true)),
+            ast::JsonExprOp::JsonValueOp => Some(("json_value".into(), true)),
+            _ => None,
+        },
         NodeEnum::XmlExpr(_) | NodeEnum::XmlSerialize(_) => None,
         _ => None,
     }

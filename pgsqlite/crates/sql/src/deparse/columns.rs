@@ -274,7 +274,17 @@ impl Namer<'_> {
             columns.new.push(i >= known);
         }
         columns.shown = shown;
-        columns.listed = changed || matches!(entry.kind, RteKind::Function { .. } | RteKind::Values { .. });
+        let names_itself = match &entry.kind {
+            RteKind::Function { functions, .. } => {
+                let given = entry.columns.iter().map(|c| &c.name);
+                functions.iter().any(|f| {
+                    matches!(f.call.kind, ExprKind::SqlJson { .. }) && f.defined_names.iter().eq(given.clone())
+                })
+            }
+            _ => false,
+        };
+        let unnamed = matches!(entry.kind, RteKind::Function { .. } | RteKind::Values { .. }) && !names_itself;
+        columns.listed = changed || unnamed;
         self.columns[index] = columns;
     }
 

@@ -238,6 +238,7 @@ fn key_part_text(
                 expr.kind,
                 ExprKind::Func { .. }
                     | ExprKind::Coalesce(_)
+                    | ExprKind::SqlJson { .. }
                     | ExprKind::Greatest(_)
                     | ExprKind::Least(_)
                     | ExprKind::NullIf { .. }

@@ -3,6 +3,7 @@
 use super::{quote_constant, quote_identifier, Printer, Style};
 use crate::builtins::catalog as builtin;
 use crate::catalog::Catalog;
+use crate::sql_json::SqlJson;
 use crate::typed::*;
 use crate::volatility::{operand_of_case, sides_of_case};
 use pgsqlite_types::codec::{Context, NoNames, RegNames, TypeCodec};
@@ -15,14 +16,14 @@ impl<'a> Printer<'a> {
     }
 
     /// An opening or closing parenthesis that the pretty style leaves out.
-    fn full(&mut self, parenthesis: char) {
+    pub(super) fn full(&mut self, parenthesis: char) {
         if !self.pretty() {
             self.out.push(parenthesis);
         }
     }
 
     /// An operand: in the pretty style in parentheses unless it binds tighter than `parent`.
-    fn operand(&mut self, expr: &Expr, show_implicit: bool, parent: &Expr) -> Result<()> {
+    pub(super) fn operand(&mut self, expr: &Expr, show_implicit: bool, parent: &Expr) -> Result<()> {
         let parentheses = self.pretty() && !is_simple(expr, parent, show_implicit);
         if parentheses {
             self.out.push('(');
@@ -87,7 +88,11 @@ impl<'a> Printer<'a> {
                     self.out.push_str(&format!("({})", expr.typmod));
                 }
             }
-            ExprKind::Cast { arg, form: CastForm::Syntax, .. } => self.standard_call(arg)?,
+            ExprKind::SqlJson { form, args } => self.sql_json(form, args, expr)?,
+            ExprKind::Cast { arg, form: CastForm::Syntax, .. } => match super::sql_json::converted(arg) {
+                Some(own @ Expr { kind: ExprKind::SqlJson { form, args }, .. }) => self.sql_json(form, args, own)?,
+                _ => self.standard_call(arg)?,
+            },
             ExprKind::Cast { arg, form: CastForm::Collate, .. } => {
                 self.full('(');
                 self.operand(arg, show_implicit, expr)?;
@@ -757,7 +762,7 @@ fn brackets(parent: &Expr) -> bool {
             | ExprKind::Window { .. }
             | ExprKind::Grouping(_)
             | ExprKind::Case { .. }
-    )
+    ) || matches!(&parent.kind, ExprKind::SqlJson { form, .. } if !matches!(**form, SqlJson::Is { .. }))
 }
 
 /// Whether `node` needs no parentheses as an operand of `parent` in the pretty style (ruleutils' isSimpleNode).
@@ -778,7 +783,9 @@ fn is_simple(node: &Expr, parent: &Expr, show_implicit: bool) -> bool {
             }
             matches!(parent.kind, ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_)) || brackets(parent)
         }
-        ExprKind::SubLink { .. }
+        ExprKind::SqlJson { form, .. } if !matches!(**form, SqlJson::Is { .. }) => true,
+        ExprKind::SqlJson { .. }
+        | ExprKind::SubLink { .. }
         | ExprKind::IsNull { .. }
         | ExprKind::BoolTest { .. }
         | ExprKind::Distinct { negated: false, .. } => {

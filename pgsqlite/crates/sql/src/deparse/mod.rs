@@ -13,6 +13,7 @@ pub mod modify;
 mod query;
 mod rule_references;
 mod session_names;
+mod sql_json;
 
 pub use crate::names::{self, quote_constant, quote_identifier, quote_literal, Names};
 pub use crate::walk::columns_used;

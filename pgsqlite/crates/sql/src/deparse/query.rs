@@ -2,6 +2,7 @@
 
 use super::expr::Label;
 use super::{quote_identifier, Level, Printer, Style};
+use crate::sql_json::SqlJson;
 use crate::typed::*;
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, PgError, Result};
@@ -34,6 +35,10 @@ impl<'a> Printer<'a> {
 
     pub(super) fn aggregate(&mut self, call: &Aggregate) -> Result<()> {
         self.call_head(call)?;
+        self.call_filter(call)
+    }
+
+    fn call_filter(&mut self, call: &Aggregate) -> Result<()> {
         if let Some(filter) = &call.filter {
             self.out.push_str(" FILTER (WHERE ");
             self.expr(filter, false)?;
@@ -79,7 +84,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn sort_keys(&mut self, keys: &[SortKey], by_number: bool) -> Result<()> {
+    pub(super) fn sort_keys(&mut self, keys: &[SortKey], by_number: bool) -> Result<()> {
         for (i, key) in keys.iter().enumerate() {
             work::visit();
             if i > 0 {
@@ -124,7 +129,7 @@ impl<'a> Printer<'a> {
                             ..
                         }
                         | ExprKind::Cast { form: CastForm::Syntax, .. }
-                );
+                ) || matches!(&expr.kind, ExprKind::SqlJson { form, .. } if !matches!(**form, SqlJson::Is { .. } | SqlJson::Path(_)));
                 let parentheses = self.style == Style::Pretty || call;
                 if parentheses {
                     self.out.push('(');
@@ -139,7 +144,14 @@ impl<'a> Printer<'a> {
     }
 
     pub(super) fn window_call(&mut self, call: &Aggregate, window: usize) -> Result<()> {
-        self.aggregate(call)?;
+        self.call_head(call)?;
+        self.call_tail(call, Some(window))
+    }
+
+    /// What stands behind the parentheses of an aggregate's or window function's call.
+    pub(super) fn call_tail(&mut self, call: &Aggregate, window: Option<usize>) -> Result<()> {
+        self.call_filter(call)?;
+        let Some(window) = window else { return Ok(()) };
         self.out.push_str(" OVER ");
         let windows: &'a [Window] = self.levels.last().map_or(&[], |l| l.windows);
         let definition = windows.get(window).ok_or_else(|| PgError::internal("no such window"))?;

@@ -48,6 +48,7 @@ pub(super) fn is_folded(expr: &Expr) -> bool {
             }
             ExprKind::Cast { method: CastMethod::Domain, .. } => false,
             ExprKind::Var(_) | ExprKind::WholeRow { .. } | ExprKind::SubLink { .. } | ExprKind::SetFunc { .. } => false,
+            ExprKind::SqlJson { .. } => false,
             _ => !shows_calls(e),
         }
     });

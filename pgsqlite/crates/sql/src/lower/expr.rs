@@ -354,6 +354,7 @@ impl Lowerer<'_> {
                 )
             }
             ExprKind::NextRow(sequence) => format!("{}({sequence})", support::NEXT_ROW_NUMBER),
+            ExprKind::SqlJson { form, args } => self.sql_json(form, args)?,
             ExprKind::DomainValue => {
                 self.domain_value.clone().ok_or_else(|| PgError::internal("VALUE outside a domain"))?
             }

@@ -57,6 +57,7 @@ mod rewritten;
 mod row_checks;
 mod row_locks;
 mod sets;
+mod sql_json;
 mod stages;
 mod triggered;
 mod tuple_routing;
@@ -207,6 +208,16 @@ pub mod support {
     pub const NEST: &str = "pg_array_nest";
     /// (json, definitions, function's name) → JSON array of rows: json_to_record, json_to_recordset
     pub const JSON_ROWS: &str = "pg_json_rows";
+    /// (what is written beside the arguments, argument …) → the value of an expression of SQL/JSON
+    pub const JSON_OBJECT: &str = "pg_sql_json_object";
+    pub const JSON_ARRAY: &str = "pg_sql_json_array";
+    pub const JSON_PARSE: &str = "pg_sql_json";
+    pub const JSON_SCALAR: &str = "pg_sql_json_scalar";
+    pub const JSON_SERIALIZE: &str = "pg_sql_json_serialize";
+    pub const IS_JSON: &str = "pg_is_json";
+    pub const JSON_PATH: &str = "pg_sql_json_path";
+    /// (table, document, argument …) → JSON array of rows
+    pub const JSON_TABLE: &str = "pg_json_table";
     /// (function, types, argument …) → its result; (function, types, argument …) → JSON array of its rows
     pub const CALL: &str = "pg_call";
     /// as `CALL`, of an immutable function: SQLite takes it in the expressions of indexes
@@ -548,6 +559,8 @@ fn is_constant(query: &Query) -> bool {
     let varies = |e: &Expr| {
         crate::walk::any(e, &|e| match &e.kind {
             ExprKind::SubLink { .. } | ExprKind::SetFunc { .. } => true,
+            // (`JSON(x)` is a cast)
+            ExprKind::SqlJson { form, .. } => !matches!(**form, crate::sql_json::SqlJson::Parse { unique: false, .. }),
             ExprKind::Func { proc, .. } => !immutable(*proc),
             ExprKind::Op { op, .. } => !immutable(op.proc),
             ExprKind::Cast { method: CastMethod::Function(proc), .. } => !immutable(*proc),

@@ -149,6 +149,9 @@ impl Lowerer<'_> {
             return Ok(if function.as_record { format!("{}({rows})", support::RECORD_ROWS) } else { rows });
         }
         let value = self.expr(call)?;
+        if let ExprKind::SqlJson { .. } = call.kind {
+            return Ok(value);
+        }
         Ok(if function.as_record {
             format!("{}(json_array({value}))", support::RECORD_ROWS)
         } else {

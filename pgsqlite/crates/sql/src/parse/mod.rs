@@ -163,6 +163,7 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
         || message.contains("not supported on recursive views")
         || message.contains("constraints cannot be marked")
         || message.contains("is only supported for ON DELETE actions")
+        || message.contains("are supported in JSON_TABLE path specification")
     {
         SqlState::FEATURE_NOT_SUPPORTED
     } else if message == "invalid Unicode escape" && !text_at(text, cursor).starts_with(['\\']) {

@@ -48,6 +48,9 @@ impl Conversion {
     pub(super) fn name(self) -> &'static str {
         Self::ALL.iter().find(|(c, _)| *c == self).map_or("", |(_, n)| n)
     }
+    pub(super) fn is_time(self) -> bool {
+        matches!(self, C::Date | C::Time | C::TimeTz | C::Timestamp | C::TimestampTz)
+    }
     /// How many numbers may stand in its parentheses.
     pub(super) fn most_arguments(self) -> usize {
         match self {

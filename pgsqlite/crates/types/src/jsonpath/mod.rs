@@ -39,7 +39,41 @@ pub struct Item {
     pub next: Option<Box<Item>>,
 }
 
+impl Path {
+    /// Whether it makes dates or times of items, or compares with them.
+    pub fn uses_times(&self) -> bool {
+        self.root.uses_times()
+    }
+}
+
+/// The path to a member of the document, in canonical form.
+pub fn of_key(key: &str) -> String {
+    let mut root = Item::new(Kind::Root);
+    root.append(Item::new(Kind::Key(key.to_string())));
+    Path { lax: true, root }.to_text()
+}
+
 impl Item {
+    fn uses_times(&self) -> bool {
+        let own = match &self.kind {
+            Kind::DateTime(_) => true,
+            Kind::Convert(to, _) => to.is_time(),
+            Kind::Filter(a) | Kind::Not(a) | Kind::IsUnknown(a) | Kind::Exists(a) | Kind::Plus(a) | Kind::Minus(a) => {
+                a.uses_times()
+            }
+            Kind::LikeRegex(a, ..) => a.uses_times(),
+            Kind::And(a, b)
+            | Kind::Or(a, b)
+            | Kind::Compare(_, a, b)
+            | Kind::StartsWith(a, b)
+            | Kind::Arithmetic(_, a, b) => a.uses_times() || b.uses_times(),
+            Kind::Elements(list) => {
+                list.iter().any(|(a, b)| a.uses_times() || b.as_ref().is_some_and(Item::uses_times))
+            }
+            _ => false,
+        };
+        own || self.next.as_ref().is_some_and(|next| next.uses_times())
+    }
     fn new(kind: Kind) -> Item {
         Item { kind, next: None }
     }
