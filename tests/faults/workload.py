@@ -456,7 +456,7 @@ def heavy(work: Workload, number: int, rng: random.Random) -> None:
             case 2:
                 c.query("BEGIN; INSERT INTO bulk SELECT g, repeat('b', 900) FROM generate_series(1, 300) g; ROLLBACK")
             case 3 if rng.random() < 0.2:
-                c.query("VACUUM")
+                c.query("VACUUM FULL")
             case 4:
                 c.query("TRUNCATE bulk")
             case 5:

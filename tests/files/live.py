@@ -192,7 +192,7 @@ def locks_of_others_are_waited_for_within_the_limits():
         began = time.monotonic()
         expect(c, "SET lock_timeout = '100ms'", [])
         fails(c, "INSERT INTO t VALUES (1)", "55P03", "canceling statement due to lock timeout")
-        for sql in ("VACUUM", "ANALYZE t", "CREATE INDEX ON t (a)", "COPY t FROM STDIN", "SELECT a FROM t FOR UPDATE"):
+        for sql in ("VACUUM FULL", "ANALYZE t", "CREATE INDEX ON t (a)", "COPY t FROM STDIN", "SELECT a FROM t FOR UPDATE"):
             fails(c, sql, "55P03")
         expect(c, "BEGIN", [])
         fails(c, "INSERT INTO t VALUES (1)", "55P03")
@@ -523,6 +523,29 @@ def a_sequence_is_never_behind_its_column():
         d.server = server.Server(database=d.path)
         c = connect(d.server)
         expect(c, "INSERT INTO s (v) VALUES ('y') RETURNING id", [("401",)])
+        c.close()
+
+
+@test
+def vacuum_full_alone_makes_the_file_smaller():
+    """VACUUM rewrites nothing: it would take the longer the larger the other tables are."""
+    with Database() as d:
+        c, other = connect(d.server), d.other()
+
+        def pages() -> tuple[int, int]:
+            return tuple(other.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count"))
+
+        run(c, "CREATE TABLE t (id int PRIMARY KEY, s text); INSERT INTO t SELECT g, repeat('x', 900) FROM generate_series(1, 2000) AS g")
+        run(c, "CREATE TABLE small (a int); DELETE FROM t WHERE id > 10")
+        before = pages()
+        assert before[1] > 300, before
+        for statement in ("VACUUM", "VACUUM small", "VACUUM (ANALYZE, VERBOSE) t"):
+            expect(c, statement, [])
+            assert pages()[0] <= before[0] + 2 and pages()[1] > 300, (statement, before, pages())
+        expect(c, "SELECT reltuples FROM pg_class WHERE relname = 't'", [("10",)])
+        expect(c, "VACUUM FULL small", [])
+        assert pages()[0] < before[0] - 300 and pages()[1] == 0, (before, pages())
+        other.close()
         c.close()
 
 

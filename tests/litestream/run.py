@@ -3,7 +3,7 @@
 
     run.py LITESTREAM [--rounds N] [--seed N] [--own]
 
-LITESTREAM is its program. Sessions write all the time: rows, large transactions, tables, VACUUM, CHECKPOINT. In each round the server, Litestream or both are
+LITESTREAM is its program. Sessions write all the time: rows, large transactions, tables, VACUUM FULL, CHECKPOINT. In each round the server, Litestream or both are
 killed or stopped at a random moment, and started again. Then the writers pause, and the database that Litestream restores is compared with the live
 one, page by page. A second part is the shortest case in which backups break in silence while a server writes its log back itself. A third looks at what
 clients, commands and the server's log say.
@@ -226,7 +226,7 @@ class Writers:
             case 3 if number == 0:
                 return f"{note}; CHECKPOINT"
             case 4 if number == 0:
-                return f"{note} // VACUUM"
+                return f"{note} // VACUUM FULL"
             case n if n < 20:
                 return f"UPDATE w SET s = s || 'z' WHERE k % 97 = {key % 97}; {note}"
             case _:
@@ -296,7 +296,7 @@ def kills(program: str, rounds: int, seed: int, own: bool) -> list[str]:
 def missed(program: str, own: bool) -> list[str]:
     """Litestream is stopped; rows are written, and whatever may write the log back happens; the log begins anew, shorter than it was."""
     problems = []
-    for between in ("CHECKPOINT", "VACUUM", "a restart", "many pages", "INSERT INTO w VALUES (-1, '')"):
+    for between in ("CHECKPOINT", "VACUUM FULL", "a restart", "many pages", "INSERT INTO w VALUES (-1, '')"):
         # (the log does not begin anew before, so that Litestream is far into it)
         setting = Setting(program, own, often=False)
         setting.start_server()

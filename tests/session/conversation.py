@@ -83,7 +83,7 @@ class Generator:
             "FETCH 2 FROM c", "FETCH ALL FROM c", "MOVE 1 FROM c", "CLOSE c", "CLOSE ALL", "DO $$ BEGIN RAISE NOTICE 'hello'; END $$",
             "DO $$ BEGIN RAISE EXCEPTION 'no'; END $$", "DISCARD ALL" if self.chance(0.2) else "SELECT 2", "DEALLOCATE p", "DEALLOCATE ALL",
             "PREPARE p AS INSERT INTO im VALUES ($1, $2)", "PREPARE p AS INSERT INTO ch VALUES ($1, $2)",
-            f"EXECUTE p({self.an_id()}, {self.random.choice((1, 1, 99, -1))})", "VACUUM im" if self.chance(0.2) else "SELECT 3",
+            f"EXECUTE p({self.an_id()}, {self.random.choice((1, 1, 99, -1))})", self.random.choice(("VACUUM im", "VACUUM FULL im")) if self.chance(0.2) else "SELECT 3",
             "CREATE TABLE d1 (a int)", "DROP TABLE d1", "CREATE TEMP TABLE t1 (a int)", "DROP TABLE t1", "LOCK TABLE im IN EXCLUSIVE MODE", "SELECT id FROM im ORDER BY id FOR UPDATE",
             "LISTEN n", "NOTIFY n", "UNLISTEN *", "SELECT nextval('nothing')",
             f"DO $$ BEGIN INSERT INTO im VALUES ({self.an_id()}, {self.a_value('im')}); EXCEPTION WHEN OTHERS THEN RAISE NOTICE 'caught'; END $$",

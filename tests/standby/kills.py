@@ -3,7 +3,7 @@
 
     kills.py [--rounds N] [--seed N] [--moto PYTHON]
 
-Sessions write all the time on the primary: rows, large transactions, tables, VACUUM. Sessions on the standby check in each statement, and twice in one REPEATABLE READ
+Sessions write all the time on the primary: rows, large transactions, tables, VACUUM FULL. Sessions on the standby check in each statement, and twice in one REPEATABLE READ
 transaction, that they see whole transactions. In each round the primary, the standby or both are killed or stopped at a random moment, and started again.
 Then the writers pause, and both databases are compared page by page. In the end the primary is killed, and the standby is promoted: it has all that the archive has, and clients of
 libpq that look for a primary find it.
@@ -352,7 +352,7 @@ def promotion(folder: str, archive: str, primary: Node, standby: Node, writers: 
     session.query("COMMIT PREPARED 'held'")
     expect("a prepared row", session.query("SELECT i FROM held"), [["1"]])
     session.query("CREATE TABLE later AS SELECT 1 AS i")
-    session.query("VACUUM")
+    session.query("VACUUM FULL")
     session.query("BEGIN; INSERT INTO held VALUES (2); PREPARE TRANSACTION 'held again'")
     session.close()
     # it stays a primary, also with --standby

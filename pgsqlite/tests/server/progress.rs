@@ -90,9 +90,9 @@ fn vacuum_analyze_and_reindex_are_seen() {
     client.rows("CREATE TABLE t (a int PRIMARY KEY, b text)");
     client.rows("CREATE INDEX i ON t (b)");
     client.rows("INSERT INTO t SELECT n, md5(n::text) FROM generate_series(1, 300000) AS n");
-    client.send(&query("VACUUM"));
-    let rows = seen(&mut watcher, "SELECT phase, heap_blks_total > 1000 FROM pg_stat_progress_vacuum");
-    assert_eq!(rows[0], ["scanning heap", "t"]);
+    client.send(&query("VACUUM FULL"));
+    let shown = "SELECT command, phase, heap_blks_total > 1000 FROM pg_stat_progress_cluster";
+    assert_eq!(seen(&mut watcher, shown)[0], ["VACUUM FULL", "seq scanning heap", "t"]);
     client.until_ready();
     client.send(&query("ANALYZE t"));
     let rows = seen(&mut watcher, "SELECT relid::regclass, phase FROM pg_stat_progress_analyze");
@@ -102,7 +102,7 @@ fn vacuum_analyze_and_reindex_are_seen() {
     let rows = seen(&mut watcher, "SELECT relid::regclass, command, phase FROM pg_stat_progress_create_index");
     assert_eq!(rows[0], ["t", "REINDEX", "building index"]);
     client.until_ready();
-    for view in ["copy", "create_index", "vacuum", "analyze"] {
+    for view in ["copy", "create_index", "cluster", "vacuum", "analyze"] {
         assert_eq!(watcher.rows(&format!("SELECT * FROM pg_stat_progress_{view}")).len(), 0, "{view}");
     }
 }

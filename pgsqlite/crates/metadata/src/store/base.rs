@@ -98,7 +98,6 @@ const WITHHELD: &[&str] = &[
     "pg_stat_bgwriter",
     "pg_stat_database_conflicts",
     "pg_stat_progress_basebackup",
-    "pg_stat_progress_cluster",
     "pg_stat_recovery_prefetch",
     "pg_stat_replication_slots",
     "pg_stat_ssl",

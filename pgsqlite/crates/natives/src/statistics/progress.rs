@@ -10,7 +10,7 @@ pub enum Command {
     CopyFrom,
     CreateIndex,
     Reindex,
-    Vacuum,
+    VacuumFull,
     Analyze,
 }
 

@@ -314,6 +314,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_stat_statements" => Session(cumulative_statistics::stat_statements),
         "pg_stat_archiver" => Session(cumulative_statistics::archiver),
         "pg_stat_progress_analyze" => Session(progress::analyze),
+        "pg_stat_progress_cluster" => Session(progress::cluster),
         "pg_stat_progress_copy" => Session(progress::copy),
         "pg_stat_progress_create_index" => Session(progress::create_index),
         "pg_stat_progress_vacuum" => Session(progress::vacuum),

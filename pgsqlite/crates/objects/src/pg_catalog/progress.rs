@@ -1,4 +1,4 @@
-//! pg_stat_progress_copy, pg_stat_progress_create_index, pg_stat_progress_vacuum, pg_stat_progress_analyze: how far commands are that take long.
+//! pg_stat_progress_copy, pg_stat_progress_create_index, pg_stat_progress_cluster, pg_stat_progress_analyze: how far commands are that take long.
 //!
 //! What this server does not know is NULL, and COPY TO is not shown. SQLite builds an index in one go: its steps tell about how many rows it has read, and then loaded.
 
@@ -69,11 +69,19 @@ pub(super) fn create_index(rows: &mut Rows, state: &SessionState) {
     });
 }
 
-pub(super) fn vacuum(rows: &mut Rows, state: &SessionState) {
-    running(rows, state, &[Command::Vacuum], |progress| {
-        vec![("phase", text("scanning heap")), ("heap_blks_total", count(&progress.total.pages))]
+/// VACUUM FULL.
+pub(super) fn cluster(rows: &mut Rows, state: &SessionState) {
+    running(rows, state, &[Command::VacuumFull], |progress| {
+        vec![
+            ("command", text("VACUUM FULL")),
+            ("phase", text("seq scanning heap")),
+            ("heap_blks_total", count(&progress.total.pages)),
+        ]
     });
 }
+
+/// VACUUM without FULL has nothing to do that takes time.
+pub(super) fn vacuum(_: &mut Rows, _: &SessionState) {}
 
 pub(super) fn analyze(rows: &mut Rows, state: &SessionState) {
     running(rows, state, &[Command::Analyze], |_| vec![("phase", text("acquiring sample rows"))]);

@@ -114,9 +114,25 @@ impl SessionContext {
 }
 
 impl Executor {
-    /// Rewrites the file without its free pages. No transaction is open. `skips_locked`: not while a transaction holds rows, whose
-    /// numbers SQLite may change.
-    async fn vacuum(&mut self, verbose: bool, skips_locked: bool) -> Result<()> {
+    /// A number that SQLite has of the database's file.
+    fn pragma(&self, name: &str) -> Result<i64> {
+        let connection = self.connection()?;
+        let sql = format!("PRAGMA main.{name}");
+        connection.rusqlite().query_row(&sql, [], |r| r.get(0)).map_err(|_| connection.error())
+    }
+
+    /// VACUUM (VERBOSE) without FULL: SQLite uses free pages again by itself.
+    fn tell_free_pages(&mut self) -> Result<()> {
+        let (free, pages) = (self.pragma("freelist_count")?, self.pragma("page_count")?);
+        let detail =
+            format!("{free} of {pages} pages are free and are used again. VACUUM FULL makes the file smaller.");
+        self.context.inform(format!("vacuumed \"{}\"", self.context.database()), Some(detail));
+        Ok(())
+    }
+
+    /// VACUUM FULL: rewrites the file without its free pages. No transaction is open. `skips_locked`: not while a transaction holds rows,
+    /// whose numbers SQLite may change.
+    async fn vacuum_full(&mut self, verbose: bool, skips_locked: bool) -> Result<()> {
         loop {
             self.take_slot().await?;
             if skips_locked && self.context.engine.rows.has_others(self.context.server.number()) {
@@ -127,17 +143,13 @@ impl Executor {
                 break;
             }
         }
-        let pages = |session: &Executor| -> Result<i64> {
-            let connection = session.connection()?;
-            connection.rusqlite().query_row("PRAGMA main.page_count", [], |r| r.get(0)).map_err(|_| connection.error())
-        };
-        let before = pages(self)?;
+        let before = self.pragma("page_count")?;
         // another program that writes is waited for as by other statements; SQLite's VACUUM cannot run in a transaction
         self.begin_immediate().await?;
         let ready = self.context.engine.writer.expect_commit(true);
         self.connection()?.command("ROLLBACK")?;
         ready?;
-        let shown = self.context.show_progress(Command::Vacuum, 0);
+        let shown = self.context.show_progress(Command::VacuumFull, 0);
         shown.progress.total.pages.store(before.max(0) as u64, Ordering::Relaxed);
         let vacuumed = self.run_long("VACUUM main");
         drop(shown);
@@ -146,7 +158,7 @@ impl Executor {
         }
         vacuumed?;
         let commit = self.context.engine.writer.committed();
-        let after = pages(self)?;
+        let after = self.pragma("page_count")?;
         self.context.engine.writer.wait_durable(commit, self.context.own_thread).await?;
         // the file itself shrinks when the log is written back; readers may put that off
         self.connection()?.write_back()?;
@@ -399,9 +411,13 @@ impl Session {
         let counters = self.executor.context.engine.counters.clone();
         counters.keep_tables(|table| catalog.relation(table).is_some());
         if v.is_vacuumcmd {
-            self.executor.vacuum(verbose, skips_locked).await?;
             // (PostgreSQL writes tables anew by VACUUM FULL, and does not count that)
-            if !full {
+            if full {
+                self.executor.vacuum_full(verbose, skips_locked).await?;
+            } else {
+                if verbose {
+                    self.executor.tell_free_pages()?;
+                }
                 let cleaned =
                     meant.iter().copied().filter(|t| catalog.relation(*t).is_some_and(|t| !t.is_partitioned()));
                 counters.vacuumed(cleaned, pgsqlite_metadata::clock::now());
