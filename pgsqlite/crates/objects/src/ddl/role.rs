@@ -23,13 +23,6 @@ impl Ddl<'_> {
     fn role_options(&mut self, role: &mut Role, nodes: &[ast::Node]) -> Result<Vec<(Oid, Oid, bool)>> {
         let mut memberships = Vec::new();
         let mut seen: Vec<&str> = Vec::new();
-        let superuser = pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user);
-        let only_superusers = |what: &str| {
-            if superuser {
-                return Ok(());
-            }
-            Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("must be superuser to {what}")))
-        };
         for option in def_elems(nodes) {
             work::visit();
             if seen.contains(&option.defname.as_str()) {
@@ -39,28 +32,14 @@ impl Ddl<'_> {
             }
             seen.push(&option.defname);
             match option.defname.as_str() {
-                "superuser" => {
-                    role.superuser = boolean(option)?;
-                    if role.superuser {
-                        only_superusers("create superusers")?;
-                    }
-                }
+                // (who may do that was asked before)
+                "superuser" => role.superuser = boolean(option)?,
                 "inherit" => role.inherit = boolean(option)?,
                 "createrole" => role.create_role = boolean(option)?,
                 "createdb" => role.create_db = boolean(option)?,
                 "canlogin" => role.login = boolean(option)?,
-                "isreplication" => {
-                    role.replication = boolean(option)?;
-                    if role.replication {
-                        only_superusers("create replication users")?;
-                    }
-                }
-                "bypassrls" => {
-                    role.bypass_rls = boolean(option)?;
-                    if role.bypass_rls {
-                        only_superusers("create bypassrls users")?;
-                    }
-                }
+                "isreplication" => role.replication = boolean(option)?,
+                "bypassrls" => role.bypass_rls = boolean(option)?,
                 "connectionlimit" => {
                     let limit = integer(option)?;
                     if limit < -1 {
@@ -123,7 +102,7 @@ impl Ddl<'_> {
     }
 
     pub(super) fn create_role(&mut self, statement: &ast::CreateRoleStmt) -> Result<String> {
-        self.check_create_role("create role")?;
+        self.check_may_create(&statement.options)?;
         let name = statement.role.as_str();
         check_not_reserved(name)?;
         if self.catalog.role_named(name).is_some() {
@@ -166,6 +145,24 @@ impl Ddl<'_> {
         [("current", self.environment.user), ("session", self.session.session_role)]
     }
 
+    /// 42501 unless the session's role may make one with these options.
+    fn check_may_create(&self, options: &[ast::Node]) -> Result<()> {
+        if !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
+            for (option, what) in [
+                ("superuser", "create superusers"),
+                ("isreplication", "create replication users"),
+                ("bypassrls", "create bypassrls users"),
+            ] {
+                let asked = def_elems(options).find(|o| o.defname == option);
+                if asked.map(boolean).transpose()?.unwrap_or(false) {
+                    let message = format!("must be superuser to {what}");
+                    return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+                }
+            }
+        }
+        self.check_create_role("create role")
+    }
+
     /// 42501 unless the session's role may change this one.
     fn check_may_alter(&self, role: &Role) -> Result<()> {
         let user = self.environment.user;
@@ -185,12 +182,20 @@ impl Ddl<'_> {
         // everybody may change their own password
         let own_password =
             role.oid == self.environment.user && def_elems(&statement.options).all(|o| o.defname == "password");
-        let superuser = def_elems(&statement.options).any(|o| o.defname == "superuser");
-        if superuser && !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
-            return Err(PgError::new(
-                SqlState::INSUFFICIENT_PRIVILEGE,
-                "must be superuser to alter superuser roles or change superuser attribute",
-            ));
+        let changes = |option: &str| def_elems(&statement.options).any(|o| o.defname == option);
+        if !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
+            let refused = if changes("superuser") || role.superuser {
+                Some("must be superuser to alter superuser roles or change superuser attribute")
+            } else if changes("isreplication") || role.replication {
+                Some("must be superuser to alter replication roles or change replication attribute")
+            } else if changes("bypassrls") {
+                Some("must be superuser to change bypassrls attribute")
+            } else {
+                None
+            };
+            if let Some(message) = refused {
+                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+            }
         }
         if !own_password {
             self.check_may_alter(&role)?;
