@@ -188,6 +188,9 @@ test-standby: debug build/venv/done build/moto/done
 	@python3 tests/standby/words.py --check
 	python3 tests/standby/kills.py --rounds 6
 	python3 tests/standby/kills.py --rounds 3 --moto $(MOTO)
+	python3 tests/standby/stream.py --rounds 5
+	@python3 tests/standby/replication.py --check
+	python3 tests/standby/logins.py
 	python3 tests/standby/folder.py
 	$(PYTHON) tests/standby/drivers.py
 
@@ -223,7 +226,8 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	python3 tests/litestream/run.py $(LITESTREAM) --rounds 100
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100 --moto $(MOTO)
-	for seed in 100 101 102 103 104; do python3 tests/standby/kills.py --rounds 40 --seed $$seed; done
+	for seed in 100 101 102 103 104; do python3 tests/standby/kills.py --rounds 40 --seed $$seed; python3 tests/standby/stream.py --rounds 40 --seed $$seed; done
+	python3 tests/standby/lag.py --most 500
 	if command -v npm >/dev/null; then python3 tests/litestream/azure.py build/azurite/node_modules/azurite/dist/src/blob/main.js; else echo "azure: left out, for want of npm"; fi
 	@python3 tests/crash/prepared.py --rounds 20 --workers 8
 	python3 tests/files/live.py --seconds 300

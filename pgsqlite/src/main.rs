@@ -22,9 +22,12 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, Value
 use pgsqlite_replication::levels::Policy;
 use pgsqlite_server::config::{Auth, Config, Databases, Tls};
 use pgsqlite_server::hba::{Maps, Offered, Rules};
+use pgsqlite_server::standby::conninfo::{self, Conninfo};
+use pgsqlite_server::standby::Source;
 use pgsqlite_server::Server;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[global_allocator]
@@ -151,9 +154,15 @@ struct Flags {
     /// Hours between copies of the whole database in the archive [default: 24]
     #[arg(long, env = "PGSQLITE_ARCHIVE_SNAPSHOTS", value_name = "HOURS")]
     archive_snapshots: Option<u64>,
-    /// Follow the archive that another server writes at this URL (its --archive), and serve readers, until the server is promoted [default: none]
+    /// Follow another server, and serve readers, until the server is promoted: over a connection (postgresql://USER@HOST:PORT,HOST:PORT/DATABASE; the other has --max-wal-senders), or by the archive that it writes (the URL of its --archive) [default: none]
     #[arg(long, env = "PGSQLITE_STANDBY", value_name = "URL")]
     standby: Option<String>,
+    /// Largest number of standbys that follow this server over connections (their --standby). With it a database's write-ahead log stays beside its file when the server stops. 0: none [default: 0]
+    #[arg(long, env = "PGSQLITE_MAX_WAL_SENDERS", value_name = "N")]
+    max_wal_senders: Option<usize>,
+    /// MiB of changes that are kept, for each database, for such standbys that are slow or away; one that is further behind is sent a copy of the database [default: 64]
+    #[arg(long, env = "PGSQLITE_WAL_KEEP_SIZE", value_name = "MIB")]
+    wal_keep_size: Option<u64>,
     /// Append each statement that fails with 0A000 (not implemented) or XX000 (a defect) to this file, as a line of JSON
     #[arg(long, env = "PGSQLITE_LOG_REFUSED", value_name = "FILE")]
     log_refused: Option<PathBuf>,
@@ -258,6 +267,8 @@ struct FileConfig {
     archive_retention: Option<u64>,
     archive_snapshots: Option<u64>,
     standby: Option<String>,
+    max_wal_senders: Option<usize>,
+    wal_keep_size: Option<u64>,
     log_refused: Option<PathBuf>,
     max_connections: Option<usize>,
     reserved_connections: Option<usize>,
@@ -316,7 +327,17 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, logg
         None => None,
     };
     let standby = match flags.standby.or(file.standby) {
-        Some(url) => Some(archive::place(&url, &databases)?),
+        Some(url) if conninfo::is_primary(&url) => {
+            let primary = Conninfo::parse(&url).map_err(|e| anyhow::anyhow!("standby: {}", e.message()))?;
+            if primary.has_password() && matches.value_source("standby") == Some(ValueSource::CommandLine) {
+                anyhow::bail!(
+                    "standby: a password on the command line is shown to everybody on the machine: \
+                     write it into ~/.pgpass or the file that PGPASSFILE names, or the URL into PGSQLITE_STANDBY or the file of --config"
+                );
+            }
+            Some(Source::Primary(Arc::new(primary)))
+        }
+        Some(url) => Some(Source::Archive(archive::place(&url, &databases)?)),
         None => None,
     };
     let config = Config {
@@ -364,6 +385,13 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, logg
             mib => Some(mib.checked_mul(1 << 20).context("log_limit is too large")?),
         },
         archive,
+        max_wal_senders: flags.max_wal_senders.or(file.max_wal_senders).unwrap_or(0),
+        wal_keep_size: flags
+            .wal_keep_size
+            .or(file.wal_keep_size)
+            .unwrap_or(64)
+            .checked_mul(1 << 20)
+            .context("wal_keep_size is too large")?,
         checkpoints_left: flags.checkpoints.or(file.checkpoints) == Some(CheckpointsFlag::External),
         log_refused: flags.log_refused.or(file.log_refused),
         max_connections: at_least_one(

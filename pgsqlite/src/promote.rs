@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Make a running standby a primary, as pg_promote() does
 ///
-/// The standby applies all that its archive has, and then lets clients write. The command waits for that.
+/// The standby applies all that its archive has, or its primary has sent, and then lets clients write. The command waits for that.
 #[derive(Args, Debug)]
 pub struct PromoteCommand {
     /// The standby's SQLite file, or its folder of files
@@ -18,7 +18,7 @@ pub struct PromoteCommand {
     wait: u64,
 }
 
-/// The databases that follow an archive.
+/// The databases that follow.
 fn followers(database: &Path) -> Result<Vec<PathBuf>> {
     let files = match database.is_dir() {
         false => vec![database.to_path_buf()],
@@ -36,7 +36,7 @@ fn followers(database: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for file in files {
         match Kept::read(&file)? {
-            Some(Kept::Following { .. }) => found.push(file),
+            Some(Kept::Following { .. } | Kept::Streaming { .. }) => found.push(file),
             Some(Kept::Restoring) => bail!("\"{}\" is not complete yet", file.display()),
             Some(Kept::Promoted) | None => {}
         }

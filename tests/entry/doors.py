@@ -462,8 +462,8 @@ def views_show_the_rules():
         with server.Server("--auth", "peer", "--superuser", me) as s:
             # rules that stand for a flag are in no file
             assert login(s, me).query("SELECT * FROM pg_hba_file_rules") == [
-                [None, "local", "{all}", "{all}", None, None, "peer", None, None],
-                [None, "host", "{all}", "{all}", "all", None, "scram-sha-256", None, None],
+                [None, "local", "{all,replication}", "{all}", None, None, "peer", None, None],
+                [None, "host", "{all,replication}", "{all}", "all", None, "scram-sha-256", None, None],
             ]
             assert login(s, me).query("SELECT * FROM pg_ident_file_mappings") == []
 

@@ -53,7 +53,8 @@ class Folder(kills.Node):
         return found
 
 
-def main() -> None:
+def follow(by_stream: bool) -> list[str]:
+    """`by_stream`: over a connection; else by an archive."""
     problems: list[str] = []
 
     def expect(what: str, found: object, wanted: object) -> None:
@@ -61,8 +62,9 @@ def main() -> None:
             problems.append(f"{what}: {found!r}, not {wanted!r}")
 
     with tempfile.TemporaryDirectory(prefix="pgsqlite-standby.") as folder:
-        archive = f"file:{folder}/archive"
-        primary, standby = Folder(f"{folder}/a", "--archive", archive), Folder(f"{folder}/b", "--standby", archive)
+        feeds = ("--max-wal-senders", "10") if by_stream else ("--archive", f"file:{folder}/archive")
+        source = f"postgresql://postgres@/?host={folder}/a" if by_stream else f"file:{folder}/archive"
+        primary, standby = Folder(f"{folder}/a", *feeds), Folder(f"{folder}/b", "--standby", source)
         try:
             standby.start_server()
             primary.start_server()
@@ -78,6 +80,22 @@ def main() -> None:
             primary.ask("one", "INSERT INTO t VALUES (11)")
             standby.start_server()
             expect("after a kill", standby.comes_to("one", "SELECT sum(i) FROM t", "12"), "12")
+            if by_stream:
+                # standbys are no users of a database
+                for ended in ("standby", "primary"):
+                    primary.ask("postgres", "CREATE DATABASE gone")
+                    primary.ask("gone", "CREATE TABLE t AS SELECT 3 AS i")
+                    expect("one that will go", standby.comes_to("gone", "SELECT i FROM t", "3"), "3")
+                    expect("it goes", primary.ask("postgres", "DROP DATABASE gone"), "")
+                    expect("what the standby has of it stays", standby.ask("gone", "SELECT i FROM t"), "3")
+                    if ended == "standby":
+                        # (made again, it is another one)
+                        primary.ask("postgres", "CREATE DATABASE gone")
+                        expect("one that is made again", standby.comes_to("gone", "SELECT to_regclass('t') IS NULL", "t"), "t")
+                        expect("it goes again", primary.ask("postgres", "DROP DATABASE gone"), "")
+                expect("the others", primary.ask("one", "SELECT count(*) FROM pg_stat_replication"), "1")
+                row = "SELECT status || ' ' || (conninfo LIKE '%host=%dbname=%' OR conninfo LIKE '%dbname=%host=%') FROM pg_stat_wal_receiver"
+                expect("the receiver", standby.ask("one", row), "streaming true")
             primary.ask("two", "INSERT INTO t VALUES (22)")
             primary.end(signal.SIGTERM)
             done = subprocess.run([server.binary(), "promote", f"{standby.dir}/data"], capture_output=True, text=True)
@@ -89,7 +107,7 @@ def main() -> None:
             expect("a new one after the promotion", standby.ask("one", "CREATE DATABASE three"), "")
             standby.end(signal.SIGKILL)
             # (it needs the archive no more)
-            shutil.rmtree(f"{folder}/archive")
+            shutil.rmtree(f"{folder}/archive", ignore_errors=True)
             standby.start_server()
             expect("after a restart", standby.ask("two", "INSERT INTO t VALUES (1)", "SELECT sum(i) FROM t"), "26")
             expect("the new one after a restart", standby.ask("three", "SELECT pg_is_in_recovery()"), "f")
@@ -98,6 +116,11 @@ def main() -> None:
                 node.end(signal.SIGTERM)
                 if problems:
                     print(pathlib.Path(node.dir, "server.log").read_text()[-1500:])
+    return problems
+
+
+def main() -> None:
+    problems = [f"{'by stream' if by_stream else 'by archive'}: {p}" for by_stream in (False, True) for p in follow(by_stream)]
     print("\n".join(problems))
     print(f"folder: {len(problems)} problems")
     sys.exit(bool(problems))

@@ -1,13 +1,23 @@
-//! What an archive of a database's changes needs of the engine.
+//! What an archive of a database's changes, and standbys that follow them, need of the engine.
 
 use crate::engine::Engine;
-use pgsqlite_storage::stream::{Position, Stream};
+use pgsqlite_storage::stream::{Batch, Position, Stream};
 use pgsqlite_types::{PgError, Result, SqlState};
 
 impl Engine {
     /// What is committed to the database from this position on. The database's log must be left (`pgsqlite_storage::checkpoints`).
     pub fn stream(&self, position: Option<Position>) -> Stream {
         Stream::new(self.room.clone(), position)
+    }
+
+    /// What was committed between two positions of one beginning of the log; None: it is not in the log any more. Errors: 58030.
+    pub fn stream_between(&self, from: Position, to: Position) -> Result<Option<Batch>> {
+        Stream::between(self.room.clone(), from, to)
+    }
+
+    /// The bytes of a page in the log.
+    pub fn frame_bytes(&self) -> u64 {
+        self.room.log_state().map_or(0, |(_, _, bytes)| bytes)
     }
 
     /// What is counted of the database, for its archive.
@@ -20,14 +30,14 @@ impl Engine {
         &self.config.statistics.archiving
     }
 
-    /// Where the log of the database is now, counted from the beginning of its archive. Errors: 0A000 without an archive, 55000 while its place in the log is not known.
+    /// Where the log of the database is now, counted from the beginning of its archive. Errors: 0A000 without an archive or WAL senders, 55000 while its place in the log is not known.
     pub(crate) fn log_place(&self, function: &str) -> Result<u64> {
         if self.in_recovery() {
             return Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, "recovery is in progress")
                 .hint("WAL control functions cannot be executed during recovery."));
         }
         match *self.counters.archive_place.lock() {
-            None => Err(PgError::not_supported(format!("{function}() without an archive"))),
+            None => Err(PgError::not_supported(format!("{function}() without an archive or WAL senders"))),
             Some(None) => Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "the place in the log is not known before the archive has been read",

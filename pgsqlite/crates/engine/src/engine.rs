@@ -271,6 +271,16 @@ impl Engine {
         self.catalog.read().role_named(name).cloned()
     }
 
+    /// The number of a role that may copy the whole database: a superuser, or one with REPLICATION. None: it may not.
+    pub fn may_replicate(&self, name: &str) -> Option<pgsqlite_types::Oid> {
+        let catalog = self.catalog.read();
+        match catalog.role_named(name) {
+            Some(role) => (role.superuser || role.replication).then_some(role.oid),
+            // (a file of another program has no roles yet: everybody is its superuser)
+            None => catalog.roles.is_empty().then_some(pgsqlite_sql::catalog::BOOTSTRAP_ROLE),
+        }
+    }
+
     /// The stored SCRAM verifier (`SCRAM-SHA-256$…`) of a role: Ok(None) if the role has none, does not exist, or its
     /// password is valid no more.
     pub fn password_verifier(&self, role: &str) -> Result<Option<String>> {

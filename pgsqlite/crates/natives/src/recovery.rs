@@ -2,6 +2,7 @@
 //!
 //! A standby applies the changes of another server (PostgreSQL: it is in recovery) until it is promoted. From then on it is a primary, for good.
 
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -62,12 +63,32 @@ pub struct Recovery {
     pub replayed: AtomicU64,
     /// when the last of them was committed: milliseconds since 1970; 0: nothing was applied since the start
     pub replayed_at: AtomicI64,
-    /// what the archive had at this time is applied: milliseconds since 1970; 0: it was not read yet
+    /// what the archive or the primary had at this time is applied: milliseconds since 1970; 0: it was not read yet
     pub followed_at: AtomicI64,
-    /// how often the archive could not be read, or a change not be applied
+    /// how often the archive could not be read, or the primary not be reached, or a change not be applied
     pub failed: AtomicU64,
     /// it applies nothing, because somebody has asked for that
     pub is_paused: AtomicBool,
+    /// all changes up to this place have come from a primary and are on disk; 0: none
+    pub received: AtomicU64,
+    /// the connection to the primary, while there is one
+    pub receiver: Mutex<Option<Receiver>>,
+}
+
+/// A connection to a primary, as pg_stat_wal_receiver shows it. Times are microseconds since 2000-01-01 UTC.
+#[derive(Debug, Clone, Default)]
+pub struct Receiver {
+    /// where in the log it began
+    pub began: u64,
+    /// the primary's last message: when it was sent, and when it came
+    pub message: Option<(i64, i64)>,
+    /// where the primary's log ended, as it said last, and when that came
+    pub end: Option<(u64, i64)>,
+    /// the primary's address, or the folder of its Unix socket
+    pub host: String,
+    pub port: u16,
+    /// how the standby connects, without the password
+    pub conninfo: String,
 }
 
 impl Recovery {

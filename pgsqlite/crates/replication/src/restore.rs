@@ -1,9 +1,10 @@
 //! A database, made again from an archive.
 
 use crate::archive::{Archive, Entry, SNAPSHOTS};
-use crate::ltx::Header;
+use crate::ltx::{Header, Reader};
 use crate::{Error, Result};
 use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -100,18 +101,6 @@ pub fn lsn_text(lsn: u64) -> String {
     format!("{:X}/{:X}", lsn >> 32, lsn & 0xffff_ffff)
 }
 
-/// A new file, which is removed unless it is finished.
-struct Made<'p>(&'p Path, bool);
-
-impl Drop for Made<'_> {
-    fn drop(&mut self) {
-        if !self.1 {
-            // (the error that is reported is another one)
-            let _ = std::fs::remove_file(self.0);
-        }
-    }
-}
-
 /// A path with something behind it.
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
@@ -119,45 +108,97 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
+/// A file that a database is being restored to.
+struct Making<'p> {
+    to: &'p Path,
+    path: PathBuf,
+    file: File,
+    state: Option<Header>,
+}
+
+impl<'p> Making<'p> {
+    fn failed(&self) -> impl Fn(std::io::Error) -> Error + '_ {
+        |e| Error::file(&self.path, &e)
+    }
+
+    /// Errors: for a file that is there, also for a log beside it, which SQLite would take for the new file's.
+    fn begin(to: &'p Path) -> Result<Making<'p>> {
+        for path in [to.to_path_buf(), beside(to, "-wal"), beside(to, "-journal")] {
+            if path.symlink_metadata().is_ok() {
+                return Err(Error::new(format!("\"{}\" exists: a database is restored to a new file", path.display())));
+            }
+        }
+        let path = beside(to, ".restoring");
+        let file = File::options().read(true).write(true).create_new(true).open(&path);
+        let file = file.map_err(|e| Error::file(&path, &e))?;
+        Ok(Making { to, path, file, state: None })
+    }
+
+    fn page(&self, header: &Header, number: u32, content: &[u8]) -> Result<()> {
+        let at = u64::from(number - 1) * u64::from(header.page_size);
+        self.file.write_all_at(content, at).map_err(self.failed())
+    }
+
+    /// All pages of an LTX file are written.
+    fn applied(&mut self, header: Header) -> Result<()> {
+        if self.state.as_ref().is_some_and(|before| before.page_size != header.page_size) {
+            return Err(Error::new("the size of the pages changes in the archive"));
+        }
+        let length = u64::from(header.pages) * u64::from(header.page_size);
+        self.file.set_len(length).map_err(self.failed())?;
+        self.state = Some(header);
+        Ok(())
+    }
+
+    /// Gives the file its name, for good.
+    fn finish(mut self, files: usize) -> Result<State> {
+        let header = self.state.take().ok_or_else(|| Error::new("the archive is empty"))?;
+        check_header(&self.file, &header).map_err(|e| e.of(&self.path))?;
+        self.file.sync_all().map_err(self.failed())?;
+        // (a hard link does not take the place of a file that has come meanwhile; not every file system has them)
+        match std::fs::hard_link(&self.path, self.to) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => return Err(Error::file(self.to, &e)),
+            Err(_) => std::fs::rename(&self.path, self.to).map_err(|e| Error::file(self.to, &e))?,
+        }
+        let folder = self.to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| Error::file(folder, &e))?;
+        let Header { last, time, pages, page_size, lsn, .. } = header;
+        Ok(State { transaction: last, time, lsn: lsn.1, pages, page_size, files })
+    }
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        // (it has another name by now, or the error that is reported is another one)
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
 /// Writes a state of an archive to a file that does not exist yet, for good. It has its name only when it is complete. Errors: also for a log beside
 /// it, which SQLite would take for the new file's.
 pub fn restore(archive: &Archive, to: &Path, until: Until) -> Result<State> {
-    for path in [to.to_path_buf(), beside(to, "-wal"), beside(to, "-journal")] {
-        if path.symlink_metadata().is_ok() {
-            return Err(Error::new(format!("\"{}\" exists: a database is restored to a new file", path.display())));
-        }
-    }
+    let mut making = Making::begin(to)?;
     let plan = plan(archive, &archive.entries()?, until)?;
-    let making = beside(to, ".restoring");
-    let failed = |e: std::io::Error| Error::file(&making, &e);
-    let file = File::options().read(true).write(true).create_new(true).open(&making).map_err(failed)?;
-    let mut made = Made(&making, false);
-    let mut state: Option<Header> = None;
     for entry in &plan {
-        let header = archive.each_page(entry, |header, number, content| {
-            let at = u64::from(number - 1) * u64::from(header.page_size);
-            file.write_all_at(content, at).map_err(failed)
-        })?;
-        if state.as_ref().is_some_and(|before| before.page_size != header.page_size) {
-            return Err(Error::new("the size of the pages changes in the archive").of(entry.path()));
-        }
-        file.set_len(u64::from(header.pages) * u64::from(header.page_size)).map_err(failed)?;
-        state = Some(header);
+        let header = archive.each_page(entry, |header, number, content| making.page(header, number, content))?;
+        making.applied(header).map_err(|e| e.of(entry.path()))?;
     }
-    let header = state.ok_or_else(|| Error::new("the archive is empty"))?;
-    check_header(&file, &header).map_err(|e| e.of(&making))?;
-    file.sync_all().map_err(failed)?;
-    // (a hard link does not take the place of a file that has come meanwhile; not every file system has them)
-    match std::fs::hard_link(&making, to) {
-        Ok(()) => std::fs::remove_file(&making).map_err(failed)?,
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => return Err(Error::file(to, &e)),
-        Err(_) => std::fs::rename(&making, to).map_err(|e| Error::file(to, &e))?,
+    making.finish(plan.len())
+}
+
+/// Writes the whole database that an LTX file has to a file that does not exist yet, as [`restore`] does.
+pub fn receive<R: Read>(from: &mut Reader<R>, to: &Path) -> Result<State> {
+    let mut making = Making::begin(to)?;
+    let header = from.header().clone();
+    if !header.is_whole() {
+        return Err(Error::new("the LTX file has not all pages of the database"));
     }
-    made.1 = true;
-    let folder = to.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| Error::file(folder, &e))?;
-    let Header { last, time, pages, page_size, lsn, .. } = header;
-    Ok(State { transaction: last, time, lsn: lsn.1, pages, page_size, files: plan.len() })
+    while let Some((number, content)) = from.page()? {
+        making.page(&header, number, content)?;
+    }
+    making.applied(header)?;
+    making.finish(1)
 }
 
 /// Compares what the database's first page says of its size with what was restored.

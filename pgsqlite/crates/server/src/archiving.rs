@@ -9,6 +9,7 @@
 //! A file is made on this machine and then published. If that fails, the same file is published again, with growing pauses, until the archive has it: a bucket that
 //! does not answer may have it or not. Nothing else is taken from the log before.
 
+use crate::feed::Feed;
 use parking_lot::Mutex;
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_natives::statistics::{add, LogPlace};
@@ -49,12 +50,19 @@ pub struct Archiver {
 
 impl Archiver {
     /// Starts the thread of a database whose log is left. `place`: where its archive is.
-    pub fn start(engine: &Arc<Engine>, place: Place, name: &str, policy: Policy) -> Result<Archiver> {
+    pub fn start(
+        engine: &Arc<Engine>,
+        place: Place,
+        name: &str,
+        policy: Policy,
+        feed: Option<Arc<Feed>>,
+    ) -> Result<Archiver> {
         let archive = Archive::make(place).map_err(|e| failed(&e.to_string()))?;
         let lock = archive.lock().map_err(|e| failed(&e.to_string()))?;
         *engine.archive_counters().archive_place.lock() = Some(None);
         let (stop, stopped) = channel();
         let mut work = Work::new(Arc::downgrade(engine), archive, name, policy);
+        work.feed = feed;
         let run = move || {
             let _lock = lock;
             loop {
@@ -94,6 +102,8 @@ struct Pending {
 
 struct Work {
     engine: Weak<Engine>,
+    /// reads the same log for standbys
+    feed: Option<Arc<Feed>>,
     archive: Archive,
     name: String,
     /// what is kept
@@ -125,7 +135,12 @@ struct Work {
 
 /// In the writer's slot: writes the log back. Returns what has been committed since the last look, to be written to the archive after the slot. `taken` is told of it before
 /// the log begins anew: the place of a commit after that is counted from its end.
-fn has_log_begin_anew(stream: &mut Stream, length: u64, taken: impl FnOnce(&Batch)) -> Result<Option<Batch>> {
+fn has_log_begin_anew(
+    stream: &mut Stream,
+    length: u64,
+    taken: impl FnOnce(&Batch),
+    others: impl FnOnce() -> Result<()>,
+) -> Result<Option<Batch>> {
     let began = Instant::now();
     let late = match stream.advance()? {
         Next::Nothing => None,
@@ -139,6 +154,7 @@ fn has_log_begin_anew(stream: &mut Stream, length: u64, taken: impl FnOnce(&Batc
         }
         Next::Lost(why) => return Err(failed(why)),
     };
+    others()?;
     while !stream.write_back()? && length > VERY_LONG && began.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -154,6 +170,7 @@ impl Work {
     fn new(engine: Weak<Engine>, archive: Archive, name: &str, policy: Policy) -> Work {
         Work {
             engine,
+            feed: None,
             archive,
             name: name.to_string(),
             policy,
@@ -240,7 +257,11 @@ impl Work {
         let length = stream.log_length();
         if length > LONG {
             let taken = |late: &Batch| self.taken_until(engine, self.lsn + late.bytes, late.position);
-            let late = engine.while_nobody_writes(|| has_log_begin_anew(stream, length, taken))??;
+            // (the log may begin anew only after both have read it)
+            let feed = self.feed.clone();
+            let others = || feed.as_ref().map_or(Ok(()), |feed| feed.take(engine));
+            others()?;
+            let late = engine.while_nobody_writes(|| has_log_begin_anew(stream, length, taken, others))??;
             if let Some(late) = late {
                 self.write(engine, &late)?;
             }
@@ -392,10 +413,17 @@ pub struct Archivers(Mutex<std::collections::HashMap<String, Archiver>>);
 
 impl Archivers {
     /// Begins with a database that was opened. `place`: that of all archives.
-    pub fn begin(&self, engine: &Arc<Engine>, place: &Place, name: &str, policy: Policy) -> Result<()> {
+    pub fn begin(
+        &self,
+        engine: &Arc<Engine>,
+        place: &Place,
+        name: &str,
+        policy: Policy,
+        feed: Option<Arc<Feed>>,
+    ) -> Result<()> {
         self.end(name);
         let place = place.within(name).map_err(|e| failed(&e.to_string()))?;
-        let archiver = Archiver::start(engine, place, name, policy)?;
+        let archiver = Archiver::start(engine, place, name, policy, feed)?;
         self.0.lock().insert(name.to_string(), archiver);
         Ok(())
     }

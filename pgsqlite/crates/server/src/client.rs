@@ -93,6 +93,11 @@ impl Client {
         Client { stream, input: BytesMut::with_capacity(READ), out: Output::default(), send_timeout, big: false }
     }
 
+    /// How long the client may take nothing of what is sent from now on.
+    pub fn set_send_timeout(&mut self, timeout: Option<Duration>) {
+        self.send_timeout = timeout;
+    }
+
     /// Sends what is in the output buffer. Errors: the client is gone, or takes nothing for too long.
     pub async fn flush(&mut self) -> Result<(), End> {
         if self.out.buffer.is_empty() {
@@ -147,6 +152,12 @@ impl Client {
     /// A whole message that is there already: its type and its body.
     pub fn buffered(&mut self) -> Result<Option<(u8, Bytes)>, End> {
         let frame = frontend::frame(&self.input)?;
+        Ok(self.split(frame))
+    }
+
+    /// As [`Client::buffered`], on a connection for replication.
+    pub fn buffered_for_replication(&mut self) -> Result<Option<(u8, Bytes)>, End> {
+        let frame = frontend::frame_of_replication(&self.input)?;
         Ok(self.split(frame))
     }
 

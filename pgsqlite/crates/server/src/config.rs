@@ -58,8 +58,12 @@ pub struct Config {
     pub archive: Option<pgsqlite_replication::place::Place>,
     /// what the archives keep
     pub archive_policy: pgsqlite_replication::levels::Policy,
-    /// where the archives are that the databases follow; None: they are a primary's
-    pub standby: Option<pgsqlite_replication::place::Place>,
+    /// what the databases follow; None: they are a primary's
+    pub standby: Option<crate::standby::Source>,
+    /// so many standbys may follow over connections; 0: none
+    pub max_wal_senders: usize,
+    /// so many bytes of changes are kept for standbys that are behind, by database
+    pub wal_keep_size: u64,
     /// other programs write the databases' logs back (`--checkpoints external`)
     pub checkpoints_left: bool,
     /// the file to which each error 0A000 and XX000 is appended as a line of JSON; None: none

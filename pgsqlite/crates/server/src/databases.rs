@@ -2,7 +2,8 @@
 
 use crate::archiving::Archivers;
 use crate::config::{Config, Databases};
-use crate::standby::{self, Followers, Found};
+use crate::feed::{Feed, Feeds};
+use crate::standby::{self, Followers, Follows, Source};
 use parking_lot::Mutex;
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{
@@ -14,7 +15,6 @@ use pgsqlite_natives::recovery::{Recovery, Standby};
 use pgsqlite_natives::statistics::refused::RefusedLog;
 use pgsqlite_natives::statistics::Statistics;
 use pgsqlite_objects::ddl::{DatabaseAdmin, Founder};
-use pgsqlite_replication::place::Place as ArchivePlace;
 use pgsqlite_storage::checkpoints;
 use pgsqlite_storage::files::folder;
 use pgsqlite_storage::files::server_file::may_be_database;
@@ -47,6 +47,7 @@ struct Shared {
     /// Throw-away copies (`pgsqlite.clone`), by name. Their sessions hold them.
     clones: Mutex<HashMap<String, Arc<Mutex<ThrowAway>>>>,
     archivers: Archivers,
+    feeds: Feeds,
     /// of a server that was started as a standby
     followers: Option<Followers>,
 }
@@ -151,19 +152,17 @@ impl Shared {
                     refused: self.refused.clone(),
                     statistics: self.statistics.clone(),
                 })?;
-                match (follows, &self.config.archive, &self.followers, file) {
-                    (Some((place, from)), _, Some(followers), Some(file)) => {
+                match (follows, &self.followers, file) {
+                    (Some(follows), Some(followers), Some(file)) => {
                         let shared = Arc::downgrade(self);
                         let promoted = move || {
                             if let Some(shared) = shared.upgrade() {
                                 shared.promoted();
                             }
                         };
-                        followers.begin(&engine, &file, place, from, promoted)?;
+                        followers.begin(&engine, &file, follows, promoted)?;
                     }
-                    (None, Some(place), ..) => {
-                        self.archivers.begin(&engine, place, &name, self.config.archive_policy)?
-                    }
+                    (None, _, Some(file)) => self.begin_copies(&engine, &file, &name)?,
                     _ => {}
                 }
                 *place = Some(engine.clone());
@@ -174,19 +173,32 @@ impl Shared {
 }
 
 impl Shared {
-    /// Makes a database's file ready that is about to be opened. Returns which archive it follows, from where; None: it is a primary's.
-    fn follows(&self, file: Option<&Path>, name: &str) -> Result<Option<(ArchivePlace, (u64, u64))>> {
+    /// Has what is committed to a primary's database copied: for standbys, and to the archive.
+    fn begin_copies(&self, engine: &Arc<Engine>, file: &Path, name: &str) -> Result<()> {
+        let Config { archive, archive_policy, max_wal_senders, wal_keep_size, .. } = &self.config;
+        let feed = match max_wal_senders {
+            0 => None,
+            _ => Some(self.feeds.begin(engine, file, name, *wal_keep_size, archive.is_some())?),
+        };
+        match archive {
+            Some(place) => self.archivers.begin(engine, place, name, *archive_policy, feed),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a database's file ready that is about to be opened. Returns what it follows; None: it is a primary's.
+    fn follows(&self, file: Option<&Path>, name: &str) -> Result<Option<Follows>> {
         match (file, &self.followers, &self.config.standby) {
-            (Some(file), Some(followers), Some(place)) if followers.standby().recovers() => {
-                let place = place.within(name).map_err(|e| PgError::new(SqlState::IO_ERROR, e.to_string()))?;
-                match standby::prepare(file, &place)? {
-                    Found::Following { transaction, lsn } => Ok(Some((place, (transaction, lsn)))),
+            (Some(file), Some(followers), Some(source)) if followers.standby().recovers() => {
+                // (one file may have another name here)
+                let is_named = matches!(self.config.databases, Databases::File(_));
+                let name = source.named().filter(|_| is_named).unwrap_or(name);
+                let follows = standby::prepare(file, source, name)?;
+                if follows.is_none() {
                     // (all databases of a server are promoted together)
-                    Found::Promoted => {
-                        followers.standby().promote();
-                        Ok(None)
-                    }
+                    followers.standby().promote();
                 }
+                Ok(follows)
             }
             (Some(file), None, _) => standby::leave(file).map(|()| None),
             _ => Ok(None),
@@ -206,20 +218,25 @@ impl Shared {
         let Some(followers) = &self.followers else { return };
         followers.standby().end();
         tracing::warn!("the server was promoted: it is a primary");
-        let Some(archive) = &self.config.archive else { return };
         let places: Vec<(String, Arc<Place>)> =
             self.places.lock().iter().map(|(name, place)| (name.clone(), place.clone())).collect();
         for (key, place) in places {
             let Some(engine) = place.lock().clone() else { continue };
             let name = if key.is_empty() { engine.catalog().database.clone() } else { key };
-            if let Err(e) = self.archivers.begin(&engine, archive, &name, self.config.archive_policy) {
-                tracing::error!("the archive of database \"{name}\" is not written: {}", e.message());
+            let file = match &self.config.databases {
+                Databases::File(path) => Some(path.clone()),
+                Databases::Directory(dir) => file_of(dir, &name),
+                Databases::Memory => None,
+            };
+            let Some(file) = file else { continue };
+            if let Err(e) = self.begin_copies(&engine, &file, &name) {
+                tracing::error!("the changes of database \"{name}\" are not copied: {}", e.message());
             }
         }
     }
 }
 
-/// Looks from time to time which databases the archive has, and opens those that have come.
+/// Looks from time to time which databases the archive or the primary has, and opens those that have come.
 fn follow_new_databases(shared: Weak<Shared>, dir: PathBuf) -> Result<()> {
     let look = move || {
         let mut reported = String::new();
@@ -227,8 +244,8 @@ fn follow_new_databases(shared: Weak<Shared>, dir: PathBuf) -> Result<()> {
             {
                 let Some(shared) = shared.upgrade() else { return };
                 let follows = shared.followers.as_ref().is_some_and(|all| all.standby().recovers());
-                let Some(place) = shared.config.standby.as_ref().filter(|_| follows) else { return };
-                if let Err(e) = shared.follow_all(place, &dir) {
+                let Some(source) = shared.config.standby.as_ref().filter(|_| follows) else { return };
+                if let Err(e) = shared.follow_all(source, &dir) {
                     if reported != e.message() {
                         tracing::error!("new databases are not followed: {}", e.message());
                         reported = e.message().to_string();
@@ -243,18 +260,18 @@ fn follow_new_databases(shared: Weak<Shared>, dir: PathBuf) -> Result<()> {
 }
 
 impl Shared {
-    /// Opens the databases that a standby of a folder begins with. It waits for an archive that is not there yet; one that does not answer is needed for those alone
+    /// Opens the databases that a standby of a folder begins with. It waits for an archive that is not there yet, or a primary; one that does not answer is needed for those alone
     /// that are not in the folder. Errors: those of a database's file.
-    fn follow_first(self: &Arc<Self>, place: &ArchivePlace, dir: &Path) -> Result<()> {
+    fn follow_first(self: &Arc<Self>, source: &Source, dir: &Path) -> Result<()> {
         let mut reported = String::new();
         loop {
-            match self.follow_all(place, dir) {
+            match self.follow_all(source, dir) {
                 Ok(0) => {}
                 Ok(_) => return Ok(()),
                 Err(e) if e.code() != SqlState::IO_ERROR => return Err(e),
                 Err(e) => {
                     if reported != e.message() {
-                        tracing::warn!("the standby waits for its archive: {}", e.message());
+                        tracing::warn!("the standby waits: {}", e.message());
                         reported = e.message().to_string();
                     }
                     let known = standby::followers(dir)?;
@@ -271,9 +288,9 @@ impl Shared {
         }
     }
 
-    /// Opens each database of which the archive has copies. Returns how many there are.
-    fn follow_all(self: &Arc<Self>, place: &ArchivePlace, dir: &Path) -> Result<usize> {
-        let names = place.names().map_err(|e| PgError::new(SqlState::IO_ERROR, e.to_string()))?;
+    /// Opens each database that the archive or the primary has. Returns how many there are.
+    fn follow_all(self: &Arc<Self>, source: &Source, dir: &Path) -> Result<usize> {
+        let names = source.names()?;
         for name in &names {
             let Some(path) = file_of(dir, name) else { continue };
             if self.followers.as_ref().is_some_and(|all| all.standby().is_promoted()) && !path.exists() {
@@ -355,8 +372,10 @@ impl Folder {
     }
 
     /// Closes a database that no session uses. Errors: 55006.
-    fn close(place: &mut Option<Arc<Engine>>, archivers: &Archivers, name: &str) -> Result<()> {
+    fn close(place: &mut Option<Arc<Engine>>, shared: &Shared, name: &str) -> Result<()> {
         if let Some(engine) = place {
+            // (standbys are no users of it, as in PostgreSQL)
+            shared.feeds.ask_to_leave(name);
             // the place's own is one; every session has another
             let sessions = Arc::strong_count(engine) - 1;
             if sessions > 0 {
@@ -371,7 +390,8 @@ impl Folder {
                 .detail(detail));
             }
             engine.settle_before_close();
-            archivers.end(name);
+            shared.archivers.end(name);
+            shared.feeds.end(name);
             *place = None;
         }
         Ok(())
@@ -395,16 +415,15 @@ impl Folder {
         let began = Instant::now();
         let mut work = Some(work);
         blocking(|| loop {
-            let done = self.shared.with_place(name, |place| {
-                match (Folder::close(place, &self.shared.archivers, name), work.take()) {
+            let done =
+                self.shared.with_place(name, |place| match (Folder::close(place, &self.shared, name), work.take()) {
                     (Ok(()), Some(work)) => Ok(work()),
                     (Err(e), waiting) => {
                         work = waiting;
                         Err(e)
                     }
                     (Ok(()), None) => Err(PgError::internal("done already")),
-                }
-            });
+                });
             match done {
                 Ok(result) => return result,
                 Err(e) if began.elapsed() >= PATIENCE => return Err(e),
@@ -563,6 +582,7 @@ impl Registry {
             places: Mutex::default(),
             clones: Mutex::default(),
             archivers: Archivers::default(),
+            feeds: Feeds::default(),
             followers,
         });
         let registry = Registry { shared, statistics };
@@ -586,13 +606,20 @@ impl Registry {
                 "archive and checkpoints = external exclude each other: one of two programs must write the log back",
             ));
         }
-        if archive || registry.shared.config.checkpoints_left {
+        let senders = registry.shared.config.max_wal_senders > 0;
+        if senders && registry.shared.config.checkpoints_left {
+            return Err(PgError::new(
+                SqlState::INVALID_PARAMETER_VALUE,
+                "max_wal_senders and checkpoints = external exclude each other: one of two programs must write the log back",
+            ));
+        }
+        if archive || senders || registry.shared.config.checkpoints_left {
             match &registry.shared.config.databases {
                 Databases::File(path) | Databases::Directory(path) => checkpoints::leave(path),
                 Databases::Memory => {
                     return Err(PgError::new(
                         SqlState::INVALID_PARAMETER_VALUE,
-                        "checkpoints = external and archive need files: a database in memory has no log that lasts",
+                        "checkpoints = external, archive and max_wal_senders need files: a database in memory has no log that lasts",
                     ))
                 }
             }
@@ -616,8 +643,8 @@ impl Registry {
                 }
                 if follows.is_some() && standby::were_promoted(dir)? {
                     registry.shared.end_unless_followed();
-                } else if let Some(place) = &follows {
-                    registry.shared.follow_first(place, dir)?;
+                } else if let Some(source) = &follows {
+                    registry.shared.follow_first(source, dir)?;
                     registry.shared.end_unless_followed();
                     follow_new_databases(Arc::downgrade(&registry.shared), dir.clone())?;
                     return Ok(registry);
@@ -634,6 +661,11 @@ impl Registry {
             }
         }
         Ok(registry)
+    }
+
+    /// What is committed to an open database, for standbys. None: standbys cannot follow it.
+    pub fn feed(&self, name: &str) -> Option<Arc<Feed>> {
+        self.shared.feeds.of(name)
     }
 
     /// How far the databases of a standby have come, by their names. Empty: the server is a primary.
@@ -766,6 +798,7 @@ impl Registry {
             blocking(|| followers.finish());
         }
         blocking(|| self.shared.archivers.finish());
+        blocking(|| self.shared.feeds.finish());
         for engine in engines {
             engine.shutdown().await?;
         }

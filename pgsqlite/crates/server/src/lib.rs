@@ -2,6 +2,7 @@
 //!
 //! * [`config`]: what the server is told; [`databases`]: which file a database name means
 //! * [`archiving`]: copies of each database's changes, written while it is served; [`standby`]: databases that follow such copies
+//! * [`feed`]: what is committed to a database, for standbys that follow it over connections; [`walsender`]: such a connection, [`replication_command`]: its commands
 //! * [`listen`]: sockets, accepting, shutdown; [`addresses`]: what is said where that fails
 //! * [`starting`]: what clients are told before the databases are open
 //! * [`client`]: one client's socket and buffers; [`tls`]; [`startup`]: from a socket to a session
@@ -25,6 +26,7 @@ pub mod databases;
 pub mod entrance;
 mod errors;
 mod failed_logins;
+mod feed;
 pub mod hba;
 mod http;
 pub mod listen;
@@ -33,6 +35,7 @@ pub mod os_user;
 mod own_thread;
 pub mod plain_login;
 mod reload;
+mod replication_command;
 mod serve;
 pub mod shared;
 mod sink;
@@ -42,6 +45,7 @@ mod starting;
 mod startup;
 mod status;
 pub mod tls;
+mod walsender;
 
 pub use config::Config;
 pub use listen::Server;

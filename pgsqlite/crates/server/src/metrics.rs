@@ -186,6 +186,38 @@ fn text(shared: &Shared) -> String {
         }
     }
 
+    if shared.config.max_wal_senders > 0 {
+        let senders = statistics.senders.all();
+        type Sent = fn(&pgsqlite_natives::statistics::senders::Sent) -> Option<f64>;
+        let gauges: [(&str, &str, Sent); 3] = [
+            ("pgsqlite_replication_sent_bytes", "The place in the log up to which a standby was sent all.", |s| {
+                Some(s.sent as f64)
+            }),
+            ("pgsqlite_replication_replayed_bytes", "The place up to which a standby shows all.", |s| {
+                Some(s.replayed as f64)
+            }),
+            (
+                "pgsqlite_replication_replay_lag_seconds",
+                "How long a standby took to show what it was sent last; none: it has all.",
+                |s| s.replay_lag.map(|micros| micros as f64 / 1e6),
+            ),
+        ];
+        for (name, help, read) in gauges {
+            page.head(name, "gauge", help);
+            for sender in &senders {
+                let pid = sender.pid.to_string();
+                let labels = [
+                    ("database", sender.database.as_str()),
+                    ("application_name", sender.application_name.as_str()),
+                    ("pid", pid.as_str()),
+                ];
+                if let Some(value) = read(&sender.progress()) {
+                    page.value(name, &labels, value);
+                }
+            }
+        }
+    }
+
     page.head("pgsqlite_errors_total", "counter", "Errors that clients were told, by SQLSTATE.");
     for (state, count) in statistics.errors() {
         page.value("pgsqlite_errors_total", &[("sqlstate", &state)], count as f64);

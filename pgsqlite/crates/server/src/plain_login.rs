@@ -32,7 +32,7 @@ pub enum Proof {
 /// What the server's rules demand of a client. `engine`: the database; None: there is none. Errors: 28000 where no rule lets the client in.
 pub async fn demanded(shared: &Shared, claim: &Claim<'_>, engine: Option<&Arc<Engine>>) -> Result<Proof> {
     let Claim { user, database, encrypted, address, .. } = *claim;
-    let attempt = Attempt { address: Some(address.ip()), encrypted, database, user };
+    let attempt = Attempt { address: Some(address.ip()), encrypted, database, user, replication: false };
     let rules = shared.rules();
     let rule = rules.rule(&attempt, &mut |role| engine.is_some_and(|e| e.is_member(user, role))).await?;
     if !has_certificate(shared, claim, rule) {

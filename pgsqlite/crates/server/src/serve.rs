@@ -8,6 +8,7 @@ use crate::errors;
 use crate::own_thread;
 use crate::shared::Shared;
 use crate::startup::{self, Started};
+use crate::walsender;
 use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::{PgError, SqlState};
 use std::net::SocketAddr;
@@ -43,7 +44,12 @@ pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketA
     let end = match started {
         Ok(None) => End::Gone,
         Ok(Some(started)) => {
-            let Started { mut session, registered } = *started;
+            let Started { mut session, registered, standby } = *started;
+            if let Some(standby) = standby {
+                let end = walsender::run(shared, session, standby, &mut client).await;
+                drop(registered);
+                return farewell(&mut client, end).await;
+            }
             if let Some(watch) = client.stream.watch() {
                 session.watch_client(watch);
             }
@@ -57,6 +63,11 @@ pub async fn serve(shared: &Arc<Shared>, stream: Stream, address: Option<SocketA
         }
         Err(end) => end,
     };
+    farewell(&mut client, end).await;
+}
+
+/// Tells the client why it is sent away, and closes the connection.
+async fn farewell(client: &mut Client, end: End) {
     if let End::Fatal(error) = end {
         tracing::debug!(%error, "a session is ended");
         client.out.buffer.clear();

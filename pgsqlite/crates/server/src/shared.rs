@@ -8,7 +8,7 @@ use crate::hba::{Maps, Rules};
 use crate::tls::Tls;
 use parking_lot::{Mutex, RwLock};
 use pgsqlite_engine::session::{CancelHandle, HbaFileRule, Host, HostHandle, IdentFileMapping};
-use pgsqlite_types::Result;
+use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
@@ -37,6 +37,8 @@ pub struct Shared {
     pub(crate) sockets: AtomicUsize,
     /// clients that have a place
     pub(crate) places: AtomicUsize,
+    /// clients that replicate, which have places of their own
+    pub(crate) senders: AtomicUsize,
     pub(crate) next_pid: AtomicI32,
     pub started: std::time::Instant,
     pub failed_logins: FailedLogins,
@@ -63,7 +65,33 @@ impl Drop for Place {
     }
 }
 
+/// One of `max_wal_senders` places, given back when dropped.
+pub struct SenderPlace(Arc<Shared>);
+
+impl Drop for SenderPlace {
+    fn drop(&mut self) {
+        self.0.senders.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 impl Shared {
+    /// A place among those who replicate. Errors: 53300.
+    pub fn take_sender_place(self: &Arc<Self>) -> Result<SenderPlace> {
+        let most = self.config.max_wal_senders;
+        match self.senders.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1)) {
+            Ok(_) => Ok(SenderPlace(self.clone())),
+            Err(_) => {
+                let message =
+                    format!("number of requested standby connections exceeds max_wal_senders (currently {most})");
+                let error = PgError::new(SqlState::TOO_MANY_CONNECTIONS, message).fatal();
+                Err(match most {
+                    0 => error.hint("Start the server with --max-wal-senders 10, so that standbys can follow it."),
+                    _ => error,
+                })
+            }
+        }
+    }
+
     /// Who may come in.
     pub fn rules(&self) -> Arc<Rules> {
         self.rules.read().clone()

@@ -3,12 +3,14 @@
 use crate::certificate;
 use crate::client::{Client, End};
 use crate::errors;
+use crate::feed::Feed;
 use crate::hba::{Attempt, ClientCertificate, Method};
 use crate::os_user;
-use crate::shared::{Place, Shared};
+use crate::shared::{Place, SenderPlace, Shared};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::session::{Session, SessionOptions};
 use pgsqlite_natives::settings::rights::CLONE;
+use pgsqlite_natives::statistics::senders::Sender;
 use pgsqlite_types::{PgError, SqlState};
 use pgsqlite_wire::scram::{self, Binding};
 use pgsqlite_wire::startup::Startup;
@@ -30,13 +32,25 @@ pub struct Started {
     pub session: Session,
     /// out of the table of sessions, and out of the count, when dropped
     pub registered: Registered,
+    /// the client is a standby
+    pub standby: Option<Replicates>,
+}
+
+/// What a standby follows.
+pub struct Replicates {
+    pub engine: Arc<Engine>,
+    pub feed: Arc<Feed>,
+    pub sender: Arc<Sender>,
+    /// what the client names in its start-up packet
+    pub is_for_database: bool,
 }
 
 /// The session's entry in the table that cancel requests look in.
 pub struct Registered {
     shared: Arc<Shared>,
     pid: i32,
-    _place: Place,
+    _place: Option<Place>,
+    _sender_place: Option<SenderPlace>,
 }
 
 impl Drop for Registered {
@@ -75,11 +89,9 @@ pub async fn start(
     let user = get("user").filter(|u| !u.is_empty()).ok_or_else(|| {
         fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "no PostgreSQL user name specified in startup packet")
     })?;
-    if get("replication").is_some_and(|r| !matches!(r.as_str(), "false" | "off" | "0" | "no")) {
-        return Err(End::Fatal(PgError::not_supported("replication").fatal()));
-    }
+    let replication = get("replication").map_or(Ok(Replication::None), |value| Replication::parse(&value))?;
     let database = get("database").filter(|d| !d.is_empty()).unwrap_or_else(|| user.clone());
-    let claim = Claim { user, database, parameters };
+    let claim = Claim { user, database, parameters, replication };
     let started = let_in(shared, client, (address, uid), &claim).await;
     if let Some(reason) = started.as_ref().err().and_then(refusal) {
         shared.failed_logins.tell(&claim.user, &claim.database, address, reason);
@@ -92,6 +104,35 @@ struct Claim {
     user: String,
     database: String,
     parameters: Vec<(String, String)>,
+    replication: Replication,
+}
+
+/// Whether a connection is for replication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Replication {
+    None,
+    /// It is.
+    Physical,
+    /// It is, and names the database for which rules count (`database`).
+    OfDatabase,
+}
+
+impl Replication {
+    /// Reads the parameter of the start-up packet. Errors: 22023.
+    fn parse(value: &str) -> Result<Replication, End> {
+        if value == "database" {
+            return Ok(Replication::OfDatabase);
+        }
+        match pgsqlite_types::bool::parse(value) {
+            Some(true) => Ok(Replication::Physical),
+            Some(false) => Ok(Replication::None),
+            None => {
+                let message = format!("invalid value for parameter \"replication\": \"{value}\"");
+                let error = PgError::new(SqlState::INVALID_PARAMETER_VALUE, message).fatal();
+                Err(End::Fatal(error.hint("Valid values are: \"false\", 0, \"true\", 1, \"database\".")))
+            }
+        }
+    }
 }
 
 /// Why a client was not let in, for the log; None: it went away, or what failed was not its login.
@@ -116,7 +157,11 @@ async fn let_in(
     (address, uid): (Option<SocketAddr>, Option<u32>),
     claim: &Claim,
 ) -> Result<Box<Started>, End> {
-    let Claim { user, database, parameters } = claim;
+    let Claim { user, database, parameters, replication } = claim;
+    let sender_place = match replication {
+        Replication::None => None,
+        _ => Some(shared.take_sender_place().map_err(End::Fatal)?),
+    };
     if shared.config.require_tls && address.is_some() && !client.stream.is_encrypted() {
         return Err(fatal(
             SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
@@ -127,7 +172,8 @@ async fn let_in(
     let original = clone_of(parameters);
     let home = original.as_deref().unwrap_or(database);
     let encrypted = client.stream.is_encrypted();
-    let attempt = Attempt { address: address.map(|a| a.ip()), encrypted, database: home, user };
+    let physical = *replication == Replication::Physical;
+    let attempt = Attempt { address: address.map(|a| a.ip()), encrypted, database: home, user, replication: physical };
     let mut is_member = |role: &str| shared.databases.get(home).is_ok_and(|engine| engine.is_member(user, role));
     let rules = shared.rules();
     let rule = rules.rule(&attempt, &mut is_member).await.map_err(End::Fatal)?;
@@ -171,15 +217,25 @@ async fn let_in(
             return Err(fatal(code, format!("{told} authentication failed for user \"{user}\"")));
         }
     }
+    if sender_place.is_some() && original.is_some() {
+        return Err(End::Fatal(PgError::not_supported("replication of a clone").fatal()));
+    }
     let engine = match &original {
         None => shared.databases.enter(database),
         Some(original) => shared.databases.enter_clone(database, original, user),
     };
     let engine = engine.map_err(|e| End::Fatal(e.fatal()))?;
-    let place =
-        shared.take_place().ok_or_else(|| fatal(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already"))?;
+    // (those for replication are counted by themselves)
+    let place = match sender_place {
+        Some(_) => None,
+        None => Some(
+            shared
+                .take_place()
+                .ok_or_else(|| fatal(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already"))?,
+        ),
+    };
     // (the session asks whether the role is there, and may log in)
-    if place.is_reserved && engine.role(user).is_some_and(|r| !r.superuser) {
+    if place.as_ref().is_some_and(|p| p.is_reserved) && engine.role(user).is_some_and(|r| !r.superuser) {
         return Err(fatal(
             SqlState::TOO_MANY_CONNECTIONS,
             "remaining connection slots are reserved for non-replication superuser connections",
@@ -204,9 +260,13 @@ async fn let_in(
         host: shared.host(),
     };
     let mut session = engine.session(options).map_err(|e| End::Fatal(e.fatal()))?;
+    let standby = match sender_place {
+        Some(_) => Some(sender(shared, &engine, claim, (pid, address)).map_err(|e| End::Fatal(e.fatal()))?),
+        None => None,
+    };
     let secret = i32::from_be_bytes(random()?);
     shared.sessions.lock().insert(pid, (secret, session.cancel_handle()));
-    let registered = Registered { shared: shared.clone(), pid, _place: place };
+    let registered = Registered { shared: shared.clone(), pid, _place: place, _sender_place: sender_place };
     client.out.authentication_ok();
     for notice in session.take_notices() {
         errors::write(&mut client.out, &notice, b'N', None);
@@ -217,7 +277,48 @@ async fn let_in(
     client.out.backend_key_data(pid, secret);
     client.out.ready_for_query(b'I');
     client.flush().await?;
-    Ok(Box::new(Started { session, registered }))
+    if standby.is_some() {
+        session.replicates("");
+    }
+    Ok(Box::new(Started { session, registered, standby }))
+}
+
+/// What a client needs that may replicate. Errors: 42501 for a role that may not, 0A000 on a standby.
+fn sender(
+    shared: &Arc<Shared>,
+    engine: &Arc<Engine>,
+    claim: &Claim,
+    (pid, client): (i32, Option<SocketAddr>),
+) -> pgsqlite_types::Result<Replicates> {
+    let Some(user_oid) = engine.may_replicate(&claim.user) else {
+        let message = "must be superuser or replication role to start walsender";
+        return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+    };
+    if engine.in_recovery() {
+        return Err(PgError::not_supported("replication from a standby (cascading replication)")
+            .hint("Let the standby follow the primary itself."));
+    }
+    let database = engine.catalog().database.clone();
+    let Some(feed) = shared.databases.feed(&database) else {
+        return Err(PgError::not_supported(format!("replication of the database \"{database}\"")));
+    };
+    let name = claim.parameters.iter().rfind(|(name, _)| name == "application_name");
+    let sender = shared.databases.statistics.senders.add(Sender {
+        pid,
+        database,
+        user: claim.user.clone(),
+        user_oid,
+        application_name: name.map_or(String::new(), |(_, value)| value.clone()),
+        client,
+        started: pgsqlite_metadata::clock::now(),
+        progress: Default::default(),
+    });
+    Ok(Replicates {
+        engine: engine.clone(),
+        feed,
+        sender,
+        is_for_database: claim.replication == Replication::OfDatabase,
+    })
 }
 
 /// The database of which a client wants a throw-away copy: the option `pgsqlite.clone`. None: it wants none.

@@ -65,7 +65,7 @@ impl Applier {
     /// Begins a change. Errors: 55P03 if another program writes to the copy.
     pub fn begin(&mut self) -> Result<Change<'_>> {
         self.connection.execute_batch("BEGIN IMMEDIATE").map_err(sqlite_error)?;
-        Ok(Change { of: self, cookie: None, pages: None, ended: false })
+        Ok(Change { of: self, cookie: None, pages: None, largest: 0, ended: false })
     }
 
     /// Writes the log back into the file if it is long, so that the next change begins it anew. Readers may keep it from that.
@@ -90,6 +90,8 @@ pub struct Change<'a> {
     cookie: Option<u32>,
     /// how many pages the database has after it
     pages: Option<u32>,
+    /// the last page that was written
+    largest: u32,
     ended: bool,
 }
 
@@ -102,6 +104,7 @@ impl Change<'_> {
         if number == 1 {
             self.cookie = cookie_of(content);
         }
+        self.largest = self.largest.max(number);
         self.write(number, Some(content))
     }
 
@@ -115,10 +118,10 @@ impl Change<'_> {
         statement.execute(rusqlite::params![number, content]).map_err(sqlite_error).map(drop)
     }
 
-    /// The database has so many pages after the change. To be called after all of them.
+    /// The database has so many pages after the change, which may be several of the primary's. To be called after all of them.
     pub fn size(&mut self, pages: u32) -> Result<()> {
         self.pages = Some(pages);
-        match self.of.pages.is_none_or(|before| before > pages) {
+        match self.of.pages.is_none_or(|before| before.max(self.largest) > pages) {
             true => self.write(pages + 1, None),
             false => Ok(()),
         }

@@ -32,6 +32,28 @@ pub struct Position {
     pub checksum: [u32; 2],
 }
 
+impl std::fmt::Display for Position {
+    /// As others keep it; [`Position::parse`] reads it.
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let Position { salt, frames, checksum: [high, low] } = self;
+        write!(f, "{:016x}-{frames:x}-{high:08x}{low:08x}", u64::from_be_bytes(*salt))
+    }
+}
+
+impl Position {
+    /// Reads what [`Position`] is written as. None: it is something else.
+    pub fn parse(text: &str) -> Option<Position> {
+        let mut words = text.split('-').map(|word| u64::from_str_radix(word, 16).ok());
+        let (salt, frames, sum) = (words.next()??, words.next()??, words.next()??);
+        let position = Position {
+            salt: salt.to_be_bytes(),
+            frames: u32::try_from(frames).ok()?,
+            checksum: [(sum >> 32) as u32, sum as u32],
+        };
+        words.next().is_none().then_some(position)
+    }
+}
+
 /// What has been committed since a stream was asked last.
 pub enum Next {
     /// Nothing.
@@ -167,6 +189,36 @@ impl Stream {
     pub fn advance(&mut self) -> Result<Next> {
         let Some(position) = self.position else { return Ok(Next::Lost("nothing has been read yet")) };
         let Some(header) = self.committed()? else { return Ok(Next::Nothing) };
+        self.advance_to(position, header)
+    }
+
+    /// What was committed between two positions of one beginning of the log; None: it is not in the log any more. Errors: 58030.
+    pub fn between(room: Arc<Room>, from: Position, to: Position) -> Result<Option<Batch>> {
+        let mut stream = Stream::new(room, Some(from));
+        let Some(now) = stream.committed()? else { return Ok(None) };
+        if from.salt != to.salt || now.salt != to.salt || from.frames >= to.frames || now.frames < to.frames {
+            return Ok(None);
+        }
+        match stream.advance_to(from, Header { frames: to.frames, checksum: to.checksum, ..now })? {
+            Next::Batch(batch) => Ok(Some(batch)),
+            Next::Nothing | Next::Lost(_) => Ok(None),
+        }
+    }
+
+    /// Goes on with what is committed from now on, whatever was before. None: the log cannot be looked at just now. Errors: 58030.
+    pub fn begin_here(&mut self) -> Result<Option<Position>> {
+        let Some(header) = self.committed()? else { return Ok(None) };
+        let position = Position { salt: header.salt, frames: header.frames, checksum: header.checksum };
+        (self.position, self.commits) = (Some(position), Some(header.commits));
+        Ok(self.position)
+    }
+
+    /// Until which position it has read.
+    pub fn position(&self) -> Option<Position> {
+        self.position
+    }
+
+    fn advance_to(&mut self, position: Position, header: Header) -> Result<Next> {
         let same = header.salt == position.salt;
         if same && header.frames == position.frames && (header.frames == 0 || header.checksum == position.checksum) {
             self.commits = Some(header.commits);

@@ -132,7 +132,7 @@ impl Output {
     pub fn copy_data(&mut self, data: &[u8]) {
         self.message(b'd', |b| b.extend_from_slice(data));
     }
-    /// CopyInResponse (`G`) or CopyOutResponse (`H`); 0 text, 1 binary per column.
+    /// CopyInResponse (`G`), CopyOutResponse (`H`) or CopyBothResponse (`W`); 0 text, 1 binary per column.
     pub fn copy_response(&mut self, kind: u8, formats: &[i16]) {
         self.message(kind, |b| {
             b.push(formats.contains(&1) as u8);

@@ -87,6 +87,15 @@ pub fn frame_of_authentication(buffer: &[u8]) -> Result<Frame, Malformed> {
     }
 }
 
+/// The same on a connection for replication: nobody sends anything long there.
+pub fn frame_of_replication(buffer: &[u8]) -> Result<Frame, Malformed> {
+    match buffer.first() {
+        None => Ok(Frame::Incomplete),
+        Some(kind) if b"QPBdFDECSHcfX".contains(kind) => whole(*kind, buffer, MAX_SMALL_LENGTH),
+        Some(other) => Err(Malformed::new(format!("invalid frontend message type {other}"))),
+    }
+}
+
 fn whole(kind: u8, buffer: &[u8], limit: usize) -> Result<Frame, Malformed> {
     let Some(&[_, a, b, c, d]) = buffer.first_chunk::<5>() else { return Ok(Frame::Incomplete) };
     let length = usize::try_from(i32::from_be_bytes([a, b, c, d]))

@@ -200,9 +200,73 @@ impl Exchange {
     }
 }
 
+/// The client's side of an exchange, without channel binding.
+pub struct Client {
+    bare: String,
+    nonce: String,
+}
+
+/// A client that waits for the server's proof.
+pub struct Proof(Vec<u8>);
+
+impl Client {
+    /// The client's first message is [`Client::first`]. `nonce`: random, printable, without commas.
+    pub fn new(nonce: &str) -> Client {
+        // (the name is that of the start-up packet)
+        Client { bare: format!("n=,r={nonce}"), nonce: nonce.to_string() }
+    }
+
+    /// The client's first message.
+    pub fn first(&self) -> String {
+        format!("n,,{}", self.bare)
+    }
+
+    /// Answers the server's first message: the client's final message. None: it is malformed, or not an answer to the first one.
+    pub fn last(self, server_first: &str, password: &str) -> Option<(String, Proof)> {
+        /// A server that asks for more would keep the client busy.
+        const MOST_ITERATIONS: u32 = 10_000_000;
+        let mut parts = server_first.split(',');
+        let nonce = parts.next()?.strip_prefix("r=").filter(|n| n.starts_with(&self.nonce) && *n != self.nonce)?;
+        let salt = B64.decode(parts.next()?.strip_prefix("s=")?).ok()?;
+        let iterations = parts.next()?.strip_prefix("i=")?.parse().ok();
+        let iterations = iterations.filter(|n| (1..=MOST_ITERATIONS).contains(n))?;
+        let salted = salted(password, &salt, iterations);
+        let without_proof = format!("c={},r={nonce}", B64.encode("n,,"));
+        let message = format!("{},{server_first},{without_proof}", self.bare);
+        let client_key = hmac(&salted, b"Client Key");
+        let signature = hmac(&Sha256::digest(&client_key), message.as_bytes());
+        let proof: Vec<u8> = client_key.iter().zip(&signature).map(|(a, b)| a ^ b).collect();
+        let server = hmac(&hmac(&salted, b"Server Key"), message.as_bytes());
+        Some((format!("{without_proof},p={}", B64.encode(proof)), Proof(server)))
+    }
+}
+
+impl Proof {
+    /// Whether the server knows the password, too.
+    pub fn is(&self, server_final: &str) -> bool {
+        server_final.strip_prefix("v=").and_then(|v| B64.decode(v).ok()).as_deref() == Some(&self.0[..])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_sides_agree_on_the_password_alone() {
+        for (password, agree) in [("secret", true), ("Secret", false)] {
+            let client = Client::new("abc");
+            let verifier = Verifier::new("secret", b"salt", 4096);
+            let (exchange, server_first) =
+                first(&client.first(), Some(verifier), b"", "def", Binding::NotOffered).unwrap();
+            assert!(Client::new("xyz").last(&server_first, password).is_none(), "another's nonce");
+            let (last, proof) = client.last(&server_first, password).unwrap();
+            match exchange.last(&last) {
+                Ok(server_final) => assert!(agree && proof.is(&server_final) && !proof.is("v=AAAA")),
+                Err(failure) => assert!(!agree && failure == Failure::Denied),
+            }
+        }
+    }
 
     /// The example exchange of RFC 7677, section 3.
     #[test]

@@ -211,6 +211,23 @@ impl Session {
         self.executor.context.cancel.clone()
     }
 
+    /// A setting, as SHOW prints it.
+    pub fn shown_setting(&self, name: &str) -> Option<String> {
+        self.executor.context.gucs.get(name)
+    }
+
+    /// The client is a standby, and has given this command: others see the session as a WAL sender.
+    pub fn replicates(&self, command: &str) {
+        let activity = &self.executor.context.observation.activity;
+        activity.set_replicates();
+        let now = pgsqlite_metadata::clock::now();
+        activity.change(now, |live| {
+            live.state = pgsqlite_natives::statistics::activity::State::Active;
+            live.query = command.into();
+            live.query_start = Some(now);
+        });
+    }
+
     /// The encoding of the texts that the client sends and gets.
     pub fn client_encoding(&self) -> pgsqlite_types::encoding::Encoding {
         self.executor.context.gucs.client_encoding

@@ -87,6 +87,8 @@ pub struct Activity {
     /// when it began to wait for the writer slot
     waits_since: AtomicI64,
     writes: AtomicBool,
+    /// its client is a standby
+    replicates: AtomicBool,
     /// how often the client has begun to be silent, and has ended that: odd while it is
     silence: AtomicU64,
     live: Mutex<Live>,
@@ -156,6 +158,7 @@ impl Activity {
             wait: AtomicU8::new(Wait::Nothing as u8),
             waits_since: AtomicI64::new(0),
             writes: AtomicBool::new(false),
+            replicates: AtomicBool::new(false),
             silence: AtomicU64::new(0),
             live: Mutex::new(live),
             progress: Mutex::default(),
@@ -216,6 +219,16 @@ impl Activity {
     /// The session has (or has no more) the writer slot of its database.
     pub fn set_writes(&self, writes: bool) {
         self.writes.store(writes, Ordering::Relaxed);
+    }
+
+    /// The client is a standby: the session is a WAL sender from now on.
+    pub fn set_replicates(&self) {
+        self.replicates.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the session is a WAL sender.
+    pub fn replicates(&self) -> bool {
+        self.replicates.load(Ordering::Relaxed)
     }
 
     /// Whether the session has the writer slot of its database.

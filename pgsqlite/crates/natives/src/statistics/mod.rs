@@ -10,6 +10,7 @@ pub mod fetched;
 pub mod functions;
 pub mod progress;
 pub mod refused;
+pub mod senders;
 pub mod slru;
 pub mod statements;
 
@@ -33,6 +34,8 @@ pub struct Statistics {
     pub durations: Durations,
     /// what has become of the files of archives
     pub archiving: Archiving,
+    /// connections of standbys
+    pub senders: senders::Senders,
     pub slrus: slru::Slrus,
 }
 
@@ -72,7 +75,7 @@ pub struct DatabaseCounters {
     pub archive_current: AtomicU64,
     /// milliseconds since 1970: when the last attempt failed; 0: none has
     pub archive_failed_at: AtomicI64,
-    /// the last place of the log that was taken for the archive; None: there is no archive, or it has not been read yet
+    /// the last place of the log that was taken for the archive or, without one, for standbys; None: for neither, or the archive has not been read yet
     pub archive_place: Mutex<Option<Option<LogPlace>>>,
     /// how far in the log the archive has come
     pub archive_lsn: AtomicU64,

@@ -42,17 +42,19 @@ pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
     let numbers = known_databases(state);
     for session in statistics.sessions() {
         work::visit();
-        let database = numbers.iter().find(|d| d.name == session.database);
+        // (a WAL sender is in no database, as PostgreSQL sees it)
+        let database = numbers.iter().find(|d| d.name == session.database).filter(|_| !session.replicates());
+        let shown = database.map_or(&*session.database, |d| &*d.shown);
         let mut row = vec![
             ("datid", database.map(|d| d.number).into()),
-            ("datname", text(database.map_or(&*session.database, |d| &*d.shown))),
+            ("datname", (!session.replicates()).then(|| shown.to_string()).into()),
             ("pid", int(session.pid)),
             ("usesysid", int(session.user_oid)),
             ("usename", text(&*session.user)),
         ];
         let live = session.live();
         row.push(("application_name", text(&*live.application_name)));
-        row.push(("backend_type", text("client backend")));
+        row.push(("backend_type", text(if session.replicates() { "walsender" } else { "client backend" })));
         if !may_see(state, session.user_oid) {
             row.push(("query", text("<insufficient privilege>")));
             // who it is may be seen, what it does not
@@ -72,6 +74,7 @@ pub(super) fn activity(rows: &mut Rows, state: &SessionState) {
             continue;
         }
         let wait = match live.state {
+            State::Active if session.replicates() => Some(("Activity", "WalSenderMain")),
             State::Active => session.wait().event(),
             _ => Some(("Client", "ClientRead")),
         };
@@ -172,7 +175,10 @@ pub(super) fn stat_database(rows: &mut Rows, state: &SessionState) {
         rows.push(&[
             ("datid", Datum::Int(database.number)),
             ("datname", text(&*database.shown)),
-            ("numbackends", int(sessions.iter().filter(|s| s.database == database.name).count() as i64)),
+            (
+                "numbackends",
+                int(sessions.iter().filter(|s| s.database == database.name && !s.replicates()).count() as i64),
+            ),
             ("xact_commit", count(&counters.commits)),
             ("xact_rollback", count(&counters.rollbacks)),
             ("blks_read", count(&counters.blocks_read)),

@@ -16,6 +16,7 @@ mod large_objects;
 mod locks;
 mod progress;
 mod relations;
+mod replication;
 mod session;
 mod text_search;
 mod types;
@@ -224,9 +225,7 @@ const EMPTY: &[&str] = &[
     "pg_transform",
     "pg_user_mapping",
     "pg_user_mappings",
-    "pg_stat_replication",
     "pg_stat_subscription",
-    "pg_stat_wal_receiver",
 ];
 
 fn maker(relation: &SystemRelation) -> Option<Maker> {
@@ -312,6 +311,8 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_stat_activity" => Session(cumulative_statistics::activity),
         "pg_stat_database" => Session(cumulative_statistics::stat_database),
         "pg_stat_statements" => Session(cumulative_statistics::stat_statements),
+        "pg_stat_replication" => Session(replication::senders),
+        "pg_stat_wal_receiver" => Session(replication::receiver),
         "pg_stat_archiver" => Session(cumulative_statistics::archiver),
         "pg_stat_progress_analyze" => Session(progress::analyze),
         "pg_stat_progress_cluster" => Session(progress::cluster),

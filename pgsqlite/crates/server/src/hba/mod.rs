@@ -112,13 +112,18 @@ pub struct Attempt<'a> {
     pub encrypted: bool,
     pub database: &'a str,
     pub user: &'a str,
+    /// It is for replication: rules for the database count no more, those for `replication` do.
+    pub replication: bool,
 }
 
 impl Attempt<'_> {
     fn told(&self) -> String {
         let host = self.address.map_or("[local]".to_string(), |a| a.to_string());
         let encryption = if self.encrypted { "SSL encryption" } else { "no encryption" };
-        format!("host \"{host}\", user \"{}\", database \"{}\", {encryption}", self.user, self.database)
+        match self.replication {
+            true => format!("host \"{host}\", user \"{}\", {encryption}", self.user),
+            false => format!("host \"{host}\", user \"{}\", database \"{}\", {encryption}", self.user, self.database),
+        }
     }
 
     /// 28000 for a client that the rules do not let in, with the reason.
@@ -179,15 +184,15 @@ impl Rules {
 
     /// What `--auth` means, or its absence: trust for local sockets and loopback, passwords for all others.
     pub fn of_flag(auth: Option<Auth>) -> Rules {
-        let all = || vec![Word { text: "all".into(), quoted: false }];
+        let word = |text: &str| Word { text: text.into(), quoted: false };
         let rule = |transport, addresses, method| Rule {
             line: 0,
             kind: if transport == Transport::Local { "local" } else { "host" },
             map: None,
             client_certificate: ClientCertificate::NotAsked,
             transport,
-            databases: all(),
-            users: all(),
+            databases: vec![word("all"), word("replication")],
+            users: vec![word("all")],
             addresses,
             method,
         };
@@ -234,11 +239,15 @@ impl Rules {
             })
         };
         match verdict {
-            Verdict::Rule(Rule { method: Method::Reject, .. }) => {
-                refused(format!("pg_hba.conf rejects connection for {}", attempt.told()))
-            }
+            Verdict::Rule(Rule { method: Method::Reject, .. }) => refused(match attempt.replication {
+                true => format!("pg_hba.conf rejects replication connection for {}", attempt.told()),
+                false => format!("pg_hba.conf rejects connection for {}", attempt.told()),
+            }),
             Verdict::Rule(rule) => Ok(rule),
-            Verdict::NoRule | Verdict::AskForName => refused(format!("no pg_hba.conf entry for {}", attempt.told())),
+            Verdict::NoRule | Verdict::AskForName => refused(match attempt.replication {
+                true => format!("no pg_hba.conf entry for replication connection from {}", attempt.told()),
+                false => format!("no pg_hba.conf entry for {}", attempt.told()),
+            }),
         }
     }
 
@@ -274,10 +283,10 @@ impl Rule {
         };
         transport
             && self.databases.iter().any(|word| match word {
+                word if attempt.replication => word.is("replication"),
                 word if word.is("all") => true,
                 word if word.is("sameuser") => attempt.database == attempt.user,
                 word if word.is("samerole") || word.is("samegroup") => is_member(attempt.database),
-                // (connections for replication are refused before)
                 word if word.is("replication") => false,
                 word => word.text == attempt.database,
             })
@@ -337,11 +346,34 @@ mod tests {
         user: &str,
     ) -> std::result::Result<Method, String> {
         let address = (!address.is_empty()).then(|| address.parse().unwrap());
-        let attempt = Attempt { address, encrypted, database, user };
+        let attempt = Attempt { address, encrypted, database, user, replication: false };
         // joe is a member of staff, and of the role that has his database's name
         let mut is_member = |role: &str| user == "joe" && matches!(role, "staff" | "shop" | "joe");
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(rules.rule(&attempt, &mut is_member)).map(|r| r.method).map_err(|e| e.message().to_string())
+    }
+
+    #[test]
+    fn rules_for_replication_are_of_their_own() {
+        let rules = Rules::parse(
+            "local all all trust\nlocal replication joe scram-sha-256\nlocal replication,all ann peer\nlocal \"replication\" all reject",
+        )
+        .unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let asked = |database: &str, user: &str, replication: bool| {
+            let attempt = Attempt { address: None, encrypted: false, database, user, replication };
+            let found = runtime.block_on(rules.rule(&attempt, &mut |_| false)).map(|rule| rule.method);
+            found.map_err(|e| e.message().to_string())
+        };
+        assert_eq!(asked("shop", "joe", true), Ok(Method::Scram));
+        assert_eq!(asked("shop", "ann", true), Ok(Method::Peer));
+        assert_eq!(asked("shop", "bob", false), Ok(Method::Trust));
+        let none = "no pg_hba.conf entry for replication connection from host \"[local]\", user \"bob\", no encryption";
+        assert_eq!(asked("replication", "bob", true), Err(none.to_string()));
+        // what a flag stands for is for both
+        let rules = Rules::of_flag(None);
+        let attempt = Attempt { address: None, encrypted: false, database: "shop", user: "bob", replication: true };
+        assert_eq!(runtime.block_on(rules.rule(&attempt, &mut |_| false)).map(|r| r.method).ok(), Some(Method::Trust));
     }
 
     #[test]

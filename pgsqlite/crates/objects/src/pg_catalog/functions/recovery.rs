@@ -53,9 +53,9 @@ fn last_replayed(c: &Call) -> Result<Datum> {
     Ok(place(known(c)?.map_or(0, |recovery| recovery.replayed.load(Ordering::Acquire))))
 }
 
-/// Nothing is received from a primary: changes come from an archive.
-fn last_received(_: &Call) -> Result<Datum> {
-    Ok(Datum::Null)
+/// NULL where changes come from an archive.
+fn last_received(c: &Call) -> Result<Datum> {
+    Ok(place(known(c)?.map_or(0, |recovery| recovery.received.load(Ordering::Acquire))))
 }
 
 fn last_replay_time(c: &Call) -> Result<Datum> {

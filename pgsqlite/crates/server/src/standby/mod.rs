@@ -1,12 +1,21 @@
-//! Databases that follow an archive (`--standby`).
+//! Databases that follow an archive, or a primary over a connection (`--standby`).
 //!
-//! Each has a thread, which looks for new files of the archive twice a second, and applies each of them as one transaction while sessions read
-//! (`pgsqlite_engine::engine::Engine::apply`). How far the database has come is kept beside it ([`Kept`]), after the change is on disk and before the next one begins:
+//! Each has a thread. That of an archive looks for new files twice a second; that of a primary ([`stream`]) waits for what it sends ([`primary`], [`tls`]; [`conninfo`] says where it is). What comes
+//! is applied as one transaction while sessions read (`pgsqlite_engine::engine::Engine::apply`). How far the database has come is kept beside it ([`Kept`]), after the change is on disk and before the next one begins:
 //! a change that is applied once more changes nothing.
 //!
-//! A promotion is asked for with pg_promote(), or by a file beside the database (`pgsqlite promote`). Each thread then applies all that the archive has, notes
+//! A promotion is asked for with pg_promote(), or by a file beside the database (`pgsqlite promote`). Each thread then applies all that the archive has, or that the primary has sent, notes
 //! that its database follows no more, and ends. When all have, the server is a primary.
 
+pub mod conninfo;
+mod kept;
+mod primary;
+mod stream;
+mod tls;
+
+use conninfo::Conninfo;
+use kept::{beside, io};
+pub use kept::{promotion_file, Kept};
 use parking_lot::Mutex;
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_natives::recovery::{Recovery, Standby};
@@ -16,6 +25,7 @@ use pgsqlite_replication::restore::{lsn_text, restore, Until};
 use pgsqlite_replication::{follow, Error};
 use pgsqlite_storage::apply::Applier;
 use pgsqlite_storage::files::folder;
+use pgsqlite_storage::stream::Position;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,81 +45,44 @@ const WHOLE_LOOK: Duration = Duration::from_secs(15);
 /// An error that comes again is logged so often.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// What is kept of a standby's database, in a file beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
-    /// It is being made from the archive, and is of no use.
-    Restoring,
-    /// It has the state after this transaction of the archive, whose changes end at this place in the log.
-    Following { transaction: u64, lsn: u64 },
-    /// It was promoted: it is a primary's.
-    Promoted,
+/// What a standby follows.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// an archive, or the folder of archives of all databases
+    Archive(Place),
+    /// a primary, over a connection
+    Primary(Arc<Conninfo>),
 }
 
-impl Kept {
-    /// The file beside a database.
-    pub fn path(database: &Path) -> PathBuf {
-        beside(database, ".standby")
-    }
-
-    /// What is kept beside a database. Errors: 58030, XX001 for a file that says nothing.
-    pub fn read(database: &Path) -> Result<Option<Kept>> {
-        let path = Kept::path(database);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(io(&path, &e)),
-        };
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let number = |text: &str| u64::from_str_radix(text, 16).ok();
-        let kept = match words[..] {
-            ["restoring"] => Some(Kept::Restoring),
-            ["promoted"] => Some(Kept::Promoted),
-            ["following", transaction, lsn] => {
-                number(transaction).zip(number(lsn)).map(|(transaction, lsn)| Kept::Following { transaction, lsn })
-            }
-            _ => None,
-        };
-        kept.map(Some).ok_or_else(|| {
-            PgError::new(SqlState::DATA_CORRUPTED, format!("\"{}\" is no standby's file", path.display()))
+impl Source {
+    /// That of one database.
+    fn within(&self, name: &str) -> Result<Source> {
+        Ok(match self {
+            Source::Archive(place) => Source::Archive(place.within(name).map_err(|e| failed(&e))?),
+            Source::Primary(conninfo) => Source::Primary(conninfo.clone()),
         })
     }
 
-    /// Keeps it, for good.
-    pub fn write(self, database: &Path) -> Result<()> {
-        use std::io::Write;
-        let (path, making) = (Kept::path(database), beside(database, ".standby.new"));
-        let text = match self {
-            Kept::Restoring => "restoring\n".to_string(),
-            Kept::Promoted => "promoted\n".to_string(),
-            Kept::Following { transaction, lsn } => format!("following {transaction:016x} {lsn:016x}\n"),
-        };
-        let write = || {
-            let mut file = std::fs::File::create(&making)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&making, &path)?;
-            let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            std::fs::File::open(folder)?.sync_all()
-        };
-        write().map_err(|e| io(&path, &e))
+    /// The database that it names.
+    pub fn named(&self) -> Option<&str> {
+        match self {
+            Source::Archive(_) => None,
+            Source::Primary(conninfo) => conninfo.database.as_deref(),
+        }
     }
-}
 
-/// The file beside a database that asks for its promotion.
-pub fn promotion_file(database: &Path) -> PathBuf {
-    beside(database, ".promote")
-}
-
-/// A path with something behind it.
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(end);
-    name.into()
-}
-
-fn io(path: &Path, error: &std::io::Error) -> PgError {
-    PgError::new(SqlState::IO_ERROR, format!("\"{}\": {error}", path.display()))
+    /// The databases that there are. Errors: 58030.
+    pub fn names(&self) -> Result<Vec<String>> {
+        match self {
+            Source::Archive(place) => place.names().map_err(|e| failed(&e)),
+            Source::Primary(conninfo) => {
+                let first = conninfo.database.as_deref().unwrap_or("postgres");
+                let connected = primary::Primary::connect(conninfo, first, 0);
+                let names = connected.and_then(|(mut primary, _)| primary.databases());
+                names.map_err(|e| PgError::new(SqlState::IO_ERROR, e.message().to_string()))
+            }
+        }
+    }
 }
 
 fn failed(error: &Error) -> PgError {
@@ -119,48 +92,106 @@ fn failed(error: &Error) -> PgError {
 /// What a file that is about to be opened on a standby is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// It follows from here.
+    /// It follows an archive from here.
     Following { transaction: u64, lsn: u64 },
+    /// It follows a primary from here; without a position it needs a copy.
+    Streaming { lsn: u64, position: Option<Position> },
     /// It was promoted before.
     Promoted,
 }
 
-/// Makes the file of a database that is to follow this archive, unless it is there. It waits for an archive that is not there yet, or does not answer. Errors: 55000 for a
-/// file that no standby has made.
-pub fn prepare(database: &Path, place: &Place) -> Result<Found> {
+/// A database that follows.
+pub struct Follows {
+    source: Source,
+    from: Found,
+    name: String,
+}
+
+/// Makes the file of a database that is to follow, unless it is there. It waits for an archive that is not there yet, and for an archive or a primary that does not answer. Returns None for one that was promoted.
+/// Errors: 55000 for a file that no standby has made.
+pub fn prepare(database: &Path, source: &Source, name: &str) -> Result<Option<Follows>> {
+    let source = source.within(name)?;
+    let from = match found(database, &source, name)? {
+        Found::Promoted => return Ok(None),
+        from => from,
+    };
+    Ok(Some(Follows { name: name.to_string(), source, from }))
+}
+
+fn found(database: &Path, source: &Source, name: &str) -> Result<Found> {
     let mut reported = Reported::default();
     loop {
-        match (database.symlink_metadata().is_ok(), Kept::read(database)?) {
-            (true, Some(Kept::Promoted)) => return Ok(Found::Promoted),
-            (true, Some(Kept::Following { transaction, lsn })) => return Ok(Found::Following { transaction, lsn }),
-            (true, None) => {
+        match (database.symlink_metadata().is_ok(), Kept::read(database)?, source) {
+            (true, Some(Kept::Promoted), _) => return Ok(Found::Promoted),
+            (true, Some(Kept::Following { transaction, lsn }), Source::Archive(_)) => {
+                return Ok(Found::Following { transaction, lsn })
+            }
+            (true, Some(Kept::Following { lsn, .. }), Source::Primary(_)) => {
+                return Ok(Found::Streaming { lsn, position: None })
+            }
+            (true, Some(Kept::Streaming { lsn, position }), Source::Primary(_)) => {
+                return Ok(Found::Streaming { lsn, position: Some(position) })
+            }
+            (true, Some(Kept::Streaming { .. }), Source::Archive(_)) => {
+                return Err(PgError::new(
+                    SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!("\"{}\" has followed a primary, and not this archive", database.display()),
+                )
+                .hint("Move the file and those beside it away. The standby makes it again from the archive."));
+            }
+            (true, None, _) => {
                 return Err(PgError::new(
                     SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                     format!(
-                        "\"{}\" was not made by a standby: it may have what the archive has not",
-                        database.display()
+                        "\"{}\" was not made by a standby: it may have what {} has not",
+                        database.display(),
+                        match source {
+                            Source::Archive(_) => "the archive",
+                            Source::Primary(_) => "the primary",
+                        }
                     ),
                 )
-                .hint("Move the file and those beside it away. The standby makes it again from the archive."))
+                .hint(match source {
+                    Source::Archive(_) => {
+                        "Move the file and those beside it away. The standby makes it again from the archive."
+                    }
+                    Source::Primary(_) => {
+                        "Move the file and those beside it away. The standby makes it again from the primary."
+                    }
+                }))
             }
             // what a crash has left
-            (true, Some(Kept::Restoring)) => folder::remove(database)?,
-            (false, _) => {}
+            (true, Some(Kept::Restoring), _) => folder::remove(database)?,
+            (false, ..) => {}
         }
         Kept::Restoring.write(database)?;
         folder::remove(&beside(database, ".restoring"))?;
         folder::remove(database)?;
-        match restore(&Archive::reader(place.clone()), database, Until::Now) {
-            Ok(state) => {
-                Kept::Following { transaction: state.transaction, lsn: state.lsn }.write(database)?;
-                tracing::info!("\"{}\" was restored: {}", database.display(), lsn_text(state.lsn));
+        let restored = match source {
+            Source::Archive(place) => restore(&Archive::reader(place.clone()), database, Until::Now)
+                .map(|state| Kept::Following { transaction: state.transaction, lsn: state.lsn })
+                .map_err(|e| failed(&e)),
+            Source::Primary(conninfo) => {
+                stream::restore(conninfo, name, database).map(|(lsn, position)| Kept::Streaming { lsn, position })
+            }
+        };
+        match restored {
+            Ok(kept) => {
+                kept.write(database)?;
+                if let Kept::Following { lsn, .. } | Kept::Streaming { lsn, .. } = kept {
+                    tracing::info!("\"{}\" was restored: {}", database.display(), lsn_text(lsn));
+                }
             }
             Err(e) => {
-                reported.tell(&e.to_string(), || {
-                    tracing::warn!("\"{}\" waits for its archive: {e}", database.display());
+                reported.tell(e.message(), || {
+                    let source = match source {
+                        Source::Archive(_) => "archive",
+                        Source::Primary(_) => "primary",
+                    };
+                    tracing::warn!("\"{}\" waits for its {source}: {}", database.display(), e.message());
                 });
                 if promotion_file(database).exists() {
-                    return Err(failed(&e));
+                    return Err(e);
                 }
                 std::thread::sleep(LOOK);
             }
@@ -185,9 +216,9 @@ pub fn were_promoted(folder: &Path) -> Result<bool> {
     Ok(!kept.is_empty() && kept.iter().all(|(_, kept)| *kept == Kept::Promoted))
 }
 
-/// The names of the databases of a folder that follow an archive. Errors: as [`Kept::read`].
+/// The names of the databases of a folder that follow. Errors: as [`Kept::read`].
 pub fn followers(folder: &Path) -> Result<Vec<String>> {
-    let follow = |(name, kept)| matches!(kept, Kept::Following { .. }).then_some(name);
+    let follow = |(name, kept)| matches!(kept, Kept::Following { .. } | Kept::Streaming { .. }).then_some(name);
     Ok(kept_in(folder)?.into_iter().filter_map(follow).collect())
 }
 
@@ -200,7 +231,7 @@ pub fn leave(database: &Path) -> Result<()> {
             format!("\"{}\" is not complete: it was being restored for a standby", database.display()),
         )
         .hint("Start the server with --standby, or remove the file.")),
-        Some(Kept::Following { lsn, .. }) => {
+        Some(Kept::Following { lsn, .. } | Kept::Streaming { lsn, .. }) => {
             tracing::warn!(
                 "\"{}\" was a standby's, and had all changes up to {}; without --standby it is a primary's",
                 database.display(),
@@ -240,41 +271,63 @@ impl Followers {
         Followers { standby, left: Arc::default(), threads: Mutex::default(), known: Mutex::default() }
     }
 
-    /// Has a database follow its archive. `promoted` is called when the last database of the server follows no more.
+    /// Has a database follow. `promoted` is called when the last database of the server follows no more.
     pub fn begin(
         &self,
         engine: &Arc<Engine>,
         database: &Path,
-        place: Place,
-        from: (u64, u64),
+        follows: Follows,
         promoted: impl FnOnce() + Send + 'static,
     ) -> Result<()> {
         let recovery = engine.recovery().cloned().ok_or_else(|| PgError::internal("no standby's engine"))?;
-        let (transaction, lsn) = from;
-        recovery.applied(lsn, 0);
+        self.known.lock().push((engine.catalog().database.clone(), recovery.clone()));
+        let Follows { source, from, name } = follows;
+        match (source, from) {
+            (Source::Archive(place), Found::Following { transaction, lsn }) => {
+                recovery.applied(lsn, 0);
+                let work = Work {
+                    engine: Arc::downgrade(engine),
+                    database: database.to_path_buf(),
+                    archive: Archive::reader(place),
+                    recovery,
+                    applier: None,
+                    transaction,
+                    looked: None,
+                    looked_at_all: None,
+                    rest: Duration::ZERO,
+                    reported: Reported::default(),
+                };
+                self.spawn(work, TICK, Work::step, |_| {}, promoted)
+            }
+            (Source::Primary(conninfo), Found::Streaming { lsn, position }) => {
+                recovery.applied(lsn, 0);
+                let work = stream::Work::new(engine, database, &name, conninfo, recovery, (lsn, position));
+                // (it waits at the socket)
+                self.spawn(work, Duration::ZERO, stream::Work::step, stream::Work::settle, promoted)
+            }
+            _ => Err(PgError::internal("a standby follows something else than it was prepared for")),
+        }
+    }
+
+    /// Starts the thread of a database. `pause`: between two steps; `ends`: after the last one.
+    fn spawn<W: Send + 'static>(
+        &self,
+        mut work: W,
+        pause: Duration,
+        step: impl Fn(&mut W) -> Step + Send + 'static,
+        ends: impl Fn(&W) + Send + 'static,
+        promoted: impl FnOnce() + Send + 'static,
+    ) -> Result<()> {
         let (stop, stopped) = channel();
         let left = self.left.clone();
-        let mut work = Work {
-            engine: Arc::downgrade(engine),
-            database: database.to_path_buf(),
-            archive: Archive::reader(place),
-            recovery,
-            applier: None,
-            transaction,
-            looked: None,
-            looked_at_all: None,
-            rest: Duration::ZERO,
-            reported: Reported::default(),
-        };
-        self.known.lock().push((engine.catalog().database.clone(), work.recovery.clone()));
         left.fetch_add(1, Ordering::AcqRel);
         let run = move || {
-            while matches!(stopped.recv_timeout(TICK), Err(RecvTimeoutError::Timeout)) {
-                match work.step() {
+            while matches!(stopped.recv_timeout(pause), Err(RecvTimeoutError::Timeout)) {
+                match step(&mut work) {
                     Step::On => {}
                     Step::Closed => return,
                     Step::Promoted => {
-                        drop(work.applier.take());
+                        drop(work);
                         if left.fetch_sub(1, Ordering::AcqRel) == 1 {
                             promoted();
                         }
@@ -282,6 +335,7 @@ impl Followers {
                     }
                 }
             }
+            ends(&work);
         };
         let thread = std::thread::Builder::new()
             .name("standby".into())
@@ -425,12 +479,17 @@ impl Work {
     /// The database follows no more.
     fn promote(&mut self, engine: &Engine, asked: &Path) -> Result<()> {
         self.applier = None;
-        engine.prepare_to_write()?;
-        Kept::Promoted.write(&self.database)?;
-        match std::fs::remove_file(asked) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(asked, &e)),
-            _ => Ok(()),
-        }
+        promoted(engine, &self.database, asked)
+    }
+}
+
+/// A database that nothing is applied to any more is a primary's from now on. `asked`: the file that may have asked for it.
+fn promoted(engine: &Engine, database: &Path, asked: &Path) -> Result<()> {
+    engine.prepare_to_write()?;
+    Kept::Promoted.write(database)?;
+    match std::fs::remove_file(asked) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(asked, &e)),
+        _ => Ok(()),
     }
 }
 
@@ -440,26 +499,12 @@ mod tests {
     use pgsqlite_storage::in_memory::MemoryFolder;
 
     #[test]
-    fn what_is_kept_is_read_again() {
-        let folder = MemoryFolder::new().expect("a folder");
-        let database = folder.file();
-        let read = || Kept::read(&database).expect("is read");
-        assert_eq!(read(), None);
-        for kept in [Kept::Restoring, Kept::Following { transaction: 0x1f, lsn: 1 << 40 }, Kept::Promoted] {
-            kept.write(&database).expect("is written");
-            assert_eq!(read(), Some(kept));
-        }
-        std::fs::write(Kept::path(&database), "following 1").expect("is written");
-        assert!(Kept::read(&database).is_err());
-    }
-
-    #[test]
     fn a_file_that_no_standby_has_made_is_left_alone() {
         let folder = MemoryFolder::new().expect("a folder");
         let database = folder.file();
         std::fs::write(&database, "").expect("is written");
-        let place = Place::Folder(database.with_file_name("archive"));
-        let refused = prepare(&database, &place).expect_err("is refused");
+        let place = Source::Archive(Place::Folder(database.with_file_name("archive")));
+        let refused = prepare(&database, &place, "main").err().expect("is refused");
         assert_eq!(refused.code(), SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
         assert!(leave(&database).is_ok());
         Kept::Restoring.write(&database).expect("is written");

@@ -1,0 +1,496 @@
+//! What is committed to a database, for the standbys that follow it over connections (`--max-wal-senders`).
+//!
+//! Each open database has a [`Feed`] with a thread. While a standby waits for more, the thread takes what has been committed from the write-ahead log
+//! (`pgsqlite_storage::stream`), as one LTX file. The last files are kept, up to `--wal-keep-size`, for standbys that are slow or were away for a while. One that is further behind reads from
+//! the log what is still there, or gets a copy of the whole database. So nobody waits for a standby.
+//!
+//! Without an archive the feed is also the one who has the log begin anew, after it has read all of it, and who counts places in the log. What is needed to go on after a restart
+//! is kept in a file beside the database ([`Kept`]).
+
+mod changes;
+mod kept;
+
+pub use changes::{nameless, Changes};
+use kept::Kept;
+use parking_lot::Mutex;
+use pgsqlite_engine::engine::Engine;
+use pgsqlite_natives::statistics::LogPlace;
+use pgsqlite_replication::ltx::FIRST_LSN;
+use pgsqlite_storage::stream::{Batch, Next, Position, Stream};
+use pgsqlite_types::{PgError, Result, SqlState};
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::watch;
+
+/// Between two looks at the log: while it changes, and when it has not changed for a while.
+const SHORT_PAUSE: Duration = Duration::from_millis(1);
+const LONG_PAUSE: Duration = Duration::from_millis(8);
+/// … and while no standby is connected.
+const IDLE_PAUSE: Duration = Duration::from_millis(200);
+/// After a change the next one is looked for at once for so long.
+const BUSY: Duration = Duration::from_millis(200);
+/// From this length on the log is written back.
+const LONG: u64 = 4 << 20;
+/// From this length on readers are waited for, in the writer's slot, so that the log begins anew; for so long.
+const VERY_LONG: u64 = 64 << 20;
+const PATIENCE: Duration = Duration::from_millis(200);
+/// Between two attempts, and between two times that the place is kept.
+const AGAIN: Duration = Duration::from_secs(1);
+/// So many bytes of changes are put together for a standby that has missed several of them.
+const MOST_TOGETHER: usize = 16 << 20;
+/// An error that comes again is logged so often.
+const REPEATED: Duration = Duration::from_secs(60);
+
+fn failed(message: &str) -> PgError {
+    PgError::new(SqlState::IO_ERROR, message.to_string())
+}
+
+/// What a standby is sent next.
+pub enum Following {
+    /// These changes lead on.
+    Changes(Arc<Changes>),
+    /// It has everything: its position is that of this place.
+    Nothing(u64),
+    /// What leads on is there no more: it needs a copy.
+    Gone,
+}
+
+/// A copy of the whole database, to be read page by page.
+pub struct Copy {
+    pub batch: Batch,
+    /// the place whose state it has
+    pub lsn: u64,
+    pub position: Position,
+}
+
+struct State {
+    stream: Stream,
+    /// what leads up to here is in `kept`, or was read before
+    position: Option<Position>,
+    lsn: u64,
+    kept: VecDeque<Arc<Changes>>,
+    bytes: u64,
+    identifier: u64,
+    /// the place in the log is known
+    is_counted: bool,
+    /// what the file beside the database says, and since when
+    written: Option<(Kept, Instant)>,
+    changed: Instant,
+}
+
+/// What is committed to one database.
+pub struct Feed {
+    engine: Weak<Engine>,
+    name: String,
+    database: PathBuf,
+    /// so many bytes of changes are kept
+    keep: u64,
+    /// an archive counts places in the log, and has the log begin anew
+    archived: bool,
+    state: Mutex<State>,
+    /// how often there was something new
+    grown: watch::Sender<u64>,
+    /// standbys that have everything
+    waiting: AtomicUsize,
+    /// connected standbys
+    senders: AtomicUsize,
+    /// how often they were asked to leave the database
+    asked_to_leave: AtomicU64,
+}
+
+/// One of a feed's standbys, as long as it is connected.
+pub struct Connected(Arc<Feed>);
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.0.senders.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A standby waits for more, until this is dropped.
+pub struct Waiting<'f>(&'f Feed);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The milliseconds since 1970.
+pub fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
+}
+
+impl Feed {
+    fn folder(&self) -> &Path {
+        self.database.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
+    /// A number that tells the database's history from others (IDENTIFY_SYSTEM).
+    pub fn identifier(&self) -> u64 {
+        self.state.lock().identifier
+    }
+
+    /// A standby has come.
+    pub fn connect(self: &Arc<Self>) -> Connected {
+        self.senders.fetch_add(1, Ordering::AcqRel);
+        Connected(self.clone())
+    }
+
+    /// How often the connected standbys were asked to leave the database, because it is about to close.
+    pub fn asked_to_leave(&self) -> u64 {
+        self.asked_to_leave.load(Ordering::Acquire)
+    }
+
+    /// A standby waits for more than it has.
+    pub fn wait(&self) -> Waiting<'_> {
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        Waiting(self)
+    }
+
+    /// Tells when there is more.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.grown.subscribe()
+    }
+
+    /// Begins with the log, where this is possible. Errors: 58030.
+    fn begin(&self, engine: &Engine, state: &mut State) -> Result<()> {
+        let kept = Kept::read(&self.database)?;
+        let fresh = || getrandom::u64().map_err(|e| PgError::no_resources(format!("no random numbers: {e}")));
+        state.identifier = match &kept {
+            Some(kept) => kept.identifier,
+            None => fresh()?,
+        };
+        if let Some(kept) = kept {
+            // (whether the log is the one of then is asked when it is read)
+            state.stream = engine.stream(Some(kept.position));
+            (state.position, state.lsn) = (Some(kept.position), kept.lsn);
+        } else {
+            let Some(position) = state.stream.begin_here()? else { return Ok(()) };
+            (state.position, state.lsn) = (Some(position), FIRST_LSN);
+            let kept = Kept { identifier: state.identifier, lsn: state.lsn, position };
+            kept.write(&self.database, true)?;
+            state.written = Some((kept, Instant::now()));
+        }
+        Ok(())
+    }
+
+    /// Takes what has been committed. Errors: 58030.
+    pub fn take(&self, engine: &Engine) -> Result<()> {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        if state.position.is_none() {
+            self.begin(engine, state)?;
+        }
+        let Some(before) = state.position else { return Ok(()) };
+        // (nobody counts on meanwhile)
+        let mut counted = engine.archive_counters().archive_place.lock();
+        if self.archived && counted.flatten().is_none() {
+            return Ok(());
+        }
+        let mut is_new = true;
+        let batch = match state.stream.advance()? {
+            Next::Nothing => {
+                is_new = false;
+                None
+            }
+            Next::Batch(batch) => Some(batch),
+            Next::Lost(why) => {
+                let Some(position) = state.stream.begin_here()? else { return Ok(()) };
+                if self.senders.load(Ordering::Acquire) > 0 {
+                    tracing::warn!("the standbys of database \"{}\" need new copies: {why}", self.name);
+                }
+                state.kept.clear();
+                state.bytes = 0;
+                state.position = Some(position);
+                // (behind every place that anybody may have been told)
+                state.lsn = ((state.lsn >> 32) + 2) << 32;
+                None
+            }
+        };
+        let from = state.lsn;
+        if let Some(batch) = &batch {
+            state.position = Some(batch.position);
+            state.lsn += batch.bytes;
+        }
+        let Some(Position { salt, frames, .. }) = state.position else { return Ok(()) };
+        match (self.archived, counted.flatten()) {
+            (true, Some(place)) => {
+                let bytes = engine.frame_bytes();
+                // (what the archive has not read yet comes after its place; what it has read already, before)
+                state.lsn = match salt == place.salt {
+                    true => (place.lsn + u64::from(frames) * bytes).saturating_sub(u64::from(place.frames) * bytes),
+                    false => place.lsn + u64::from(frames) * bytes,
+                };
+            }
+            _ => *counted = Some(Some(LogPlace { lsn: state.lsn, salt, frames })),
+        }
+        drop(counted);
+        state.is_counted = true;
+        if !is_new {
+            return Ok(());
+        }
+        state.changed = Instant::now();
+        if let Some(batch) = batch {
+            let changes = match Changes::of(&batch, (from, state.lsn.max(from + 1)), before, self.folder()) {
+                Ok(changes) => changes,
+                Err(e) => {
+                    // (what it would have led from leads nowhere now)
+                    state.kept.clear();
+                    state.bytes = 0;
+                    return Err(e);
+                }
+            };
+            state.bytes += changes.length;
+            state.kept.push_back(Arc::new(changes));
+            while state.bytes > self.keep && state.kept.len() > 1 {
+                state.bytes -= state.kept.pop_front().map_or(0, |changes| changes.length);
+            }
+        }
+        self.grown.send_modify(|n| *n += 1);
+        Ok(())
+    }
+
+    /// Where the log is, as far as it was read. Errors: 55000 while that is not known.
+    pub fn place(&self, engine: &Engine) -> Result<(u64, Position)> {
+        self.take(engine)?;
+        let state = self.state.lock();
+        state.position.filter(|_| state.is_counted).map(|position| (state.lsn, position)).ok_or_else(|| {
+            let message = "the place in the log is not known yet";
+            PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        })
+    }
+
+    /// What leads on from here. Errors: 58030.
+    pub fn after(&self, engine: &Engine, from: u64, position: Position) -> Result<Following> {
+        let (batch, to) = {
+            let state = self.state.lock();
+            if state.position == Some(position) {
+                return Ok(Following::Nothing(state.lsn));
+            }
+            let found = state.kept.iter().position(|changes| changes.before == position);
+            if let Some(at) = found {
+                // (several of them are put together, if they are in the log still)
+                let together = match at + 1 < state.kept.len() {
+                    true => self.from_log(engine, &state, position, true)?,
+                    false => None,
+                };
+                match together {
+                    Some(batch) => (batch, state.lsn),
+                    None => return Ok(Following::Changes(state.kept[at].clone())),
+                }
+            } else {
+                match self.from_log(engine, &state, position, false)? {
+                    Some(batch) => (batch, state.lsn),
+                    None => return Ok(Following::Gone),
+                }
+            }
+        };
+        match Changes::of(&batch, (from, to.max(from + 1)), position, self.folder()) {
+            Ok(changes) => Ok(Following::Changes(Arc::new(changes))),
+            // (the log has begun anew meanwhile)
+            Err(e) if e.code() == SqlState::DATA_CORRUPTED => Ok(Following::Gone),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// What the log has between a position and that of the feed. `few`: no more than is put together.
+    fn from_log(&self, engine: &Engine, state: &State, from: Position, few: bool) -> Result<Option<Batch>> {
+        let Some(to) = state.position else { return Ok(None) };
+        let Some(mut batch) = engine.stream_between(from, to)? else { return Ok(None) };
+        let kept = batch.keep(MOST_TOGETHER)?;
+        Ok((kept || !few).then_some(batch))
+    }
+
+    /// A copy of the whole database as it is now. It waits for who writes: not to be called on a thread with other tasks.
+    pub fn copy(&self, engine: &Engine) -> Result<Copy> {
+        self.take(engine)?;
+        engine.while_nobody_writes(|| {
+            self.take(engine)?;
+            let batch = engine.stream(None).whole()?;
+            let state = self.state.lock();
+            match state.position == Some(batch.position) {
+                true => Ok(Copy { lsn: state.lsn, position: batch.position, batch }),
+                false => Err(PgError::new(SqlState::LOCK_NOT_AVAILABLE, "another program writes to the database")),
+            }
+        })?
+    }
+
+    /// One look. `ends`: it is the last one.
+    fn step(&self, engine: &Engine, tried: &mut Option<Instant>, ends: bool) -> Result<()> {
+        let log = || engine.log_state().log_bytes;
+        if ends || self.waiting.load(Ordering::Acquire) > 0 || log() > LONG || self.state.lock().position.is_none() {
+            self.take(engine)?;
+        }
+        self.keep_place(ends)?;
+        if self.archived || ends || log() <= LONG || tried.is_some_and(|at| at.elapsed() < AGAIN) {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let done = engine.while_nobody_writes(|| {
+            self.take(engine)?;
+            self.keep_place(true)?;
+            let length = log();
+            loop {
+                if self.state.lock().stream.write_back()? {
+                    return Ok::<_, PgError>(true);
+                }
+                if length <= VERY_LONG || began.elapsed() >= PATIENCE {
+                    return Ok(false);
+                }
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        })??;
+        *tried = (!done).then(Instant::now);
+        Ok(())
+    }
+
+    /// Keeps how far the log was read, if that is not kept. `for_good`: now, and on disk.
+    fn keep_place(&self, for_good: bool) -> Result<()> {
+        let mut state = self.state.lock();
+        let Some(position) = state.position else { return Ok(()) };
+        let kept = Kept { identifier: state.identifier, lsn: state.lsn, position };
+        let due = match &state.written {
+            None => true,
+            Some((written, at)) => {
+                let another_log = written.position.salt != position.salt;
+                *written != kept && (for_good || another_log || at.elapsed() >= AGAIN)
+            }
+        };
+        if due {
+            kept.write(&self.database, for_good)?;
+            state.written = Some((kept, Instant::now()));
+        }
+        Ok(())
+    }
+
+    fn pause(&self) -> Duration {
+        match (self.senders.load(Ordering::Acquire), self.state.lock().changed.elapsed() < BUSY) {
+            (0, _) => IDLE_PAUSE,
+            (_, true) => SHORT_PAUSE,
+            (_, false) => LONG_PAUSE,
+        }
+    }
+}
+
+/// A feed with its thread.
+struct Running {
+    feed: Arc<Feed>,
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+/// The feeds of a server's databases, by name.
+#[derive(Default)]
+pub struct Feeds(Mutex<HashMap<String, Running>>);
+
+impl Feeds {
+    /// Begins with a database that was opened. `keep`: how many bytes of changes are kept; `archived`: the database has an archive.
+    pub fn begin(
+        &self,
+        engine: &Arc<Engine>,
+        database: &Path,
+        name: &str,
+        keep: u64,
+        archived: bool,
+    ) -> Result<Arc<Feed>> {
+        self.end(name);
+        let state = State {
+            stream: engine.stream(None),
+            position: None,
+            lsn: FIRST_LSN,
+            kept: VecDeque::new(),
+            bytes: 0,
+            identifier: 0,
+            is_counted: false,
+            written: None,
+            changed: Instant::now(),
+        };
+        let feed = Arc::new(Feed {
+            engine: Arc::downgrade(engine),
+            name: name.to_string(),
+            database: database.to_path_buf(),
+            keep,
+            archived,
+            state: Mutex::new(state),
+            grown: watch::Sender::new(0),
+            waiting: AtomicUsize::new(0),
+            senders: AtomicUsize::new(0),
+            asked_to_leave: AtomicU64::new(0),
+        });
+        if !archived {
+            *engine.archive_counters().archive_place.lock() = Some(None);
+            // (a session that asks for the place gets an answer from the start)
+            feed.take(engine)?;
+        }
+        let (stop, stopped) = channel();
+        let own = feed.clone();
+        let run = move || {
+            let (mut tried, mut reported) = (None, None::<(String, Instant)>);
+            loop {
+                let ends = !matches!(stopped.recv_timeout(own.pause()), Err(RecvTimeoutError::Timeout));
+                let Some(engine) = own.engine.upgrade() else { return };
+                if let Err(e) = own.step(&engine, &mut tried, ends) {
+                    if !reported.as_ref().is_some_and(|(m, at)| m == e.message() && at.elapsed() < REPEATED) {
+                        let name = &own.name;
+                        tracing::error!(
+                            "the changes of database \"{name}\" cannot be read for standbys: {}",
+                            e.message()
+                        );
+                        reported = Some((e.message().to_string(), Instant::now()));
+                    }
+                    std::thread::sleep(IDLE_PAUSE);
+                }
+                if ends {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("feed".into())
+            .spawn(run)
+            .map_err(|e| failed(&format!("no thread for standbys: {e}")))?;
+        self.0.lock().insert(name.to_string(), Running { feed: feed.clone(), stop, thread });
+        Ok(feed)
+    }
+
+    /// That of a database. None: it is not open, or has none.
+    pub fn of(&self, name: &str) -> Option<Arc<Feed>> {
+        self.0.lock().get(name).map(|running| running.feed.clone())
+    }
+
+    /// Asks the standbys of a database to leave it.
+    pub fn ask_to_leave(&self, name: &str) {
+        if let Some(feed) = self.of(name) {
+            feed.asked_to_leave.fetch_add(1, Ordering::AcqRel);
+            feed.grown.send_modify(|n| *n += 1);
+        }
+    }
+
+    /// Ends that of a database that is about to close.
+    pub fn end(&self, name: &str) {
+        let running = self.0.lock().remove(name);
+        running.into_iter().for_each(Running::finish);
+    }
+
+    /// Ends all of them.
+    pub fn finish(&self) {
+        let all: Vec<Running> = self.0.lock().drain().map(|(_, running)| running).collect();
+        all.into_iter().for_each(Running::finish);
+    }
+}
+
+impl Running {
+    fn finish(self) {
+        // (it may have ended by itself)
+        let _ = self.stop.send(());
+        if self.thread.join().is_err() {
+            tracing::error!("the thread for standbys has panicked");
+        }
+    }
+}
