@@ -120,6 +120,8 @@ fn coerced(c: &Call, of: &Evaluation, text: &str, string: Option<&str>) -> Resul
     let is_structure = document::is_object(text) || document::is_array(text);
     let value = match (&codec, string) {
         (_, Some(string)) => read(string)?,
+        // (OMIT QUOTES has the type's input read what is there, of whatever kind)
+        (_, None) if of.omit_quotes => read(text)?,
         (TypeCodec::Array(..), None) if !document::is_array(text) => {
             return Err(PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected JSON array"));
         }

@@ -334,6 +334,9 @@ impl Analyzer<'_> {
             }
             let place = building.columns.len();
             if kind == T::JtcForOrdinality {
+                if out.iter().any(|c| matches!(c, TableColumn::Ordinality(..))) {
+                    return Err(syntax("only one FOR ORDINALITY column is allowed").at(column.location));
+                }
                 building.columns.push(plain_column(&column.name, oid::INT4, -1));
                 out.push(TableColumn::Ordinality(column.name.clone(), place));
                 continue;

@@ -267,6 +267,17 @@ impl Analyzer<'_> {
         let node = |node: NodeEnum| ast::Node { node: Some(node) };
         let name = |name: &str| node(NodeEnum::String(ast::String { sval: name.into() }));
         let mut written = value.raw_expr.as_deref().cloned().unwrap_or_default();
+        // (the functions take any type, and a literal has none)
+        let literal = match &written.node {
+            Some(NodeEnum::AConst(c)) => c.isnull || matches!(c.val, Some(ast::a_const::Val::Sval(_))),
+            _ => false,
+        };
+        if format == Format::Default && literal {
+            let names = vec![name("pg_catalog"), name("text")];
+            let text = ast::TypeName { names, typemod: -1, location: raw.location, ..Default::default() };
+            let cast = ast::TypeCast { arg: Some(Box::new(written)), type_name: Some(text), location: raw.location };
+            written = node(NodeEnum::TypeCast(Box::new(cast)));
+        }
         if format != Format::Default {
             let parse = ast::JsonParseExpr {
                 expr: Some(Box::new(value.clone())),
