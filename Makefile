@@ -191,6 +191,7 @@ test-standby: debug build/venv/done build/moto/done
 	python3 tests/standby/stream.py --rounds 5
 	@python3 tests/standby/replication.py --check
 	python3 tests/standby/logins.py
+	python3 tests/standby/bounds.py --quick
 	python3 tests/standby/folder.py
 	$(PYTHON) tests/standby/drivers.py
 
@@ -227,6 +228,7 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100 --moto $(MOTO)
 	for seed in 100 101 102 103 104; do python3 tests/standby/kills.py --rounds 40 --seed $$seed; python3 tests/standby/stream.py --rounds 40 --seed $$seed; done
+	python3 tests/standby/bounds.py
 	python3 tests/standby/lag.py --most 500
 	if command -v npm >/dev/null; then python3 tests/litestream/azure.py build/azurite/node_modules/azurite/dist/src/blob/main.js; else echo "azure: left out, for want of npm"; fi
 	@python3 tests/crash/prepared.py --rounds 20 --workers 8

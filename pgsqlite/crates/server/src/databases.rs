@@ -2,7 +2,7 @@
 
 use crate::archiving::Archivers;
 use crate::config::{Config, Databases};
-use crate::feed::{Feed, Feeds};
+use crate::feed::{self, Feed, Feeds};
 use crate::standby::{self, Followers, Follows, Source};
 use parking_lot::Mutex;
 use pgsqlite_engine::engine::Engine;
@@ -478,7 +478,8 @@ impl DatabaseAdmin for Folder {
             let path = self.existing(name)?;
             Folder::check_not_prepared(&path, name)?;
             self.shared.places.lock().remove(name);
-            folder::remove(&path)
+            folder::remove(&path)?;
+            feed::Kept::forget(&path)
         });
         dropped.map_err(|e| match (force, e.code()) {
             (true, SqlState::OBJECT_IN_USE) => {

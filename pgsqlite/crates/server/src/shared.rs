@@ -75,20 +75,21 @@ impl Drop for SenderPlace {
 }
 
 impl Shared {
-    /// A place among those who replicate. Errors: 53300.
-    pub fn take_sender_place(self: &Arc<Self>) -> Result<SenderPlace> {
+    /// A place among those who replicate; None: all are taken.
+    pub fn take_sender_place(self: &Arc<Self>) -> Option<SenderPlace> {
         let most = self.config.max_wal_senders;
-        match self.senders.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1)) {
-            Ok(_) => Ok(SenderPlace(self.clone())),
-            Err(_) => {
-                let message =
-                    format!("number of requested standby connections exceeds max_wal_senders (currently {most})");
-                let error = PgError::new(SqlState::TOO_MANY_CONNECTIONS, message).fatal();
-                Err(match most {
-                    0 => error.hint("Start the server with --max-wal-senders 10, so that standbys can follow it."),
-                    _ => error,
-                })
-            }
+        let taken = self.senders.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1));
+        taken.ok().map(|_| SenderPlace(self.clone()))
+    }
+
+    /// The error for who gets none of them.
+    pub fn no_sender_place(&self) -> PgError {
+        let most = self.config.max_wal_senders;
+        let message = format!("number of requested standby connections exceeds max_wal_senders (currently {most})");
+        let error = PgError::new(SqlState::TOO_MANY_CONNECTIONS, message).fatal();
+        match most {
+            0 => error.hint("Start the server with --max-wal-senders 10, so that standbys can follow it."),
+            _ => error,
         }
     }
 

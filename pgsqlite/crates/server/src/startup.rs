@@ -158,10 +158,9 @@ async fn let_in(
     claim: &Claim,
 ) -> Result<Box<Started>, End> {
     let Claim { user, database, parameters, replication } = claim;
-    let sender_place = match replication {
-        Replication::None => None,
-        _ => Some(shared.take_sender_place().map_err(End::Fatal)?),
-    };
+    if *replication != Replication::None && shared.config.max_wal_senders == 0 {
+        return Err(End::Fatal(shared.no_sender_place()));
+    }
     if shared.config.require_tls && address.is_some() && !client.stream.is_encrypted() {
         return Err(fatal(
             SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
@@ -217,6 +216,11 @@ async fn let_in(
             return Err(fatal(code, format!("{told} authentication failed for user \"{user}\"")));
         }
     }
+    // (who has not proved who he is takes nobody's place)
+    let sender_place = match replication {
+        Replication::None => None,
+        _ => Some(shared.take_sender_place().ok_or_else(|| End::Fatal(shared.no_sender_place()))?),
+    };
     if sender_place.is_some() && original.is_some() {
         return Err(End::Fatal(PgError::not_supported("replication of a clone").fatal()));
     }

@@ -207,6 +207,29 @@ impl Connection<'_> {
         }
     }
 
+    /// Sends pieces of a copy. The log cannot begin anew as long as the copy is read: a standby that takes too long for it is given up.
+    async fn flush_of_copy(&mut self) -> Result<(), End> {
+        let (engine, limit) = (self.engine.clone(), self.shared.config.log_limit);
+        let mut flush = std::pin::pin!(self.client.flush());
+        loop {
+            let length = engine.log_state().log_bytes;
+            if limit.is_some_and(|limit| length > limit) {
+                tracing::warn!(
+                    "the copy of database \"{}\" for the standby \"{}\" is given up: the log has grown to {length} bytes meanwhile",
+                    self.sender.database,
+                    self.sender.application_name
+                );
+                return Err(End::Gone);
+            }
+            tokio::select! {
+                biased;
+                sent = &mut flush => return sent,
+                () = self.cancel.terminated() => return Err(End::Gone),
+                () = tokio::time::sleep(Duration::from_millis(500)) => {}
+            }
+        }
+    }
+
     /// Sends what is committed after a place, until one of the two ends.
     async fn stream(&mut self, lsn: u64, position: Option<Position>) -> Result<(), End> {
         let connected = self.feed.connect();
@@ -461,15 +484,7 @@ impl Connection<'_> {
                 break;
             }
             self.pieces(lsn, &pieces);
-            self.flush().await?;
-            // (the log cannot begin anew as long as the copy is read)
-            let length = self.engine.log_state().log_bytes;
-            if self.shared.config.log_limit.is_some_and(|limit| length > limit) {
-                tracing::warn!("the copy of database \"{}\" for the standby \"{name}\" is given up: the log has grown to {length} bytes meanwhile", self.sender.database);
-                let error =
-                    PgError::new(SqlState::SNAPSHOT_TOO_OLD, "the log has grown beyond its limit during the copy");
-                return Err(fatal(error));
-            }
+            self.flush_of_copy().await?;
         }
         drop(batch);
         writer.finish().map_err(failed)?;

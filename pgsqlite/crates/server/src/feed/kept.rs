@@ -40,6 +40,15 @@ impl Kept {
         Ok(parse())
     }
 
+    /// Nothing is kept of a database that is gone.
+    pub fn forget(database: &Path) -> Result<()> {
+        let path = Kept::path(database);
+        match std::fs::remove_file(&path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(failed(&format!("\"{}\": {e}", path.display()))),
+            _ => Ok(()),
+        }
+    }
+
     /// Keeps it. `for_good`: it is on disk.
     pub fn write(&self, database: &Path, for_good: bool) -> Result<()> {
         let path = Kept::path(database);
@@ -74,6 +83,8 @@ mod tests {
             kept.write(&database, for_good).expect("is written");
             assert_eq!(read(), Some(kept));
         }
+        Kept::forget(&database).and_then(|()| Kept::forget(&database)).expect("is removed");
+        assert_eq!(read(), None);
         std::fs::write(Kept::path(&database), "1 2").expect("is written");
         assert_eq!(read(), None, "the standbys get new copies");
     }

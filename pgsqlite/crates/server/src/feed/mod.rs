@@ -11,7 +11,7 @@ mod changes;
 mod kept;
 
 pub use changes::{nameless, Changes};
-use kept::Kept;
+pub use kept::Kept;
 use parking_lot::Mutex;
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_natives::statistics::LogPlace;
@@ -39,7 +39,9 @@ const LONG: u64 = 4 << 20;
 /// From this length on readers are waited for, in the writer's slot, so that the log begins anew; for so long.
 const VERY_LONG: u64 = 64 << 20;
 const PATIENCE: Duration = Duration::from_millis(200);
-/// Between two attempts, and between two times that the place is kept.
+/// Between two attempts.
+const TRY_AGAIN: Duration = Duration::from_millis(250);
+/// Between two times that the place is kept.
 const AGAIN: Duration = Duration::from_secs(1);
 /// So many bytes of changes are put together for a standby that has missed several of them.
 const MOST_TOGETHER: usize = 16 << 20;
@@ -68,8 +70,8 @@ pub struct Copy {
     pub position: Position,
 }
 
+/// What is known to others. It is locked for moments only.
 struct State {
-    stream: Stream,
     /// what leads up to here is in `kept`, or was read before
     position: Option<Position>,
     lsn: u64,
@@ -83,6 +85,14 @@ struct State {
     changed: Instant,
 }
 
+impl State {
+    /// Keeps nothing of before.
+    fn forget(&mut self) {
+        self.kept.clear();
+        self.bytes = 0;
+    }
+}
+
 /// What is committed to one database.
 pub struct Feed {
     engine: Weak<Engine>,
@@ -92,6 +102,8 @@ pub struct Feed {
     keep: u64,
     /// an archive counts places in the log, and has the log begin anew
     archived: bool,
+    /// reads the log; locked while changes are taken from it, before the state is
+    stream: Mutex<Stream>,
     state: Mutex<State>,
     /// how often there was something new
     grown: watch::Sender<u64>,
@@ -159,106 +171,114 @@ impl Feed {
     }
 
     /// Begins with the log, where this is possible. Errors: 58030.
-    fn begin(&self, engine: &Engine, state: &mut State) -> Result<()> {
-        let kept = Kept::read(&self.database)?;
-        let fresh = || getrandom::u64().map_err(|e| PgError::no_resources(format!("no random numbers: {e}")));
-        state.identifier = match &kept {
-            Some(kept) => kept.identifier,
-            None => fresh()?,
+    fn begin(&self, engine: &Engine, stream: &mut Stream) -> Result<()> {
+        let known = Kept::read(&self.database)?;
+        let kept = match known {
+            Some(kept) => {
+                // (whether the log is the one of then is asked when it is read)
+                *stream = engine.stream(Some(kept.position));
+                kept
+            }
+            None => {
+                let Some(position) = stream.begin_here()? else { return Ok(()) };
+                // (a standby that was promoted goes on behind its primary's places)
+                let replayed = engine.recovery().map_or(0, |recovery| recovery.replayed.load(Ordering::Acquire));
+                let lsn = if replayed > 0 { ((replayed >> 32) + 1) << 32 } else { FIRST_LSN };
+                let random = getrandom::u64();
+                let identifier = random.map_err(|e| PgError::no_resources(format!("no random numbers: {e}")))?;
+                let kept = Kept { identifier, lsn, position };
+                kept.write(&self.database, true)?;
+                kept
+            }
         };
-        if let Some(kept) = kept {
-            // (whether the log is the one of then is asked when it is read)
-            state.stream = engine.stream(Some(kept.position));
-            (state.position, state.lsn) = (Some(kept.position), kept.lsn);
-        } else {
-            let Some(position) = state.stream.begin_here()? else { return Ok(()) };
-            (state.position, state.lsn) = (Some(position), FIRST_LSN);
-            let kept = Kept { identifier: state.identifier, lsn: state.lsn, position };
-            kept.write(&self.database, true)?;
-            state.written = Some((kept, Instant::now()));
-        }
+        let mut state = self.state.lock();
+        (state.position, state.lsn, state.identifier) = (Some(kept.position), kept.lsn, kept.identifier);
+        state.written = Some((kept, Instant::now()));
         Ok(())
     }
 
     /// Takes what has been committed. Errors: 58030.
     pub fn take(&self, engine: &Engine) -> Result<()> {
-        let mut state = self.state.lock();
-        let state = &mut *state;
-        if state.position.is_none() {
-            self.begin(engine, state)?;
+        let mut stream = self.stream.lock();
+        if self.state.lock().position.is_none() {
+            self.begin(engine, &mut stream)?;
         }
-        let Some(before) = state.position else { return Ok(()) };
+        let (before, from) = {
+            let state = self.state.lock();
+            let Some(before) = state.position else { return Ok(()) };
+            (before, state.lsn)
+        };
         // (nobody counts on meanwhile)
         let mut counted = engine.archive_counters().archive_place.lock();
         if self.archived && counted.flatten().is_none() {
             return Ok(());
         }
-        let mut is_new = true;
-        let batch = match state.stream.advance()? {
-            Next::Nothing => {
-                is_new = false;
-                None
+        let (mut position, mut to) = (before, from);
+        let (mut batch, mut lost) = (None, None);
+        match stream.advance()? {
+            Next::Nothing => {}
+            Next::Batch(next) => {
+                (position, to) = (next.position, from + next.bytes);
+                batch = Some(next);
             }
-            Next::Batch(batch) => Some(batch),
             Next::Lost(why) => {
-                let Some(position) = state.stream.begin_here()? else { return Ok(()) };
-                if self.senders.load(Ordering::Acquire) > 0 {
-                    tracing::warn!("the standbys of database \"{}\" need new copies: {why}", self.name);
-                }
-                state.kept.clear();
-                state.bytes = 0;
-                state.position = Some(position);
+                let Some(here) = stream.begin_here()? else { return Ok(()) };
                 // (behind every place that anybody may have been told)
-                state.lsn = ((state.lsn >> 32) + 2) << 32;
-                None
+                (position, to) = (here, ((from >> 32) + 2) << 32);
+                lost = Some(why);
             }
-        };
-        let from = state.lsn;
-        if let Some(batch) = &batch {
-            state.position = Some(batch.position);
-            state.lsn += batch.bytes;
         }
-        let Some(Position { salt, frames, .. }) = state.position else { return Ok(()) };
+        let Position { salt, frames, .. } = position;
         match (self.archived, counted.flatten()) {
             (true, Some(place)) => {
                 let bytes = engine.frame_bytes();
                 // (what the archive has not read yet comes after its place; what it has read already, before)
-                state.lsn = match salt == place.salt {
+                to = match salt == place.salt {
                     true => (place.lsn + u64::from(frames) * bytes).saturating_sub(u64::from(place.frames) * bytes),
                     false => place.lsn + u64::from(frames) * bytes,
                 };
             }
-            _ => *counted = Some(Some(LogPlace { lsn: state.lsn, salt, frames })),
+            _ => *counted = Some(Some(LogPlace { lsn: to, salt, frames })),
         }
         drop(counted);
-        state.is_counted = true;
-        if !is_new {
-            return Ok(());
+        let is_new = batch.is_some() || lost.is_some();
+        let changes = batch.map(|batch| Changes::of(&batch, (from, to.max(from + 1)), before, self.folder()));
+        let mut state = self.state.lock();
+        (state.position, state.lsn, state.is_counted) = (Some(position), to, true);
+        if let Some(why) = lost {
+            if self.senders.load(Ordering::Acquire) > 0 {
+                tracing::warn!("the standbys of database \"{}\" need new copies: {why}", self.name);
+            }
+            state.forget();
         }
-        state.changed = Instant::now();
-        if let Some(batch) = batch {
-            let changes = match Changes::of(&batch, (from, state.lsn.max(from + 1)), before, self.folder()) {
-                Ok(changes) => changes,
-                Err(e) => {
-                    // (what it would have led from leads nowhere now)
-                    state.kept.clear();
-                    state.bytes = 0;
-                    return Err(e);
-                }
-            };
+        let changes = match changes.transpose() {
+            Ok(changes) => changes,
+            Err(e) => {
+                // (what is kept leads nowhere now)
+                state.forget();
+                return Err(e);
+            }
+        };
+        if let Some(changes) = changes {
             state.bytes += changes.length;
             state.kept.push_back(Arc::new(changes));
             while state.bytes > self.keep && state.kept.len() > 1 {
                 state.bytes -= state.kept.pop_front().map_or(0, |changes| changes.length);
             }
         }
-        self.grown.send_modify(|n| *n += 1);
+        if is_new {
+            state.changed = Instant::now();
+            drop(state);
+            self.grown.send_modify(|n| *n += 1);
+        }
         Ok(())
     }
 
-    /// Where the log is, as far as it was read. Errors: 55000 while that is not known.
+    /// Where the log is, as far as it was read: not before all that was sent to anybody. Errors: 55000 while that is not known.
     pub fn place(&self, engine: &Engine) -> Result<(u64, Position)> {
-        self.take(engine)?;
+        if !self.state.lock().is_counted {
+            self.take(engine)?;
+        }
         let state = self.state.lock();
         state.position.filter(|_| state.is_counted).map(|position| (state.lsn, position)).ok_or_else(|| {
             let message = "the place in the log is not known yet";
@@ -268,43 +288,43 @@ impl Feed {
 
     /// What leads on from here. Errors: 58030.
     pub fn after(&self, engine: &Engine, from: u64, position: Position) -> Result<Following> {
-        let (batch, to) = {
+        let (end, to, found, is_last) = {
             let state = self.state.lock();
-            if state.position == Some(position) {
+            let Some(end) = state.position else { return Ok(Following::Gone) };
+            if end == position {
                 return Ok(Following::Nothing(state.lsn));
             }
-            let found = state.kept.iter().position(|changes| changes.before == position);
-            if let Some(at) = found {
-                // (several of them are put together, if they are in the log still)
-                let together = match at + 1 < state.kept.len() {
-                    true => self.from_log(engine, &state, position, true)?,
-                    false => None,
-                };
-                match together {
-                    Some(batch) => (batch, state.lsn),
-                    None => return Ok(Following::Changes(state.kept[at].clone())),
-                }
-            } else {
-                match self.from_log(engine, &state, position, false)? {
-                    Some(batch) => (batch, state.lsn),
-                    None => return Ok(Following::Gone),
-                }
-            }
+            let at = state.kept.iter().position(|changes| changes.before == position);
+            let found = at.map(|at| state.kept[at].clone());
+            (end, state.lsn, found, at.is_some_and(|at| at + 1 == state.kept.len()))
         };
-        match Changes::of(&batch, (from, to.max(from + 1)), position, self.folder()) {
-            Ok(changes) => Ok(Following::Changes(Arc::new(changes))),
-            // (the log has begun anew meanwhile)
-            Err(e) if e.code() == SqlState::DATA_CORRUPTED => Ok(Following::Gone),
-            Err(e) => Err(e),
-        }
+        // (several of them are put together, if they are in the log still)
+        let together = match is_last {
+            true => None,
+            false => self.from_log(engine, (from, to), (position, end), found.is_some())?,
+        };
+        Ok(together.map(Arc::new).or(found).map_or(Following::Gone, Following::Changes))
     }
 
-    /// What the log has between a position and that of the feed. `few`: no more than is put together.
-    fn from_log(&self, engine: &Engine, state: &State, from: Position, few: bool) -> Result<Option<Batch>> {
-        let Some(to) = state.position else { return Ok(None) };
-        let Some(mut batch) = engine.stream_between(from, to)? else { return Ok(None) };
-        let kept = batch.keep(MOST_TOGETHER)?;
-        Ok((kept || !few).then_some(batch))
+    /// What the log has between two positions. `few`: no more than is put together. None: the log has begun anew.
+    fn from_log(
+        &self,
+        engine: &Engine,
+        (from, to): (u64, u64),
+        (position, end): (Position, Position),
+        few: bool,
+    ) -> Result<Option<Changes>> {
+        let read = || {
+            let Some(mut batch) = engine.stream_between(position, end)? else { return Ok(None) };
+            match batch.keep(MOST_TOGETHER)? || !few {
+                true => Changes::of(&batch, (from, to.max(from + 1)), position, self.folder()).map(Some),
+                false => Ok(None),
+            }
+        };
+        match read() {
+            Err(e) if e.code() == SqlState::DATA_CORRUPTED => Ok(None),
+            read => read,
+        }
     }
 
     /// A copy of the whole database as it is now. It waits for who writes: not to be called on a thread with other tasks.
@@ -328,7 +348,7 @@ impl Feed {
             self.take(engine)?;
         }
         self.keep_place(ends)?;
-        if self.archived || ends || log() <= LONG || tried.is_some_and(|at| at.elapsed() < AGAIN) {
+        if self.archived || ends || log() <= LONG || tried.is_some_and(|at| at.elapsed() < TRY_AGAIN) {
             return Ok(());
         }
         let began = Instant::now();
@@ -337,7 +357,7 @@ impl Feed {
             self.keep_place(true)?;
             let length = log();
             loop {
-                if self.state.lock().stream.write_back()? {
+                if self.stream.lock().write_back()? {
                     return Ok::<_, PgError>(true);
                 }
                 if length <= VERY_LONG || began.elapsed() >= PATIENCE {
@@ -401,7 +421,6 @@ impl Feeds {
     ) -> Result<Arc<Feed>> {
         self.end(name);
         let state = State {
-            stream: engine.stream(None),
             position: None,
             lsn: FIRST_LSN,
             kept: VecDeque::new(),
@@ -417,6 +436,7 @@ impl Feeds {
             database: database.to_path_buf(),
             keep,
             archived,
+            stream: Mutex::new(engine.stream(None)),
             state: Mutex::new(state),
             grown: watch::Sender::new(0),
             waiting: AtomicUsize::new(0),

@@ -353,6 +353,7 @@ impl Work {
     fn apply(&mut self, engine: &Engine) -> Result<()> {
         let mut ready = std::mem::take(&mut self.ready);
         let (all_moved, mut time) = (ready.iter().all(|file| file.moved), 0);
+        let whole = ready.iter().any(|file| file.whole);
         let write = |change: &mut Change<'_>| {
             let mut pages = 0;
             for file in ready.iter_mut().filter(|file| !file.moved) {
@@ -374,8 +375,12 @@ impl Work {
         if let Some(last) = ready.last() {
             (self.lsn, self.position, self.begun, self.until) = (last.to, Some(last.position), true, None);
             self.keep(last.position)?;
+            if whole {
+                // (another primary may count otherwise)
+                self.recovery.replayed.store(self.lsn, Ordering::Release);
+            }
             self.recovery.applied(self.lsn, time);
-            self.recovery.received.fetch_max(self.lsn, Ordering::AcqRel);
+            self.recovery.received.store(self.lsn, Ordering::Release);
             if let Some(link) = &mut self.link {
                 link.asked = true;
             }

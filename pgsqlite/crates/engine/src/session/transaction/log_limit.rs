@@ -85,7 +85,7 @@ impl Engine {
             self.long_log.reported.store(length, Ordering::Relaxed);
             tracing::warn!(
                 target: "pgsqlite::log",
-                "the log of database \"{}\" is {} MiB long: what copies it and writes it back (archive, or checkpoints = external) does not run, or cannot",
+                "the log of database \"{}\" is {} MiB long: what copies it and writes it back (archive, max_wal_senders, or checkpoints = external) does not run, or cannot",
                 self.config.database, length >> 20,
             );
         }
