@@ -34,6 +34,7 @@ KNOWN = [
     (r"setweight\(|pg_catalog.\"interval\"\(|float8_regr_combine|float8_combine", "an argument that is XX000 in PostgreSQL"),
     (r"(''|'\\377')::\"char\"\)::char", "PostgreSQL's text has a NUL, or is no UTF-8"),
     (r"trim_array\(.*NULL", "an array that NULLs were trimmed from keeps PostgreSQL's flag for them in its binary form"),
+    (r"width_bucket\(.*1e308", "PostgreSQL's number of a bucket runs over unnoticed"),
     (r"width_bucket\(.*123456789012345678901234567890", "PostgreSQL 15 rounds a quotient up to a bucket beyond the last one"),
 ]
 #: which part of a text that is no time is named first

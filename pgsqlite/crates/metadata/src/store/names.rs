@@ -360,20 +360,24 @@ fn type_name(text: &str) -> Result<pgsqlite_sql::parse::ast::TypeName> {
     if text.trim().is_empty() {
         return Err(invalid());
     }
-    let statements = pgsqlite_sql::parse::parse(&format!("SELECT NULL::{text}")).map_err(PgError::without_position)?;
+    // (the parentheses leave no room for what may follow an expression: a name, a clause, another statement)
+    let whole = format!("SELECT (NULL::{text}\n)");
+    let statements = pgsqlite_sql::parse::parse(&whole).map_err(PgError::without_position)?;
     let [statement] = &statements[..] else { return Err(invalid()) };
     let NodeEnum::SelectStmt(select) = &statement.node else { return Err(invalid()) };
     let [ast::Node { node: Some(NodeEnum::ResTarget(target)) }] = &select.target_list[..] else {
         return Err(invalid());
     };
-    if !target.name.is_empty() {
-        // a word behind the type would be the name of the column
-        return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{}\"", target.name)));
-    }
-    let Some(NodeEnum::TypeCast(cast)) = target.val.as_ref().and_then(|v| v.node.as_ref()) else {
-        return Err(invalid());
+    let near = |what: &str| PgError::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{what}\""));
+    let cast = match target.val.as_ref().and_then(|v| v.node.as_ref()) {
+        Some(NodeEnum::TypeCast(cast)) => cast,
+        Some(NodeEnum::AExpr(e)) => return Err(near(&pgsqlite_sql::parse::strings(&e.name).join("."))),
+        _ => return Err(invalid()),
     };
-    cast.type_name.clone().ok_or_else(invalid)
+    match cast.arg.as_ref().and_then(|arg| arg.node.as_ref()) {
+        Some(NodeEnum::AConst(_)) => cast.type_name.clone().ok_or_else(invalid),
+        _ => Err(near("::")),
+    }
 }
 
 impl CatalogNames<'_> {

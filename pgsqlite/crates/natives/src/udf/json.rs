@@ -145,11 +145,28 @@ fn at_path<'a>(mut text: &'a str, path: &str) -> Result<Option<&'a str>> {
     }
     Ok(Some(text))
 }
+/// The whole document, where a path has no steps: PostgreSQL keeps the blanks before a scalar, and no others.
+fn whole(text: &str) -> &str {
+    let text = text.trim_end();
+    match text.trim_start() {
+        bare if bare.starts_with(['{', '[']) => bare,
+        _ => text,
+    }
+}
 fn extract_path(c: &Call) -> Result<Datum> {
-    found(at_path(document(c)?, c.text(1)?)?, false)
+    let (text, path) = (document(c)?, c.text(1)?);
+    match text_array(path)?.is_empty() {
+        true => Ok(Datum::from(whole(text))),
+        false => found(at_path(text, path)?, false),
+    }
 }
 fn extract_path_text(c: &Call) -> Result<Datum> {
-    found(at_path(document(c)?, c.text(1)?)?, true)
+    let (text, path) = (document(c)?, c.text(1)?);
+    let is_taken_apart = matches!(text.trim_start().as_bytes().first(), Some(b'"' | b'n'));
+    match text_array(path)?.is_empty() && !is_taken_apart {
+        true => Ok(Datum::from(whole(text))),
+        false => found(at_path(text, path)?, true),
+    }
 }
 fn type_of(c: &Call) -> Result<Datum> {
     Ok(Datum::from(match c.text(0)?.trim_start().as_bytes().first() {

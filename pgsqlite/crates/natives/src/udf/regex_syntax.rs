@@ -63,7 +63,9 @@ pub fn translate(pattern: &str, mut options: Options) -> Result<Translation> {
         return Err(PgError::not_supported("a POSIX basic or extended regular expression (options b, e)"));
     }
     let mut rest = pattern;
-    if let Some(literal) = rest.strip_prefix("***=") {
+    if options.literal {
+        // (a literal string has no directors)
+    } else if let Some(literal) = rest.strip_prefix("***=") {
         options.literal = true;
         rest = literal;
     } else if let Some(advanced) = rest.strip_prefix("***:") {
@@ -507,6 +509,10 @@ impl Translator {
                 self.at += 1;
                 return Ok(out + "]");
             }
+            if ch == '-' && !first && self.peek_at(1).is_some_and(|c| c != ']') {
+                // (one that is neither first nor last makes a range, here of what is none)
+                return Err(invalid("invalid character range"));
+            }
             first = false;
             if self.eat_text("[:") {
                 out += self.class()?;
@@ -530,6 +536,11 @@ impl Translator {
             let low = self.bracket_character()?;
             if self.peek() == Some('-') && self.peek_at(1).is_some_and(|c| c != ']') {
                 self.at += 1;
+                let is_class = self.peek() == Some('\\')
+                    && self.peek_at(1).is_some_and(|c| matches!(c, 'd' | 's' | 'w' | 'D' | 'S' | 'W'));
+                if is_class {
+                    return Err(invalid("invalid character range"));
+                }
                 let high = self.bracket_character()?;
                 if high < low {
                     return Err(invalid("invalid character range"));

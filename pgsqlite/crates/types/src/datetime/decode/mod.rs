@@ -156,6 +156,11 @@ impl<'a> Decoder<'a> {
                     self.time_and_zone(field)?
                 }
                 Kind::Date => self.date(field)?,
+                // (of a time of day no label is asked for, and what it comes to is checked at the end)
+                Kind::Time if self.time_only => {
+                    self.time(field)?;
+                    mask::TIME
+                }
                 Kind::Time => {
                     if label.take().is_some_and(|l| l != Unit::Time) {
                         return Err(Failure::Format);
@@ -302,6 +307,10 @@ impl<'a> Decoder<'a> {
             self.named = Some(NamedZone::Full(zone));
             return Ok(Some(mask::ZONE));
         };
+        // (one of these takes back what a word such as infinity has said)
+        if matches!(word, Word::Now | Word::Today | Word::Tomorrow | Word::Yesterday | Word::Zulu) {
+            self.outcome = Outcome::Fields;
+        }
         let everything = mask::DATE | mask::TIME | mask::ZONE;
         let mut special = |outcome| {
             if self.time_only {
