@@ -336,6 +336,8 @@ pub enum RteKind {
         rows: Vec<Vec<Expr>>,
         lateral: bool,
     },
+    /// in RETURNING, the row of the target (entry 0) as it was, or (of MERGE) as it is, where a bare column does not mean that
+    Returned,
     /// the merged columns of JOIN … USING / NATURAL, or a join with an alias: each column is an expression over the
     /// entries below
     Join {
@@ -794,10 +796,20 @@ pub enum ModifyAction {
     },
 }
 
+/// For which rows a WHEN clause of MERGE is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeMatch {
+    Matched,
+    /// rows of the source
+    NotMatchedByTarget,
+    /// rows of the target
+    NotMatchedBySource,
+}
+
 /// A WHEN clause of MERGE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergeWhen {
-    pub matched: bool,
+    pub matched: MergeMatch,
     pub condition: Option<Expr>,
     pub action: MergeAction,
     /// what row-level security demands of the row before and after

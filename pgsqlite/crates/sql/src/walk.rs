@@ -201,7 +201,7 @@ pub(crate) fn entry_exprs(entries: &[RangeTableEntry], depth: usize, f: &mut dyn
             }
             RteKind::Values { rows, .. } => rows.iter().flatten().for_each(|e| deep(e, depth, f)),
             RteKind::Join { columns } => columns.iter().for_each(|e| deep(e, depth, f)),
-            RteKind::Relation(_) | RteKind::Cte { .. } => {}
+            RteKind::Relation(_) | RteKind::Cte { .. } | RteKind::Returned => {}
         }
     }
 }
@@ -303,7 +303,7 @@ pub(crate) fn entry_exprs_mut(entries: &mut [RangeTableEntry], depth: usize, f: 
             }
             RteKind::Values { rows, .. } => rows.iter_mut().flatten().for_each(|e| deep_mut(e, depth, f)),
             RteKind::Join { columns } => columns.iter_mut().for_each(|e| deep_mut(e, depth, f)),
-            RteKind::Relation(_) | RteKind::Cte { .. } => {}
+            RteKind::Relation(_) | RteKind::Cte { .. } | RteKind::Returned => {}
         }
     }
 }

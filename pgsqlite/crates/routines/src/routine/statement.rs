@@ -351,7 +351,7 @@ pub fn run_by_rows(host: Host, steps: &[PlanStep], parameters: &[Datum]) -> Resu
             };
             match &step.output {
                 StepOutput::None => {}
-                StepOutput::Rows => done.shown = rows,
+                StepOutput::Rows => done.shown.extend(rows),
                 StepOutput::Materialize { table, columns } => {
                     if host.routines().busy_tables.borrow().contains(table) {
                         return Err(PgError::not_supported(

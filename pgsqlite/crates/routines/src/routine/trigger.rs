@@ -534,14 +534,15 @@ impl<'t, 'h> Part<'t, 'h> {
             }
         }
         let old: Vec<Datum> = row.by_ref().take(width).collect();
-        let new: Vec<Datum> = row.collect();
+        let new: Vec<Datum> = row.by_ref().take(width).collect();
+        let others: Vec<Datum> = row.collect();
         let changes = changes_in_all(host);
         let Some(new) = updates.before_row(Some(&old), Some(new))? else { return Ok(()) };
         if changes_in_all(host) != changes {
             check_unchanged(host, updating.t, &key, &old, Event::Update)?;
         }
         updating.check(&self.relation, Some(&old), new.as_ref())?;
-        let values = updating.values(parameters, key, new.as_ref(), vec![]);
+        let values = updating.values(parameters, key, new.as_ref(), others);
         let returning = updating.t.returning;
         let Some(mut result) = updating.store(host, &values, width + returning)? else {
             return Err(modified_meanwhile(Event::Update));

@@ -163,11 +163,13 @@ impl Work<'_, '_, '_> {
         }
         for row in all_rows(self.host, &self.t.rows, self.parameters)? {
             let mut values = vec![Datum::Null; width];
-            for (at, value) in stored.iter().zip(row) {
+            let mut row = row.into_iter();
+            for (at, value) in stored.iter().zip(row.by_ref()) {
                 values[*at] = value;
             }
+            let others: Vec<Datum> = row.collect();
             let leaf = self.choose(routing, &values)?;
-            self.put(routing, leaf, &values, &[], run)?;
+            self.put(routing, leaf, &values, &others, run)?;
             let mut part = self.parts.get(self.first_leaf + leaf)?;
             self.shown.append(&mut part.shown);
             self.count += std::mem::take(&mut part.count);

@@ -611,7 +611,11 @@ impl Analyzer<'_> {
                     functions.iter_mut().try_for_each(|f| self.assign_collation(&mut f.call))?
                 }
                 RteKind::Join { columns } => columns.iter_mut().try_for_each(|c| self.assign_collation(c))?,
-                RteKind::Values { .. } | RteKind::Relation(_) | RteKind::Subquery { .. } | RteKind::Cte { .. } => {}
+                RteKind::Values { .. }
+                | RteKind::Relation(_)
+                | RteKind::Subquery { .. }
+                | RteKind::Cte { .. }
+                | RteKind::Returned => {}
             }
         }
         match &mut query.body {

@@ -70,7 +70,13 @@ impl Analyzer<'_> {
     fn check_used(&self, check: &ColumnCheck, entries: &[RangeTableEntry], used: &BTreeSet<usize>) -> Result<()> {
         let entry = entries.get(check.rte).ok_or_else(|| PgError::internal("no such range table entry"))?;
         // what is no column of the relation is its system columns, which go with the whole
-        let attnums = used.iter().map(|&column| entry.columns.get(column).map_or(0, |c| c.attnum));
+        // (and behind the columns of OLD is the action of MERGE)
+        let is_action =
+            |column: &usize| entry.kind == crate::typed::RteKind::Returned && *column >= entry.columns.len();
+        let attnums = used
+            .iter()
+            .filter(|column| !is_action(column))
+            .map(|&column| entry.columns.get(column).map_or(0, |c| c.attnum));
         self.check_columns(&check.relation, check.role, attnums, privilege::SELECT)
     }
 

@@ -119,6 +119,7 @@ impl Analyzer<'_> {
                 Err(PgError::new(SqlState::SYNTAX_ERROR, "a named argument stands outside a function call")
                     .at(n.location))
             }
+            NodeEnum::MergeSupportFunc(f) => self.merge_action(f.location),
             NodeEnum::JsonObjectConstructor(o) => self.json_object(o),
             NodeEnum::JsonArrayConstructor(a) => self.json_array(a),
             NodeEnum::JsonArrayQueryConstructor(q) => self.json_array_of_query(q),

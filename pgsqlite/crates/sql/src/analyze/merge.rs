@@ -1,29 +1,27 @@
 //! MERGE.
 
+use super::returning::Change;
 use super::{Analyzer, Clause};
 use crate::acl::privilege;
 use crate::catalog::{Column, PolicyCommand, Relation, RelationKind};
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{Expr, MergeAction, MergeWhen, Modify, ModifyAction, SecuredChange, Written};
+use crate::typed::{Expr, MergeAction, MergeMatch, MergeWhen, Modify, ModifyAction, SecuredChange, Target, Written};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::sync::Arc;
 
 impl Analyzer<'_> {
     pub(crate) fn merge(&mut self, stmt: &ast::MergeStmt) -> Result<Modify> {
-        if stmt.returning_clause.is_some() {
-            return Err(PgError::not_supported("MERGE … RETURNING, which is not in PostgreSQL 15"));
-        }
         let (result, level) = self.modify_level(|a| a.merge_in_level(stmt))?;
-        let (target, action) = result;
+        let (target, action, returning) = result;
         let checks = self.partition_check(&target)?.into_iter().collect();
         let written = Written { table: target.clone(), columns: level.written };
         let (ctes, range_table) = (level.ctes, level.range_table);
-        let modify = Modify { ctes, range_table, target, action, returning: vec![], checks, written };
+        let modify = Modify { ctes, range_table, target, action, returning, checks, written };
         self.check_modify_columns(&modify, &level.column_checks)?;
         Ok(modify)
     }
 
-    fn merge_in_level(&mut self, stmt: &ast::MergeStmt) -> Result<(Arc<Relation>, ModifyAction)> {
+    fn merge_in_level(&mut self, stmt: &ast::MergeStmt) -> Result<(Arc<Relation>, ModifyAction, Vec<Target>)> {
         if let Some(with) = &stmt.with_clause {
             if with.recursive {
                 let message = "WITH RECURSIVE is not supported for MERGE statement";
@@ -74,35 +72,45 @@ impl Analyzer<'_> {
         let on = self.in_clause(Clause::JoinOn, |a| a.expr(on))?;
         let on = self.coerce_boolean(on, "JOIN/ON")?;
         // rows that policies hide are not there
-        let on = match self.secured_reading(&target)? {
-            Some(seen) => super::view_target::both(Some(seen), Some(on.clone())).unwrap_or(on),
-            None => on,
-        };
+        let seen = self.secured_reading(&target)?;
+        let on = super::view_target::both(seen.clone(), Some(on.clone())).unwrap_or(on);
 
         let mut whens: Vec<MergeWhen> = Vec::new();
+        let mut unconditional: Vec<MergeMatch> = Vec::new();
         for node in &stmt.merge_when_clauses {
             let Some(NodeEnum::MergeWhenClause(clause)) = &node.node else {
                 return Err(PgError::internal("WHEN clause expected"));
             };
             let matched = match ast::MergeMatchKind::try_from(clause.match_kind) {
-                Ok(ast::MergeMatchKind::MergeWhenMatched) => true,
-                Ok(ast::MergeMatchKind::MergeWhenNotMatchedByTarget) => false,
-                _ => return Err(PgError::not_supported("WHEN NOT MATCHED BY SOURCE, which is not in PostgreSQL 15")),
+                Ok(ast::MergeMatchKind::MergeWhenMatched) => MergeMatch::Matched,
+                Ok(ast::MergeMatchKind::MergeWhenNotMatchedByTarget) => MergeMatch::NotMatchedByTarget,
+                _ => MergeMatch::NotMatchedBySource,
             };
-            if whens.iter().any(|w| w.matched == matched && w.condition.is_none()) {
+            if unconditional.contains(&matched) {
                 return Err(PgError::new(
                     SqlState::SYNTAX_ERROR,
                     "unreachable WHEN clause specified after unconditional WHEN clause",
                 ));
             }
-            // a row without a match has no target
-            self.level().namespace = if matched { both_items.clone() } else { source_items.clone() };
+            // a row without a match has no target, or no source
+            self.level().namespace = match matched {
+                MergeMatch::Matched => both_items.clone(),
+                MergeMatch::NotMatchedByTarget => source_items.clone(),
+                MergeMatch::NotMatchedBySource => vec![target_item.clone()],
+            };
             let condition = match clause.condition.as_deref() {
                 Some(node) => {
                     let condition = self.in_clause(Clause::Where, |a| a.expr(node))?;
                     Some(self.coerce_boolean(condition, "WHEN")?)
                 }
-                None => None,
+                None => {
+                    unconditional.push(matched);
+                    None
+                }
+            };
+            let condition = match matched {
+                MergeMatch::NotMatchedBySource => super::view_target::both(seen.clone(), condition),
+                _ => condition,
             };
             let action = match ast::CmdType::try_from(clause.command_type) {
                 Ok(ast::CmdType::CmdNothing) => MergeAction::Nothing,
@@ -133,8 +141,11 @@ impl Analyzer<'_> {
             };
             whens.push(MergeWhen { matched, condition, action, secured });
         }
+        self.level().namespace = both_items;
+        self.level().merges = true;
+        let returning = self.returning(stmt.returning_clause.as_ref(), Change::Merge)?;
         self.check_target_reads(&target)?;
-        Ok((target, ModifyAction::Merge { source, on, whens }))
+        Ok((target, ModifyAction::Merge { source, on, whens }, returning))
     }
 
     fn merge_insert(

@@ -33,6 +33,7 @@ mod on_conflict;
 mod polymorphic;
 mod recursion;
 mod resolve;
+pub(crate) mod returning;
 mod row_fields;
 mod row_locks;
 mod row_security;
@@ -196,6 +197,8 @@ pub(crate) struct Level {
     pub view_target: Option<view_target::ViewTarget>,
     /// the level of an INSERT
     pub inserts: bool,
+    /// it is of a MERGE
+    pub merges: bool,
     /// what row-level security demands of the rows that a statement writes
     pub checks: Vec<crate::typed::RowCheck>,
     /// entries of which the role may read some columns only
@@ -231,6 +234,7 @@ impl Level {
             pending_ctes: Vec::new(),
             view_target: None,
             inserts: false,
+            merges: false,
             checks: Vec::new(),
             column_checks: Vec::new(),
             target_by_columns: false,

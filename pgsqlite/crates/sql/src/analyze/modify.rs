@@ -1,6 +1,7 @@
 //! INSERT, UPDATE, DELETE.
 
 use super::assignments::multiple_assignments;
+use super::returning::Change;
 use super::{Analyzer, Clause, Level};
 use crate::acl::privilege;
 use crate::catalog::{Column, Identity, PolicyCommand, Relation, RelationKind};
@@ -347,7 +348,8 @@ impl Analyzer<'_> {
         };
         self.level().namespace = vec![item];
         self.level().inserts = true;
-        let returning = self.returning(stmt.returning_clause.as_ref())?;
+        let updates = on_conflict.as_ref().is_some_and(|c| c.set.is_some());
+        let returning = self.returning(stmt.returning_clause.as_ref(), Change::Insert { updates })?;
         // an arbiter's columns are read (that only they are is seen when all is analyzed)
         let arbiter = stmt.on_conflict_clause.as_ref().is_some_and(|c| c.infer.is_some());
         let selects = self.reads_target(returning.iter().map(|t| &t.expr)) || arbiter;
@@ -425,7 +427,7 @@ impl Analyzer<'_> {
             let from = a.other_tables(&stmt.from_clause)?;
             let filter = a.where_clause(stmt.where_clause.as_deref())?;
             let set = a.set_list(&stmt.target_list, &target)?;
-            let returning = a.returning(stmt.returning_clause.as_ref())?;
+            let returning = a.returning(stmt.returning_clause.as_ref(), Change::Update)?;
             let condition = filter.iter().filter(|_| !is_current_of(stmt.where_clause.as_deref()));
             let values = set.iter().map(|(_, e)| e);
             let selects = a.reads_target(condition.chain(values).chain(returning.iter().map(|t| &t.expr)));
@@ -468,8 +470,16 @@ impl Analyzer<'_> {
             return self.check_privilege(&named, privilege::SELECT);
         }
         if self.check_some_columns(target, privilege::SELECT)? {
-            let check = super::column_rights::ColumnCheck { rte: 0, relation: target.clone(), role: self.acting };
-            self.level().column_checks.push(check);
+            let role = self.acting;
+            let level = self.level();
+            let returned = |(_, entry): &(usize, &crate::typed::RangeTableEntry)| entry.kind == RteKind::Returned;
+            let further = level.range_table.iter().enumerate().filter(returned).map(|(rte, _)| rte);
+            let checks = std::iter::once(0).chain(further).map(|rte| super::column_rights::ColumnCheck {
+                rte,
+                relation: target.clone(),
+                role,
+            });
+            level.column_checks.extend(checks.collect::<Vec<_>>());
         }
         Ok(())
     }
@@ -525,7 +535,7 @@ impl Analyzer<'_> {
             a.level().namespace.push(item);
             let using = a.other_tables(&stmt.using_clause)?;
             let filter = a.where_clause(stmt.where_clause.as_deref())?;
-            let returning = a.returning(stmt.returning_clause.as_ref())?;
+            let returning = a.returning(stmt.returning_clause.as_ref(), Change::Delete)?;
             let condition = filter.iter().filter(|_| !is_current_of(stmt.where_clause.as_deref()));
             let selects = a.reads_target(condition.chain(returning.iter().map(|t| &t.expr)));
             let filter = super::view_target::both(a.view_filter(), filter);
@@ -542,26 +552,6 @@ impl Analyzer<'_> {
         let modify = Modify { ctes, range_table, target, action, returning, checks: vec![], written };
         self.check_modify_columns(&modify, &level.column_checks)?;
         Ok(modify)
-    }
-
-    fn returning(&mut self, clause: Option<&ast::ReturningClause>) -> Result<Vec<Target>> {
-        let Some(clause) = clause else { return Ok(vec![]) };
-        if !clause.options.is_empty() {
-            return Err(PgError::not_supported("RETURNING WITH (…)"));
-        }
-        self.level().clause = Clause::Returning;
-        let mut targets = self.target_list(&clause.exprs)?;
-        if targets.is_empty() {
-            let location = match clause.exprs.first().and_then(|n| n.node.as_ref()) {
-                Some(NodeEnum::ResTarget(t)) => t.val.as_deref().map_or(t.location, super::location_of),
-                _ => -1,
-            };
-            return Err(PgError::new(SqlState::SYNTAX_ERROR, "RETURNING must have at least one column").at(location));
-        }
-        for target in &mut targets {
-            target.expr = self.resolve_unknown(target.expr.clone())?;
-        }
-        Ok(targets)
     }
 }
 

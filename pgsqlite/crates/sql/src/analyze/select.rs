@@ -811,6 +811,7 @@ fn name_of(node: &ast::Node) -> Option<(String, bool)> {
             Some((if m.op == ast::MinMaxOp::IsGreatest as i32 { "greatest" } else { "least" }.into(), true))
         }
         NodeEnum::SqlvalueFunction(f) => Some((super::from::sql_value_name(f.op).into(), true)),
+        NodeEnum::MergeSupportFunc(_) => Some(("merge_action".into(), true)),
         NodeEnum::JsonObjectConstructor(_) => Some(("json_object".into(), true)),
         NodeEnum::JsonArrayConstructor(_) | NodeEnum::JsonArrayQueryConstructor(_) => Some(("json_array".into(), true)),
         NodeEnum::JsonObjectAgg(_) => Some(("json_objectagg".into(), true)),

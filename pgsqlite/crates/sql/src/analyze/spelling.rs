@@ -22,7 +22,8 @@ pub(super) fn look_for(levels: &[Level], table: Option<&str>, name: &str) -> Opt
     let mut best = Best { distance: TOO_FAR, first: None, second: None };
     for level in levels.iter().rev() {
         for entry in &level.range_table {
-            if matches!(entry.kind, RteKind::Join { .. }) {
+            // (RETURNING's OLD and NEW were not there in PostgreSQL 15)
+            if matches!(entry.kind, RteKind::Join { .. } | RteKind::Returned) {
                 continue;
             }
             // a table that is called otherwise makes all its columns less alike

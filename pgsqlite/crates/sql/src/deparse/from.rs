@@ -206,7 +206,9 @@ impl<'a> Printer<'a> {
                 self.out.push(')');
                 show_alias = true;
             }
-            RteKind::Join { .. } => return Err(PgError::internal("a join among the tables of FROM")),
+            RteKind::Join { .. } | RteKind::Returned => {
+                return Err(PgError::internal("a join, or a row of RETURNING, among the tables of FROM"));
+            }
         }
         // a list of columns needs an alias before it
         show_alias |= self.levels.last().and_then(|l| l.columns.get(index)).is_some_and(|c| c.listed);

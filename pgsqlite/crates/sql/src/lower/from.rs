@@ -158,6 +158,8 @@ impl Lowerer<'_> {
                 Ok((format!("{name} AS {alias}"), (1..=rte.columns.len()).map(|i| format!("{alias}.c{i}")).collect()))
             }
             RteKind::Function { .. } => Ok((String::new(), vec![])),
+            // (where it is a value of its own, that comes from the rows that are changed)
+            RteKind::Returned => Ok((String::new(), self.scope().entries[0].clone())),
             RteKind::Values { .. } | RteKind::Join { .. } => Err(PgError::internal("this entry is not lowered")),
         }
     }

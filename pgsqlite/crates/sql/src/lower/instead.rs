@@ -41,7 +41,7 @@ impl Lowerer<'_> {
                 }
                 // (what is inserted cannot name the view's columns)
                 self.scope().entries = vec![vec!["NULL".to_string(); attnums.len()]];
-                (self.proposed_rows(modify, columns, &attnums, source)?, Event::Insert, vec![])
+                (self.proposed_rows(modify, columns, &attnums, source, &[])?, Event::Insert, vec![])
             }
             ModifyAction::Update { set, from, filter } => {
                 let (from, old) = self.view_rows(modify, from)?;

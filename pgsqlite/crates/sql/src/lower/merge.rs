@@ -2,12 +2,13 @@
 //! table; then each clause is carried out for its rows.
 
 use super::row_checks::new_row_checks;
+use super::triggered::returned_entry;
 use super::{rowid_name, support, table_name, Lowerer, Scope};
 use crate::analyze::{plain_column, var};
 use crate::plan::{ByRows, Step, StepOutput};
 use crate::routine::Event;
 use crate::typed::{
-    Cte, Expr, ExprKind, FromItem, InsertSource, JoinKind, MergeAction, MergeWhen, Modify, ModifyAction, QueryBody,
+    Cte, Expr, ExprKind, FromItem, InsertSource, MergeAction, MergeMatch, MergeWhen, Modify, ModifyAction, QueryBody,
     RteColumn, RteKind,
 };
 use pgsqlite_types::{oid, Datum, PgError, Result};
@@ -25,8 +26,8 @@ impl Lowerer<'_> {
         if target.without_rowid {
             return Err(PgError::not_supported("MERGE into a table WITHOUT ROWID"));
         }
-        let chosen = self.merge_rows(modify, with, source, on, whens)?;
-        let Chosen { table, width, first, mut steps } = chosen;
+        let chosen = self.merge_rows(modify, with, (source, on), whens, &[])?;
+        let Chosen { table, width, first, mut steps, .. } = chosen;
         let rowid = rowid_name(&target)?;
         let name = table_name(&target);
         let alias = self.unique("t");
@@ -77,19 +78,33 @@ impl Lowerer<'_> {
         Ok(steps)
     }
 
-    /// The step that chooses the rows, with what is done with each, and the one that looks for rows which are chosen twice.
+    /// The step that chooses the rows, with what is done with each, and the one that looks for rows which are chosen twice. `extras`: what
+    /// RETURNING shows of the source.
     fn merge_rows(
         &mut self,
         modify: &Modify,
         with: &str,
-        source: &FromItem,
-        on: &Expr,
+        (source, on): (&FromItem, &Expr),
         whens: &[MergeWhen],
+        extras: &[Expr],
     ) -> Result<Chosen> {
         let target = modify.target.clone();
         let alias = self.unique("t");
         let prefix = format!("{alias}.");
-        let source_text = self.other_entries(modify, &prefix, std::slice::from_ref(source))?;
+        let mut source_text = self.other_entries(modify, &prefix, std::slice::from_ref(source))?;
+        let is_for = |matched: MergeMatch| whens.iter().any(|w| w.matched == matched);
+        let (lone_source, lone_target) =
+            (is_for(MergeMatch::NotMatchedByTarget), is_for(MergeMatch::NotMatchedBySource));
+        let present = match (lone_target, source) {
+            (false, _) => None,
+            (true, FromItem::Entry(i)) => {
+                let columns = self.scope().entries[*i].clone();
+                let rte = &modify.range_table[*i];
+                let found = self.presence(rte, &mut source_text, &columns)?;
+                Some(found.ok_or_else(|| PgError::not_supported("NOT MATCHED BY SOURCE of this kind of source"))?)
+            }
+            _ => return Err(PgError::not_supported("NOT MATCHED BY SOURCE of joined tables")),
+        };
         let (name, rowid, tableoid) = match self.stands_for_several(&modify.range_table[0], &target) {
             true => {
                 let (text, columns) = self.several_tables(&target, &alias)?;
@@ -106,11 +121,15 @@ impl Lowerer<'_> {
         let source_text =
             if matches!(source, FromItem::Join { .. }) { format!("({source_text})") } else { source_text };
         // rows without a match matter only if something is done with them
-        let join = if whens.iter().any(|w| !w.matched) { JoinKind::Left } else { JoinKind::Inner };
-        let word = if join == JoinKind::Left { "LEFT JOIN" } else { "JOIN" };
+        let word = match (lone_source, lone_target) {
+            (false, false) => "JOIN",
+            (true, false) => "LEFT JOIN",
+            (false, true) => "RIGHT JOIN",
+            (true, true) => "FULL JOIN",
+        };
         let on = self.condition(on)?;
 
-        let mut chosen = [String::new(), String::new()];
+        let mut chosen = [String::new(), String::new(), String::new()];
         let existing: Vec<String> =
             self.scope().entries[0].iter().take(target.live_columns().count()).cloned().collect();
         for (i, when) in whens.iter().enumerate() {
@@ -119,10 +138,20 @@ impl Lowerer<'_> {
                 None => "1".into(),
             };
             let number = self.existing_checks(&when.secured, (i + 1).to_string(), &existing)?;
-            chosen[when.matched as usize] += &format!(" WHEN {condition} THEN {number}");
+            let kind = match when.matched {
+                MergeMatch::NotMatchedByTarget => 0,
+                MergeMatch::Matched => 1,
+                MergeMatch::NotMatchedBySource => 2,
+            };
+            chosen[kind] += &format!(" WHEN {condition} THEN {number}");
         }
         let case = |whens: &String| if whens.is_empty() { "NULL".to_string() } else { format!("CASE{whens} END") };
-        let act = format!("CASE WHEN {rowid} IS NOT NULL THEN {} ELSE {} END", case(&chosen[1]), case(&chosen[0]));
+        let (by_target, matched, by_source) = (case(&chosen[0]), case(&chosen[1]), case(&chosen[2]));
+        let matched = match present {
+            Some(present) => format!("CASE WHEN {present} IS NULL THEN {by_source} ELSE {matched} END"),
+            None => matched,
+        };
+        let act = format!("CASE WHEN {rowid} IS NOT NULL THEN {matched} ELSE {by_target} END");
         let mut columns = vec![format!("{rowid} AS c1"), format!("{act} AS c2"), format!("{tableoid} AS c3")];
         // first column of each clause's values
         let mut first = Vec::new();
@@ -134,8 +163,13 @@ impl Lowerer<'_> {
                 columns.push(format!("CASE WHEN {act} = {} THEN {text} END AS c{}", i + 1, columns.len() + 1));
             }
         }
-        let table = self.unique("pg_merge_");
+        let extra = columns.len() + 1;
+        for value in extras {
+            columns.push(format!("{} AS c{}", self.expr(value)?, columns.len() + 1));
+        }
         let width = columns.len();
+        // (one of the same name has as many columns: SQLite drops no table while a statement runs)
+        let table = format!("{}_{width}", self.unique("pg_merge_"));
         let rows = super::scratch_name(&table);
         let mut steps = vec![Step {
             sql: format!("{with}SELECT {} FROM {source_text} {word} {name} ON {on}", columns.join(", ")),
@@ -163,7 +197,7 @@ impl Lowerer<'_> {
                 by_rows: None,
             });
         }
-        Ok(Chosen { table, width, first, steps })
+        Ok(Chosen { table, width, first, extra, steps })
     }
 }
 
@@ -174,6 +208,8 @@ struct Chosen {
     width: usize,
     /// first column of each clause's values
     first: Vec<usize>,
+    /// first column of what RETURNING shows of the source
+    extra: usize,
     steps: Vec<Step>,
 }
 
@@ -206,10 +242,20 @@ impl Lowerer<'_> {
         }
         self.uses_catalog = true;
         self.scopes.push(Scope::default());
+        let mut extras: Vec<Expr> = Vec::new();
+        let returned = returned_entry(modify).unwrap_or(usize::MAX);
+        for t in &modify.returning {
+            super::modify::collect_other_columns(&t.expr, &mut extras);
+        }
+        extras.retain(|e| match &e.kind {
+            ExprKind::Var(v) => v.rte < returned,
+            ExprKind::WholeRow { rte, .. } => *rte < returned,
+            _ => true,
+        });
         let with = self.with_queries(ctes);
-        let chosen = with.and_then(|with| self.merge_rows(modify, &with, source, on, whens));
+        let chosen = with.and_then(|with| self.merge_rows(modify, &with, (source, on), whens, &extras));
         self.scopes.pop();
-        let Chosen { table, width, first, mut steps } = chosen?;
+        let Chosen { table, width, first, extra, mut steps } = chosen?;
         let mut events: Vec<(Event, Vec<i16>)> = Vec::new();
         for event in [Event::Insert, Event::Update, Event::Delete] {
             let mut set = Vec::new();
@@ -233,7 +279,7 @@ impl Lowerer<'_> {
         steps.insert(0, statements(events.clone(), true));
         for pass in [Event::Delete, Event::Update, Event::Insert] {
             for (i, when) in whens.iter().enumerate() {
-                let own = match (&when.action, pass) {
+                let mut own = match (&when.action, pass) {
                     (MergeAction::Delete, Event::Delete) => change(modify, when, &table, i + 1, first[i], width, None),
                     (MergeAction::Update(set), Event::Update) => {
                         change(modify, when, &table, i + 1, first[i], width, Some(set))
@@ -243,14 +289,83 @@ impl Lowerer<'_> {
                     }
                     _ => continue,
                 };
+                show(&mut own, modify, when.matched, &extras, extra);
                 let (mut made, _) = self.by_rows(&own, &[], parameters)?;
                 made.part_of_several = true;
-                steps.push(Self::step_by_rows(ByRows::Modify(made), StepOutput::None, true));
+                let output = if own.returning.is_empty() { StepOutput::None } else { StepOutput::Rows };
+                steps.push(Self::step_by_rows(ByRows::Modify(made), output, true));
             }
         }
         events.reverse();
         steps.push(statements(events, false));
         Ok(steps)
+    }
+}
+
+/// What MERGE's RETURNING shows of the rows of a clause: `own` is its statement, whose entry 1 has the columns of the source (`extras`, from
+/// number `extra` on).
+fn show(own: &mut Modify, merge: &Modify, matched: MergeMatch, extras: &[Expr], extra: usize) {
+    let Some(old) = returned_entry(merge) else {
+        own.returning.clone_from(&merge.returning);
+        return show_source(own, extras, extra, |_, _, _| false);
+    };
+    own.returning.clone_from(&merge.returning);
+    let word = match &own.action {
+        ModifyAction::Insert { .. } => "INSERT",
+        ModifyAction::Update { .. } => "UPDATE",
+        _ => "DELETE",
+    };
+    let action = merge.range_table[old].columns.len();
+    let mut shows_old = false;
+    show_source(own, extras, extra, |e, _, rte| {
+        if rte < old {
+            // (a row of the source that is not there is NULL as a whole, too)
+            let absent = matched == MergeMatch::NotMatchedBySource;
+            if absent {
+                e.kind = ExprKind::Const(Datum::Null);
+            }
+            return absent;
+        }
+        let is_action = matches!(&e.kind, ExprKind::Var(v) if v.column == action);
+        let to = match (word, rte == old) {
+            _ if is_action => None,
+            ("UPDATE", true) => {
+                shows_old = true;
+                Some(2)
+            }
+            ("DELETE", true) | ("INSERT" | "UPDATE", false) => Some(0),
+            _ => None,
+        };
+        match (&mut e.kind, to) {
+            (ExprKind::Var(v), Some(to)) => v.rte = to,
+            (ExprKind::WholeRow { rte, .. }, Some(to)) => *rte = to,
+            _ if is_action => e.kind = ExprKind::Const(Datum::from(word)),
+            _ => e.kind = ExprKind::Const(Datum::Null),
+        }
+        true
+    });
+    if shows_old {
+        own.range_table.push(merge.range_table[old].clone());
+    }
+}
+
+/// Puts the columns of entry 1 in the place of the source's; `done` is asked first, of each column with its depth and entry.
+fn show_source(own: &mut Modify, extras: &[Expr], extra: usize, mut done: impl FnMut(&mut Expr, usize, usize) -> bool) {
+    for target in &mut own.returning {
+        crate::walk::deep_mut(&mut target.expr, 0, &mut |depth, e| {
+            let (up, rte) = match &e.kind {
+                ExprKind::Var(v) => (v.levels_up, v.rte),
+                ExprKind::WholeRow { levels_up, rte, .. } => (*levels_up, *rte),
+                _ => return,
+            };
+            if up != depth || rte == 0 || done(e, depth, rte) {
+                return;
+            }
+            let found = if depth == 0 { Some(e.clone()) } else { super::stages::outer_var(e, depth) };
+            if let Some(at) = found.and_then(|found| extras.iter().position(|x| *x == found)) {
+                e.kind = ExprKind::Var(crate::typed::Var { levels_up: depth, rte: 1, column: extra - 1 + at });
+            }
+        });
     }
 }
 

@@ -28,6 +28,7 @@ impl Lowerer<'_> {
         let merges = matches!(modify.action, ModifyAction::Merge { .. });
         // (the row that a partition's bound refuses is told by what goes row by row)
         let by_rows = by_rows || (merges && modify.target.is_partition());
+        let by_rows = by_rows || (merges && !modify.returning.is_empty());
         // (and where other parts come after its rows: RETURNING shows them when all is done)
         let by_rows = by_rows || !self.unread_parts.is_empty();
         let triggered = !merges && by_rows;
@@ -253,8 +254,8 @@ impl Lowerer<'_> {
         }
         let condition = self.condition_of_change(filter.as_ref(), &target, &format!("{alias}."))?;
         let items = if from_text.is_empty() { String::new() } else { format!(", {from_text}") };
-        let table = self.unique("pg_rows_");
         let width = columns.len();
+        let table = format!("{}_{width}", self.unique("pg_rows_"));
         steps.push(Step {
             sql: format!(
                 "{with}SELECT {} FROM {} AS {alias}{items}{condition} GROUP BY {alias}.{rowid}",

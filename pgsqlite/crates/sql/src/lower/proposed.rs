@@ -11,8 +11,8 @@ use crate::analyze::{analyze_expression, Environment};
 use crate::catalog::{ConstraintKind, ForeignKeyAction, KeyPart, Relation};
 use crate::deparse::{definitions, Style};
 use crate::typed::{
-    Cte, CteBody, Expr, FromItem, InsertSource, MergeAction, MergeWhen, Modify, ModifyAction, OnConflict, Query,
-    QueryBody, RowCheckOf, Select, Written,
+    Cte, CteBody, Expr, FromItem, InsertSource, MergeAction, MergeMatch, MergeWhen, Modify, ModifyAction, OnConflict,
+    Query, QueryBody, RowCheckOf, Select, Written,
 };
 use crate::volatility;
 use pgsqlite_types::{Oid, PgError, Result};
@@ -430,13 +430,21 @@ impl Lowerer<'_> {
             MergeAction::Delete | MergeAction::Nothing => None,
         };
         let table = table_name(&relation);
-        if !when.matched {
-            conditions.push(format!("NOT EXISTS (SELECT 1 FROM {table} AS {alias} WHERE {on})"));
-            let text = format!("{source_text} WHERE ({})", conditions.join(") AND ("));
-            return Ok(Some((new, None, None, text)));
-        }
-        conditions.push(on);
-        let text = format!("{source_text} CROSS JOIN {table} AS {alias} WHERE ({})", conditions.join(") AND ("));
+        let text = match when.matched {
+            MergeMatch::NotMatchedByTarget => {
+                conditions.push(format!("NOT EXISTS (SELECT 1 FROM {table} AS {alias} WHERE {on})"));
+                let text = format!("{source_text} WHERE ({})", conditions.join(") AND ("));
+                return Ok(Some((new, None, None, text)));
+            }
+            MergeMatch::NotMatchedBySource => {
+                conditions.push(format!("NOT EXISTS (SELECT 1 FROM {source_text} WHERE {on})"));
+                format!("{table} AS {alias} WHERE ({})", conditions.join(") AND ("))
+            }
+            MergeMatch::Matched => {
+                conditions.push(on);
+                format!("{source_text} CROSS JOIN {table} AS {alias} WHERE ({})", conditions.join(") AND ("))
+            }
+        };
         Ok(Some((new, Some(old), Some(format!("{prefix}{}", rowid_name(&relation)?)), text)))
     }
 

@@ -191,6 +191,7 @@ impl Lowerer<'_> {
             || self.is_spread(modify)
             || self.reads_by_functions(modify)
             || computes_once(modify)
+            || matches!(modify.action, ModifyAction::Insert { .. }) && returned_entry(modify).is_some()
     }
 
     /// Whether it calls STABLE functions of the user: they see the tables as they were before the statement, so
@@ -223,6 +224,9 @@ impl Lowerer<'_> {
         self.check_triggers(modify, false)?;
         if target.without_rowid {
             return Err(PgError::not_supported("triggers of a table WITHOUT ROWID"));
+        }
+        if returned_entry(modify).is_some() && self.is_spread(modify) {
+            return Err(PgError::not_supported("RETURNING OLD of a table with children or partitions"));
         }
         self.uses_catalog = true;
         self.scopes.push(super::Scope::default());
@@ -294,7 +298,12 @@ impl Lowerer<'_> {
         let parameter = |at: usize, ty: Oid| Expr::new(ExprKind::Param(at), ty, -1);
         // columns of other tables that RETURNING shows become parameters
         let mut others: Vec<Expr> = Vec::new();
-        for t in &modify.returning {
+        // (a row that is inserted was not there before)
+        let mut returning = modify.returning.clone();
+        if let (ModifyAction::Insert { .. }, Some(first)) = (&modify.action, returned_entry(modify)) {
+            returning.iter_mut().for_each(|t| crate::analyze::returning::without_row(&mut t.expr, first));
+        }
+        for t in &returning {
             super::modify::collect_other_columns(&t.expr, &mut others);
         }
         let first_other = first_new + stored.len();
@@ -304,19 +313,7 @@ impl Lowerer<'_> {
             .map(|(i, c)| Expr { typmod: c.typmod, ..parameter(first_new + i, c.type_oid) })
             .collect();
         let mut apply = Modify { ctes: vec![], ..modify.clone() };
-        let mut shown = Vec::new();
-        for t in &modify.returning {
-            // (in its sub-queries, too)
-            let mut expr = t.expr.clone();
-            walk::deep_mut(&mut expr, 0, &mut |depth, e| {
-                let own = if depth == 0 { Some(e.clone()) } else { super::stages::outer_var(e, depth) };
-                if let Some(at) = own.and_then(|own| others.iter().position(|o| *o == own)) {
-                    *e = Expr { typmod: e.typmod, ..parameter(first_other + at, e.ty) };
-                }
-            });
-            shown.push(Target { expr, ..t.clone() });
-        }
-        apply.returning = stored_row(&target, &shown);
+        apply.returning = stored_row(&target, &with_parameters(&returning, &others, first_other));
         let (rows, event, set, tag) = match &modify.action {
             ModifyAction::Insert { columns, source, on_conflict } => {
                 let attnums: Vec<i16> = stored.iter().map(|c| c.attnum).collect();
@@ -330,7 +327,7 @@ impl Lowerer<'_> {
                         .map(|c| crate::typed::OnConflict { set: None, filter: None, ..c }),
                 };
                 self.scope().entries = vec![self.target_columns(&target, "")];
-                (self.proposed_rows(modify, columns, &attnums, source)?, Event::Insert, vec![], Tag::Insert)
+                (self.proposed_rows(modify, columns, &attnums, source, &others)?, Event::Insert, vec![], Tag::Insert)
             }
             ModifyAction::Update { set, from, filter } => {
                 let alias = self.unique("t");
@@ -492,6 +489,18 @@ impl Lowerer<'_> {
         let mut columns = vec![format!("{alias}.{rowid}")];
         columns.extend(old.iter().cloned());
         columns.extend(self.changed_row(&live, &old, set)?);
+        // what RETURNING shows of the row as it was
+        let mut others: Vec<Expr> = Vec::new();
+        for t in &modify.returning {
+            super::modify::collect_other_columns(&t.expr, &mut others);
+        }
+        if let Some(returned) = returned_entry(modify) {
+            self.scope().entries.resize(returned + 1, vec![]);
+            self.scope().entries[returned] = old.clone();
+        }
+        for other in &others {
+            columns.push(self.expr(other)?);
+        }
         let rows = format!(
             "SELECT {} FROM {} AS {alias} WHERE {}",
             columns.join(", "),
@@ -510,7 +519,8 @@ impl Lowerer<'_> {
             })
             .collect();
         let mut apply = Modify { ctes: vec![], ..modify.clone() };
-        apply.returning = stored_row(&target, &modify.returning);
+        let shown = with_parameters(&modify.returning, &others, first_new + stored.len());
+        apply.returning = stored_row(&target, &shown);
         // (what it needs of other tables are parameters)
         apply.range_table.truncate(1);
         apply.checks = super::row_checks::new_row_checks(&modify.checks, &conflict.secured);
@@ -530,7 +540,7 @@ impl Lowerer<'_> {
             parameters,
             columns: stored.iter().map(|c| c.attnum).collect(),
             key_stays: target.rowid_column.is_some() && !sets_key,
-            others: 0,
+            others: others.len(),
             returning: modify.returning.len(),
             modify: Box::new(apply),
             conflict: None,
@@ -567,9 +577,10 @@ impl Lowerer<'_> {
         columns: &[i16],
         stored: &[i16],
         source: &InsertSource,
+        others: &[Expr],
     ) -> Result<String> {
         let order: Vec<usize> = stored.iter().filter_map(|a| columns.iter().position(|c| c == a)).collect();
-        let row_text = |lowerer: &mut Self, row: &[Expr]| -> Result<Vec<String>> {
+        let row_text = |lowerer: &mut Self, row: &[Expr], others: &[Expr]| -> Result<Vec<String>> {
             let mut out = Vec::new();
             for &i in &order {
                 let expr = row.get(i).ok_or_else(|| PgError::internal("a row that is too short"))?;
@@ -577,6 +588,9 @@ impl Lowerer<'_> {
                     return Err(PgError::not_supported("DEFAULT of this column").at(expr.location));
                 }
                 out.push(lowerer.expr(expr)?);
+            }
+            for other in others {
+                out.push(lowerer.expr(other)?);
             }
             if out.is_empty() {
                 out.push("NULL".into());
@@ -586,7 +600,7 @@ impl Lowerer<'_> {
         match source {
             InsertSource::Values(rows) => {
                 let out: Result<Vec<String>> = self.beside_no_row(|lowerer| {
-                    rows.iter().map(|row| Ok(format!("({})", row_text(lowerer, row)?.join(", ")))).collect()
+                    rows.iter().map(|row| Ok(format!("({})", row_text(lowerer, row, &[])?.join(", ")))).collect()
                 });
                 Ok(format!("VALUES {}", out?.join(", ")))
             }
@@ -594,7 +608,7 @@ impl Lowerer<'_> {
                 let inner = super::postponed::keeping_order(query, self.query(query)?);
                 let alias = self.unique("t");
                 self.source_entry(modify, query, &alias)?;
-                let row = row_text(self, values)?;
+                let row = row_text(self, values, others)?;
                 debug_assert!(values.iter().all(is_repeatable) || !row.is_empty());
                 Ok(format!("SELECT {} FROM ({inner}) AS {alias} WHERE 1", row.join(", ")))
             }
@@ -614,6 +628,27 @@ fn stored_row(target: &Relation, shown: &[Target]) -> Vec<Target> {
         row.push(Target { expr, name: "row".into(), origin: (0, 0) });
     }
     row
+}
+
+/// The entry of RETURNING's OLD.
+pub(super) fn returned_entry(modify: &Modify) -> Option<usize> {
+    modify.range_table.iter().position(|e| e.kind == crate::typed::RteKind::Returned)
+}
+
+/// What RETURNING shows, with parameters, from number `first` on, in the place of the columns of other entries.
+fn with_parameters(returning: &[Target], others: &[Expr], first: usize) -> Vec<Target> {
+    let one = |t: &Target| {
+        // (in its sub-queries, too)
+        let mut expr = t.expr.clone();
+        walk::deep_mut(&mut expr, 0, &mut |depth, e| {
+            let own = if depth == 0 { Some(e.clone()) } else { super::stages::outer_var(e, depth) };
+            if let Some(at) = own.and_then(|own| others.iter().position(|o| *o == own)) {
+                *e = Expr { typmod: e.typmod, ..Expr::new(ExprKind::Param(first + at), e.ty, -1) };
+            }
+        });
+        Target { expr, ..t.clone() }
+    };
+    returning.iter().map(one).collect()
 }
 
 /// The condition on the row whose rowid is in the parameter.

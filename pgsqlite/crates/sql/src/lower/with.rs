@@ -197,13 +197,13 @@ impl Lowerer<'_> {
 
     /// A step that copies a table: what stands for it.
     pub(super) fn copy_step(&mut self, relation: &Relation, steps: &mut Vec<Step>) -> Arc<Relation> {
-        let table = self.unique("pg_before_");
         let columns: Vec<String> = relation
             .live_columns()
             .enumerate()
             .map(|(i, c)| format!("{} AS c{}", self.column_text(relation, c, super::quote(&c.name)), i + 1))
             .collect();
         let width = columns.len();
+        let table = format!("{}_{width}", self.unique("pg_before_"));
         steps.push(Step {
             sql: format!("SELECT {} FROM {}", columns.join(", "), self.read_table(relation)),
             output: StepOutput::Materialize { table: table.clone(), columns: width },
