@@ -8,6 +8,8 @@
 from __future__ import annotations
 
 import argparse
+import base64
+import json
 import os
 import pathlib
 import struct
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -196,6 +199,20 @@ class Check:
             except pgwire.ServerGone:
                 one.sock.close()
 
+    def seen_from_outside(self, node: server.Server, status: str, metrics: str) -> None:
+        """The status page's data and the metrics have the standbys, for those who may see them."""
+        connection = pgwire.Connection(node.dir, 5432, "postgres", "main")
+        connection.query("ALTER ROLE clerk PASSWORD 'secret'; ALTER ROLE boss PASSWORD 'secret'")
+        connection.close()
+        kept = pgwire.Connection(node.dir, 5432, "copier", "main", replication="true", application_name="two")
+        for user, wanted in (("boss", [{"database": "main", "name": "two", "state": "startup", "behind": 0, "lag": None}]), ("clerk", [])):
+            request = urllib.request.Request(f"http://{status}/live.json?database=main")
+            request.add_header("Authorization", "Basic " + base64.b64encode(f"{user}:secret".encode()).decode())
+            self.expect(f"the status page for {user}", json.load(urllib.request.urlopen(request))["followed_by"], wanted)
+        page = urllib.request.urlopen(f"http://{metrics}/metrics").read().decode()
+        self.expect("the metrics", 'pgsqlite_replication_sent_bytes{database="main",application_name="two",pid="' in page, True)
+        kept.close()
+
     def tools(self, node: server.Server) -> None:
         """PostgreSQL's own programs are told what this is."""
         target = os.path.join(node.dir, "copy")
@@ -243,7 +260,8 @@ class Check:
 
 def check() -> list[str]:
     checked = Check()
-    node = server.Server("--max-wal-senders", "2")
+    status, metrics = (f"127.0.0.1:{server.free_port()}" for _ in range(2))
+    node = server.Server("--max-wal-senders", "2", "--status-addr", status, "--metrics-addr", metrics)
     try:
         found = answers(node.dir, "main")
         recorded = (HERE / "replication.txt").read_text().split("\n\n")
@@ -252,6 +270,7 @@ def check() -> list[str]:
                 checked.problems.append(f"case {number}:\n{ours}\n-- PostgreSQL:\n{theirs}")
         checked.garbage(node)
         checked.places(node)
+        checked.seen_from_outside(node, status, metrics)
         checked.tools(node)
     finally:
         node.stop()

@@ -15,6 +15,13 @@ impl Engine {
         Stream::between(self.room.clone(), from, to)
     }
 
+    /// How many bytes of the log come after a position, of which a new beginning of the log has none.
+    pub fn log_bytes_after(&self, position: Position) -> u64 {
+        let Some((salt, frames, bytes)) = self.room.log_state() else { return 0 };
+        let before = if salt == position.salt { position.frames } else { 0 };
+        u64::from(frames.saturating_sub(before)) * bytes
+    }
+
     /// The bytes of a page in the log.
     pub fn frame_bytes(&self) -> u64 {
         self.room.log_state().map_or(0, |(_, _, bytes)| bytes)

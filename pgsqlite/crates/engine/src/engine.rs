@@ -281,6 +281,15 @@ impl Engine {
         }
     }
 
+    /// Whether a role may see what others do: a superuser, or one with the privileges of pg_read_all_stats.
+    pub fn may_see_statistics(&self, name: &str) -> bool {
+        let catalog = self.catalog.read();
+        match catalog.role_named(name) {
+            Some(role) => role.superuser || pgsqlite_sql::acl::inherits(&catalog, role.oid, "pg_read_all_stats"),
+            None => catalog.roles.is_empty(),
+        }
+    }
+
     /// The stored SCRAM verifier (`SCRAM-SHA-256$…`) of a role: Ok(None) if the role has none, does not exist, or its
     /// password is valid no more.
     pub fn password_verifier(&self, role: &str) -> Result<Option<String>> {

@@ -139,7 +139,7 @@ fn has_log_begin_anew(
     stream: &mut Stream,
     length: u64,
     taken: impl FnOnce(&Batch),
-    others: impl FnOnce() -> Result<()>,
+    others: impl FnOnce() -> Result<bool>,
 ) -> Result<Option<Batch>> {
     let began = Instant::now();
     let late = match stream.advance()? {
@@ -154,7 +154,9 @@ fn has_log_begin_anew(
         }
         Next::Lost(why) => return Err(failed(why)),
     };
-    others()?;
+    if !others()? {
+        return Ok(late);
+    }
     while !stream.write_back()? && length > VERY_LONG && began.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -259,8 +261,10 @@ impl Work {
             let taken = |late: &Batch| self.taken_until(engine, self.lsn + late.bytes, late.position);
             // (the log may begin anew only after both have read it)
             let feed = self.feed.clone();
-            let others = || feed.as_ref().map_or(Ok(()), |feed| feed.take(engine));
-            others()?;
+            if let Some(feed) = &feed {
+                feed.take(engine)?;
+            }
+            let others = || feed.as_ref().map_or(Ok(true), |feed| feed.take_in_slot(engine));
             let late = engine.while_nobody_writes(|| has_log_begin_anew(stream, length, taken, others))??;
             if let Some(late) = late {
                 self.write(engine, &late)?;

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 /// A standby that was sent nothing for so long is told that the server is there.
 const KEEPALIVE: Duration = Duration::from_secs(10);
-/// So many files may be under way that the standby has not applied yet.
+/// So many files may be under way that have not come to the standby yet.
 const WINDOW: usize = 8;
 /// So many bytes of a copy are made at a time.
 const PIECE: usize = 1 << 20;
@@ -70,8 +70,10 @@ struct Connection<'a> {
 struct Sending {
     lsn: u64,
     position: Position,
-    /// the ends of the files that it has not applied, and when they were sent
+    /// the ends of the files that have not come to it, and when they were sent
     under_way: VecDeque<(u64, Instant)>,
+    /// the same of those that it has not applied
+    unapplied: VecDeque<(u64, Instant)>,
     /// it has sent something, or taken what was sent
     heard: Instant,
     told: Instant,
@@ -253,6 +255,7 @@ impl Connection<'_> {
             lsn,
             position: position.unwrap_or_default(),
             under_way: VecDeque::new(),
+            unapplied: VecDeque::new(),
             heard: now,
             told: now,
             was_idle: false,
@@ -321,7 +324,7 @@ impl Connection<'_> {
         }
         sending.alone.is_some_and(|at| {
             let has_all = blocking(|| self.feed.after(&self.engine, sending.lsn, sending.position));
-            let has_all = matches!(has_all, Ok(Following::Nothing(_))) && sending.under_way.is_empty();
+            let has_all = matches!(has_all, Ok(Following::Nothing(_))) && sending.unapplied.is_empty();
             has_all || at.elapsed() >= LAST_CHANGES
         })
     }
@@ -353,19 +356,29 @@ impl Connection<'_> {
     }
 
     fn note(&self, sending: &mut Sending, status: &Status) {
-        let mut lag = None;
-        while let Some((_, at)) = sending.under_way.front().filter(|(end, _)| *end <= status.applied) {
-            lag = Some(at.elapsed().as_micros() as i64);
-            sending.under_way.pop_front();
-        }
-        let is_idle = lag.is_none() && sending.under_way.is_empty();
+        // (the time since the last file was sent that the standby has got over)
+        let done = |sent: &mut VecDeque<(u64, Instant)>, upto: u64| {
+            let mut lag = None;
+            while let Some((_, at)) = sent.front().filter(|(end, _)| *end <= upto) {
+                lag = Some(at.elapsed().as_micros() as i64);
+                sent.pop_front();
+            }
+            lag
+        };
+        let came = done(&mut sending.under_way, status.written);
+        let applied = done(&mut sending.unapplied, status.applied);
+        let is_idle = came.is_none() && applied.is_none() && sending.unapplied.is_empty();
         let was_idle = std::mem::replace(&mut sending.was_idle, is_idle);
         self.sender.change(|sent| {
             (sent.written, sent.flushed, sent.replayed) = (status.written, status.flushed, status.applied);
             sent.reply_time = Some(status.sent);
-            if lag.is_some() || is_idle && was_idle {
-                // (a standby writes, syncs and shows changes in one step)
-                (sent.write_lag, sent.flush_lag, sent.replay_lag) = (lag, lag, lag);
+            if is_idle && was_idle {
+                (sent.write_lag, sent.flush_lag, sent.replay_lag) = (None, None, None);
+            }
+            sent.write_lag = came.or(sent.write_lag);
+            if applied.is_some() {
+                // (a standby syncs and shows changes in one step)
+                (sent.flush_lag, sent.replay_lag) = (applied, applied);
             }
         });
     }
@@ -397,7 +410,7 @@ impl Connection<'_> {
             }
             Following::Nothing(_) => {
                 let is_new = self.sender.progress().phase == Phase::Catchup;
-                if is_new && sending.under_way.is_empty() {
+                if is_new && sending.unapplied.is_empty() {
                     self.sender.change(|sent| sent.phase = Phase::Streaming);
                 }
                 Ok(false)
@@ -418,6 +431,7 @@ impl Connection<'_> {
         (sending.lsn, sending.position) = (to, position);
         (sending.told, sending.heard) = (Instant::now(), Instant::now());
         sending.under_way.push_back((to, Instant::now()));
+        sending.unapplied.push_back((to, Instant::now()));
         self.sender.change(|sent| sent.sent = to);
     }
 
@@ -486,14 +500,23 @@ impl Connection<'_> {
             self.pieces(lsn, &pieces);
             self.flush_of_copy().await?;
         }
+        // (the log may begin anew as soon as the copy is given up)
+        let next = blocking(|| {
+            self.feed.take(&self.engine)?;
+            self.feed.after(&self.engine, lsn, position)
+        });
         drop(batch);
         writer.finish().map_err(failed)?;
         self.pieces(lsn, &pieces);
         self.part(lsn, lsn, Part::End);
         self.flush().await?;
         sending.under_way.clear();
+        sending.unapplied.clear();
         self.sent(sending, lsn, position);
-        Ok(())
+        match next.map_err(fatal)? {
+            Following::Changes(changes) => self.send(sending, &changes).await,
+            Following::Nothing(_) | Following::Gone => Ok(()),
+        }
     }
 
     fn pieces(&mut self, lsn: u64, pieces: &Pieces) {

@@ -43,6 +43,8 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const TRY_AGAIN: Duration = Duration::from_millis(250);
 /// Between two times that the place is kept.
 const AGAIN: Duration = Duration::from_secs(1);
+/// More bytes than that are not taken while others wait to write.
+const LARGE: u64 = 8 << 20;
 /// So many bytes of changes are put together for a standby that has missed several of them.
 const MOST_TOGETHER: usize = 16 << 20;
 /// An error that comes again is logged so often.
@@ -138,6 +140,16 @@ pub fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
 }
 
+/// The place of a position, which is in the same beginning of the log as a place that is known, or in the next one.
+fn place_of(known: LogPlace, position: Position, frame_bytes: u64) -> u64 {
+    let frames = u64::from(position.frames) * frame_bytes;
+    match position.salt == known.salt {
+        true => (known.lsn + frames).saturating_sub(u64::from(known.frames) * frame_bytes),
+        // (a log begins anew after all of it was read)
+        false => known.lsn + frames,
+    }
+}
+
 impl Feed {
     fn folder(&self) -> &Path {
         self.database.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -199,6 +211,35 @@ impl Feed {
 
     /// Takes what has been committed. Errors: 58030.
     pub fn take(&self, engine: &Engine) -> Result<()> {
+        // (a change that is larger than all that is kept is for nobody, if nobody is there)
+        let nobody = self.senders.load(Ordering::Acquire) == 0;
+        self.advance(engine, !nobody || self.pending(engine) <= self.keep)
+    }
+
+    /// As [`Feed::take`], in the writer's slot, in which others wait. False: there is too much of it, which is to be taken outside; nothing was done. If the log is too long for that, it is
+    /// skipped, and the standbys need new copies.
+    pub fn take_in_slot(&self, engine: &Engine) -> Result<bool> {
+        match self.pending(engine) <= LARGE {
+            true => self.advance(engine, true)?,
+            false if self.is_far_behind(engine) => self.advance(engine, false)?,
+            false => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Whether the log is so long that it has to begin anew whatever becomes of the standbys.
+    fn is_far_behind(&self, engine: &Engine) -> bool {
+        engine.log_state().log_bytes > VERY_LONG.max(self.keep) * 4
+    }
+
+    /// How many bytes of the log have not been taken.
+    fn pending(&self, engine: &Engine) -> u64 {
+        let position = self.state.lock().position.unwrap_or_default();
+        engine.log_bytes_after(position)
+    }
+
+    /// Takes what has been committed. `keeps`: for the standbys; else those that have not got it need a copy.
+    fn advance(&self, engine: &Engine, keeps: bool) -> Result<()> {
         let mut stream = self.stream.lock();
         if self.state.lock().position.is_none() {
             self.begin(engine, &mut stream)?;
@@ -230,24 +271,28 @@ impl Feed {
         }
         let Position { salt, frames, .. } = position;
         match (self.archived, counted.flatten()) {
-            (true, Some(place)) => {
-                let bytes = engine.frame_bytes();
-                // (what the archive has not read yet comes after its place; what it has read already, before)
-                to = match salt == place.salt {
-                    true => (place.lsn + u64::from(frames) * bytes).saturating_sub(u64::from(place.frames) * bytes),
-                    false => place.lsn + u64::from(frames) * bytes,
-                };
-            }
+            (true, Some(place)) => to = place_of(place, position, engine.frame_bytes()),
             _ => *counted = Some(Some(LogPlace { lsn: to, salt, frames })),
         }
         drop(counted);
         let is_new = batch.is_some() || lost.is_some();
-        let changes = batch.map(|batch| Changes::of(&batch, (from, to.max(from + 1)), before, self.folder()));
+        let skipped = !keeps && batch.is_some();
+        let changes =
+            batch.filter(|_| keeps).map(|batch| Changes::of(&batch, (from, to.max(from + 1)), before, self.folder()));
         let mut state = self.state.lock();
         (state.position, state.lsn, state.is_counted) = (Some(position), to, true);
         if let Some(why) = lost {
             if self.senders.load(Ordering::Acquire) > 0 {
                 tracing::warn!("the standbys of database \"{}\" need new copies: {why}", self.name);
+            }
+            state.forget();
+        }
+        if skipped {
+            if self.senders.load(Ordering::Acquire) > 0 {
+                let name = &self.name;
+                tracing::warn!(
+                    "the standbys of database \"{name}\" need new copies: more is written than can be kept for them"
+                );
             }
             state.forget();
         }
@@ -294,6 +339,10 @@ impl Feed {
             if end == position {
                 return Ok(Following::Nothing(state.lsn));
             }
+            if end.salt == position.salt && end.frames < position.frames {
+                // (a copy that is newer than what was taken)
+                return Ok(Following::Nothing(from));
+            }
             let at = state.kept.iter().position(|changes| changes.before == position);
             let found = at.map(|at| state.kept[at].clone());
             (end, state.lsn, found, at.is_some_and(|at| at + 1 == state.kept.len()))
@@ -327,17 +376,15 @@ impl Feed {
         }
     }
 
-    /// A copy of the whole database as it is now. It waits for who writes: not to be called on a thread with other tasks.
+    /// A copy of the whole database as it is now. It may be ahead of the feed. What comes after it is in the log as long as the copy is not dropped. It waits for who writes: not to be called on
+    /// a thread with other tasks.
     pub fn copy(&self, engine: &Engine) -> Result<Copy> {
-        self.take(engine)?;
         engine.while_nobody_writes(|| {
-            self.take(engine)?;
             let batch = engine.stream(None).whole()?;
-            let state = self.state.lock();
-            match state.position == Some(batch.position) {
-                true => Ok(Copy { lsn: state.lsn, position: batch.position, batch }),
-                false => Err(PgError::new(SqlState::LOCK_NOT_AVAILABLE, "another program writes to the database")),
-            }
+            let position = batch.position;
+            let lsn = engine.archive_counters().archive_place.lock().flatten();
+            let lsn = lsn.ok_or_else(|| PgError::internal("a copy before the place in the log is known"))?;
+            Ok(Copy { lsn: place_of(lsn, position, engine.frame_bytes()), position, batch })
         })?
     }
 
@@ -353,7 +400,9 @@ impl Feed {
         }
         let began = Instant::now();
         let done = engine.while_nobody_writes(|| {
-            self.take(engine)?;
+            if !self.take_in_slot(engine)? {
+                return Ok(false);
+            }
             self.keep_place(true)?;
             let length = log();
             loop {

@@ -158,9 +158,10 @@ impl Link {
         Ok(None)
     }
 
-    fn tell(&mut self, applied: u64, reply: bool) -> Result<()> {
+    /// `written`: all up to there has come.
+    fn tell(&mut self, written: u64, applied: u64, reply: bool) -> Result<()> {
         (self.told, self.asked) = (Instant::now(), false);
-        self.primary.tell(&Status { written: applied, flushed: applied, applied, sent: now(), reply })
+        self.primary.tell(&Status { written, flushed: applied, applied, sent: now(), reply })
     }
 }
 
@@ -179,7 +180,7 @@ pub fn restore(conninfo: &Conninfo, name: &str, database: &Path) -> Result<(u64,
             return Ok(place);
         }
         if link.told.elapsed() >= TELL {
-            link.tell(0, true)?;
+            link.tell(0, 0, true)?;
         }
         if link.heard.elapsed() >= TIMEOUT {
             return Err(PgError::new(SqlState::CONNECTION_FAILURE, "the primary sends nothing any more"));
@@ -290,8 +291,9 @@ impl Work {
     /// Nothing is applied for now. The primary need not know.
     fn pause(&mut self) -> Result<()> {
         std::thread::sleep(TICK);
+        let written = self.written();
         match &mut self.link {
-            Some(link) if link.told.elapsed() >= TELL => link.tell(self.lsn, false),
+            Some(link) if link.told.elapsed() >= TELL => link.tell(written, self.lsn, false),
             _ => Ok(()),
         }
     }
@@ -312,7 +314,7 @@ impl Work {
         self.until = (!self.begun).then_some(identity.lsn);
         *self.recovery.receiver.lock() = Some(shown);
         if let Some(link) = &mut self.link {
-            link.tell(self.lsn, true)?;
+            link.tell(self.lsn, self.lsn, true)?;
         }
         Ok(())
     }
@@ -338,6 +340,8 @@ impl Work {
                 self.ready.clear();
             }
             self.ready.push(file);
+            // (the primary sends no more than a few that have not come)
+            link.asked = true;
         }
         if self.reported.0.take().is_some() {
             tracing::warn!("the standby \"{}\" follows its primary again", self.database.display());
@@ -388,6 +392,11 @@ impl Work {
         Ok(())
     }
 
+    /// All up to here has come.
+    fn written(&self) -> u64 {
+        self.ready.last().map_or(self.lsn, |file| file.to)
+    }
+
     /// Keeps how far the database has come.
     fn keep(&mut self, position: Position) -> Result<()> {
         let kept = Kept::Streaming { lsn: self.lsn, position };
@@ -403,10 +412,11 @@ impl Work {
 
     /// Tells the primary, and others, how far the database has come.
     fn note(&mut self) -> Result<()> {
+        let written = self.written();
         let Some(link) = &mut self.link else { return Ok(()) };
         let waits = link.told.elapsed() >= TELL;
         if link.asked || waits {
-            link.tell(self.lsn, waits)?;
+            link.tell(written, self.lsn, waits)?;
         }
         if link.heard.elapsed() >= TIMEOUT {
             return Err(PgError::new(SqlState::CONNECTION_FAILURE, "the primary says nothing any more"));
@@ -436,7 +446,7 @@ impl Work {
             Some(link) => {
                 if link.complete.is_none_or(|at| at < began) && link.told.elapsed() >= TICK * 5 {
                     // (what the primary answers comes after all that it has sent)
-                    if link.tell(self.lsn, true).is_err() {
+                    if link.tell(self.lsn, self.lsn, true).is_err() {
                         link.told = Instant::now();
                     }
                 }

@@ -271,6 +271,22 @@ fn of_server(shared: &Arc<Shared>, entry: &Entry) -> Value {
     let is_standby = shared.config.standby.is_some();
     let standby: Option<Vec<Value>> =
         is_standby.then(|| shared.databases.recoveries().into_iter().map(follows).collect());
+    // (as pg_stat_replication shows them)
+    let may_see = entry.engine.may_see_statistics(&entry.user);
+    let senders = if may_see { shared.databases.statistics.senders.all() } else { vec![] };
+    let senders: Vec<Value> = senders
+        .iter()
+        .map(|sender| {
+            let sent = sender.progress();
+            json!({
+                "database": sender.database,
+                "name": sender.application_name,
+                "state": sent.phase.name(),
+                "behind": sent.sent.saturating_sub(sent.replayed),
+                "lag": sent.replay_lag.map(|micros| micros as f64 / 1e6),
+            })
+        })
+        .collect();
     let clones: Vec<Value> = shared
         .databases
         .clones()
@@ -287,6 +303,7 @@ fn of_server(shared: &Arc<Shared>, entry: &Entry) -> Value {
         "log": log(&entry.engine, shared),
         "archives": archives,
         "standby": standby,
+        "followed_by": senders,
         "clones": clones,
     })
 }

@@ -229,6 +229,16 @@ function standbyPart(standby) {
   ])
 }
 
+function followersPart(followers) {
+  return table(followers, [
+    { label: 'Followed by', of: (one) => one.name },
+    { label: 'Database', of: (one) => one.database },
+    { label: 'State', of: (one) => one.state },
+    { label: 'Under way', of: (one) => bytes(one.behind), kind: 'number' },
+    { label: 'Delay', of: (one) => (one.lag === null ? '' : duration(one.lag)), kind: 'number' },
+  ])
+}
+
 function archivePart(live) {
   if (!live.archives.length) return nothing('No archive: --archive URL writes a copy of all changes to another place.')
   return table(live.archives, [
@@ -257,7 +267,11 @@ function draw() {
   show('sessions', live.sessions, () => problem(live.sessions) ?? sessionsTable(sessions))
   show('statements', [live.statements, [...plans]], () => problem(live.statements) ?? statementsTable(rowsOf(live.statements)))
   show('log', live.log, () => logPart(live.log))
-  show('archive', [live.archives, live.standby], () => [live.standby && standbyPart(live.standby), (!live.standby || live.archives.length) && archivePart(live)])
+  show('archive', [live.archives, live.standby, live.followed_by], () => [
+    live.standby && standbyPart(live.standby),
+    live.followed_by.length && followersPart(live.followed_by),
+    (live.archives.length || (!live.standby && !live.followed_by.length)) && archivePart(live),
+  ])
   show('clones', live.clones, () => (live.clones.length ? table(live.clones, [
     { label: 'Clone', of: (one) => one.name },
     { label: 'Of', of: (one) => one.original },
