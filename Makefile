@@ -258,6 +258,7 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	tools/oracle.sh python3 tests/differential/texts.py --seconds 300 --seed $$(date +%Y%m%d)
 	tools/oracle.sh python3 tests/differential/programs.py --seconds 300 --seed $$(date +%Y%m%d)
 	ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/sqljson.py --seconds 200 --seed $$(date +%Y%m%d)
+	ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/returning.py --seconds 200 --seed $$(date +%Y%m%d)
 	python3 tests/memory/limit.py --all
 	python3 tests/memory/soak.py --seconds 3600
 	cd pgsqlite && cargo build --release && cd ..

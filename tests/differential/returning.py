@@ -39,19 +39,23 @@ CREATE TABLE child (more text DEFAULT 'm') INHERITS (plain);
 CREATE TABLE kept (LIKE plain INCLUDING ALL);
 ALTER TABLE kept ENABLE ROW LEVEL SECURITY; ALTER TABLE kept FORCE ROW LEVEL SECURITY;
 CREATE POLICY seen ON kept USING (a IS NULL OR a < 100) WITH CHECK (a IS NULL OR a < 200);
-CREATE ROLE d_user; GRANT USAGE ON SCHEMA d TO d_user; GRANT ALL ON ALL TABLES IN SCHEMA d TO d_user;
 CREATE VIEW shown AS SELECT id, a, b, c, g FROM plain WHERE a IS NULL OR a < 500;
 CREATE VIEW checked AS SELECT b, id, a, g, a + 1 AS more, c FROM shown WHERE id < 50 WITH CHECK OPTION;
 CREATE TABLE s (id int, a int, b text);
 INSERT INTO s VALUES (1, 10, 'one'), (2, 20, NULL), (3, NULL, 'three'), (5, 50, 'five'), (7, 70, 'seven'), (60, 60, 'sixty');
 CREATE TABLE twice (id int, a int, b text);
+CREATE ROLE d_user; GRANT USAGE ON SCHEMA d TO d_user; GRANT ALL ON ALL TABLES IN SCHEMA d TO d_user;
 INSERT INTO twice VALUES (1, 1, 'x'), (1, 2, 'y'), (4, 4, 'z');
 """
 FILLED = "INSERT INTO {} (id, a, b) VALUES (1, 1, 'a'), (2, 2, NULL), (3, NULL, 'c'), (4, 40, 'd'), (6, 60, '')"
 TABLES = ["plain", "plain", "fired", "parted", "parted", "child", "shown", "checked", "kept"]
 
 #: (pattern of the statement, of both answers) → why the difference stays
-KNOWN: list[tuple[str, str, str]] = []
+KNOWN: list[tuple[str, str, str]] = [
+    ("", r"(?s)^\('(23|42501|44|21|22)\w*'.* \| \('(23|42501|44|21|22)\w*'", "of two errors of a statement another comes first"),
+    (r"^(WITH w AS \(|DO.*FOR r IN )?UPDATE .* FROM twice ", "^\\('', ''.*\\| \\('', ''", "which of several rows that a row is joined with it gets its values from"),
+    ("BY SOURCE.* THEN DELETE", "^\\('23505'.*\\| \\('', ''", "whether a key is free that the same MERGE takes away depends on the order of its rows"),
+]
 
 
 class Statements:
@@ -83,7 +87,7 @@ class Statements:
             f"{old}.a IS NULL", f"{old} IS NULL", f"{new} IS NOT NULL", f"coalesce({o}.a, 0) + coalesce({n}.a, 0) AS total", f"{old}", f"{new}", f"{old}::text", f"{new}.a - {old}.a AS delta",
             f"{old} IS DISTINCT FROM {new} AS differs", f"(SELECT count(*) FROM s x WHERE x.a < {n}.a) AS below", f"(SELECT max(x.a) FROM s x WHERE x.id = {o}.id) AS x", f"row({old}.a, {new}.b) AS r", f"to_jsonb({new}) AS j",
             f"CASE WHEN {old}.id IS NULL THEN 'made' WHEN {new}.id IS NULL THEN 'gone' ELSE 'changed' END AS what", f"{old}.a = {new}.a AS same", f"upper({old}.b || {new}.b) AS u", f"length({new}.b) AS l",
-            f"{t}.tableoid::regclass" if t in ("plain", "parted", "fired") else f"{t}.a", f"{old}.tableoid::regclass" if t in ("plain", "parted") else f"{old}.a", *[f"{s}.a" for s in sources], *[f"{s}.b || coalesce({new}.b, {old}.b)" for s in sources])
+            f"{t}.tableoid::regclass" if t in ("plain", "parted", "fired") else f"{t}.a", f"{old}.tableoid::regclass" if self.chance(0.05) else f"{old}.a", *[f"{s}.a" for s in sources], *[f"{s}.b || coalesce({new}.b, {old}.b)" for s in sources])
 
     def returning(self, t: str, sources: list[str] = [], merge: bool = False) -> str:
         given = self.chance(0.25)
@@ -183,10 +187,9 @@ def main() -> int:
         sides: list[pgwire.Connection] = []
         for c in connect:
             connection = c()
-            for one in MADE.split(";\n"):
-                for kind, body in connection.simple(one):
-                    if kind == b"E" and "already exists" not in pgwire.fields_of(body)["M"]:
-                        raise SystemExit(f"{one}: {pgwire.fields_of(body)}")
+            for kind, body in connection.simple(MADE):
+                if kind == b"E":
+                    raise SystemExit(f"the tables are not made: {pgwire.fields_of(body)}")
             for t in ("plain", "parted", "kept", "child"):
                 connection.simple(FILLED.format(t) if t != "child" else "INSERT INTO child (id, a, b) VALUES (11, 11, 'k'), (12, NULL, 'l')")
             connection.simple("INSERT INTO fired SELECT id, a, b, c FROM plain WHERE id < 10")

@@ -301,6 +301,9 @@ pub struct Triggered {
     /// INSERT … ON CONFLICT DO UPDATE: what becomes of a row that is there. Its `rows` has the parameters of `apply` and gives at most one
     /// row, as of an UPDATE.
     pub conflict: Option<Box<Triggered>>,
+    /// Of such an update with a condition: the rowid of the row that is there, whether or not the condition holds. The parameters are those
+    /// of `rows`.
+    pub conflicting: Option<String>,
     /// of a descendant of the table that the statement names: the live columns (positions) that the errors of its rows show
     pub shown: Option<Vec<usize>>,
     /// the table stands for several

@@ -522,6 +522,15 @@ impl<'t, 'h> Part<'t, 'h> {
         let host = self.fired.host;
         let width = self.relation.live_columns().count();
         let (Some(updating), Some(updates)) = (&mut self.updating, &self.updates) else { return Ok(()) };
+        // (that the row is the statement's own is found before the condition is looked at)
+        if let Some(conflicting) = &updating.t.conflicting {
+            for row in all_rows(host, conflicting, inserted)? {
+                let own = |rowid| self.touched.contains(rowid) || host.cell.rows.is_touched(self.relation.oid, *rowid);
+                if matches!(row.first(), Some(Datum::Int(rowid)) if own(rowid)) {
+                    return Err(pgsqlite_natives::udf::statement_rows::affected_twice());
+                }
+            }
+        }
         let mut found = all_rows(host, &updating.t.rows, inserted)?;
         // none: the condition of DO UPDATE leaves it as it is
         let Some(row) = found.pop() else { return Ok(()) };

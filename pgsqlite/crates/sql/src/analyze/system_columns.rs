@@ -30,6 +30,10 @@ impl Analyzer<'_> {
         let Some(rte) = self.item(up, index).rte else { return Ok(None) };
         let inserts = rte == 0 && self.levels[at].inserts;
         let entry = &mut self.levels[at].range_table[rte];
+        if entry.kind == RteKind::Returned {
+            let what = format!("system column {name} of a row as it is not any more, or not yet");
+            return Err(PgError::not_supported(what).at(location));
+        }
         if !has_system_columns(entry) {
             return Ok(None);
         }

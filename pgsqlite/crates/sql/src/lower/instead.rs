@@ -96,6 +96,7 @@ impl Lowerer<'_> {
             returning: modify.returning.len(),
             modify: Box::new(modify.clone()),
             conflict: None,
+            conflicting: None,
             shown: None,
             tuple_routing: None,
             part_of_several: false,

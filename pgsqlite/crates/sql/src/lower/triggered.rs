@@ -408,6 +408,7 @@ impl Lowerer<'_> {
                 _ => None,
             },
             modify: Box::new(row),
+            conflicting: None,
             shown: None,
             tuple_routing: None,
             part_of_several: false,
@@ -478,14 +479,20 @@ impl Lowerer<'_> {
         }
         self.scope().entries[0] = old.clone();
         self.scope().entries[excluded_at] = excluded;
-        for filter in arbiter.filter.iter().chain(&conflict.filter) {
+        let (table, rowid) = (self.read_table(&target), rowid_name(&target)?);
+        if let Some(filter) = &arbiter.filter {
+            conditions.push(format!("({})", self.condition(filter)?));
+        }
+        let is_conditional = conflict.filter.is_some() || !conflict.secured.existing.is_empty();
+        let there = || format!("SELECT {alias}.{rowid} FROM {table} AS {alias} WHERE {}", conditions.join(" AND "));
+        let conflicting = is_conditional.then(there);
+        if let Some(filter) = &conflict.filter {
             conditions.push(format!("({})", self.condition(filter)?));
         }
         if !conflict.secured.existing.is_empty() {
             let checked = self.existing_checks(&conflict.secured, "1".into(), &old)?;
             conditions.push(format!("CASE WHEN {} THEN {checked} END", conditions.join(" AND ")));
         }
-        let rowid = rowid_name(&target)?;
         let mut columns = vec![format!("{alias}.{rowid}")];
         columns.extend(old.iter().cloned());
         columns.extend(self.changed_row(&live, &old, set)?);
@@ -501,12 +508,7 @@ impl Lowerer<'_> {
         for other in &others {
             columns.push(self.expr(other)?);
         }
-        let rows = format!(
-            "SELECT {} FROM {} AS {alias} WHERE {}",
-            columns.join(", "),
-            self.read_table(&target),
-            conditions.join(" AND ")
-        );
+        let rows = format!("SELECT {} FROM {table} AS {alias} WHERE {}", columns.join(", "), conditions.join(" AND "));
         let stored: Vec<&Column> = live.iter().filter(|c| c.generated.is_none()).collect();
         let sets_key = set.iter().any(|(a, _)| target.rowid_column == Some(*a));
         let kept: Vec<(i16, Expr)> = stored
@@ -544,6 +546,7 @@ impl Lowerer<'_> {
             returning: modify.returning.len(),
             modify: Box::new(apply),
             conflict: None,
+            conflicting,
             shown: None,
             tuple_routing: None,
             part_of_several: false,
