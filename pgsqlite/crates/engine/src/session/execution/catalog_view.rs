@@ -13,6 +13,9 @@ use pgsqlite_types::{Oid, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
+/// A catalog that is not, or not only, what is committed.
+const UNPUBLISHED: u64 = u64::MAX;
+
 pub(in crate::session) struct View {
     pub catalog: Arc<Catalog>,
     /// the schemas of `search_path` that exist
@@ -33,8 +36,9 @@ pub(in crate::session) struct View {
     partial: Vec<Oid>,
     /// of the settings it was made for
     gucs: u64,
-    /// what [`crate::engine::Engine::published`] was, if the catalog is the committed one alone
-    published: Option<u64>,
+    /// What [`crate::engine::Engine::published`] was, if the catalog is the committed one alone; else [`UNPUBLISHED`]. (A catalog that the
+    /// session has made is committed later.)
+    published: AtomicU64,
     /// no other view of this process has it
     pub stamp: u64,
 }
@@ -52,7 +56,7 @@ impl View {
             plan_key: self.plan_key.clone(),
             partial: Vec::new(),
             stamp: 0,
-            published: None,
+            published: AtomicU64::new(UNPUBLISHED),
             ..*self
         }
     }
@@ -127,6 +131,7 @@ impl SessionContext {
         let mut last = self.last_view.lock();
         if let Some(view) = &*last {
             if Arc::ptr_eq(&view.catalog, &catalog) && view.gucs == self.gucs.version() {
+                view.published.store(self.publication(published), Ordering::Relaxed);
                 return view.clone();
             }
         }
@@ -140,7 +145,7 @@ impl SessionContext {
             role: self.plan_role(&catalog),
             partial: partial_tables(&catalog),
             gucs: self.gucs.version(),
-            published: self.sees_only_committed().then_some(published),
+            published: AtomicU64::new(self.publication(published)),
             stamp: NEXT.fetch_add(1, Ordering::Relaxed),
             catalog,
         });
@@ -155,7 +160,15 @@ impl SessionContext {
 
     /// Whether the catalog of a view is still what the session sees, as far as that can be told without asking for the catalog.
     pub(in crate::session) fn sees_committed(&self, view: &View) -> bool {
-        self.sees_only_committed() && view.published == Some(self.engine.published())
+        self.sees_only_committed() && view.published.load(Ordering::Relaxed) == self.engine.published()
+    }
+
+    /// [`View::published`] of a view that is made now. `published`: what the engine's number was before the catalog was asked for.
+    fn publication(&self, published: u64) -> u64 {
+        match self.sees_only_committed() {
+            true => published,
+            false => UNPUBLISHED,
+        }
     }
 
     /// `search_path` as OIDs; schemas that do not exist are skipped, as PostgreSQL does.
