@@ -360,9 +360,10 @@ fn type_name(text: &str) -> Result<pgsqlite_sql::parse::ast::TypeName> {
     if text.trim().is_empty() {
         return Err(invalid());
     }
+    let read = |sql: String| pgsqlite_sql::parse::parse(&sql).map_err(PgError::without_position);
+    read(format!("SELECT NULL::{text}"))?;
     // (the parentheses leave no room for what may follow an expression: a name, a clause, another statement)
-    let whole = format!("SELECT (NULL::{text}\n)");
-    let statements = pgsqlite_sql::parse::parse(&whole).map_err(PgError::without_position)?;
+    let statements = read(format!("SELECT (NULL::{text}\n)"))?;
     let [statement] = &statements[..] else { return Err(invalid()) };
     let NodeEnum::SelectStmt(select) = &statement.node else { return Err(invalid()) };
     let [ast::Node { node: Some(NodeEnum::ResTarget(target)) }] = &select.target_list[..] else {
