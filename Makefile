@@ -192,6 +192,7 @@ test-standby: debug build/venv/done build/moto/done
 	@python3 tests/standby/replication.py --check
 	python3 tests/standby/logins.py
 	python3 tests/standby/bounds.py --quick
+	python3 tests/standby/liar.py
 	python3 tests/standby/folder.py
 	$(PYTHON) tests/standby/drivers.py
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A standby that follows its primary over a connection: whoever is killed, stopped for a while or cut off, it shows states that the primary had, and comes to its last one, page by page.
 
-    stream.py [--rounds N] [--seed N]
+    stream.py [--rounds N] [--seed N] [--archive]
 
 As kills.py, with a connection in the place of the archive. Between the two is a proxy, which holds up what is sent and cuts connections at any byte. Some runs have an archive
 beside it, and some keep so few changes that the standby needs new copies. In the end the primary is lost, the standby is promoted, and a new standby follows it.
@@ -101,9 +101,10 @@ def asleep(node: kills.Node, seconds: float) -> None:
     node.server.process.send_signal(signal.SIGCONT)
 
 
-def kill(folder: str, rounds: int, seed: int) -> list[str]:
+def kill(folder: str, rounds: int, seed: int, always_archive: bool) -> list[str]:
     chance = random.Random(seed)
     with_archive, keep = chance.random() < 0.3, chance.choice(["0", "1", "64"])
+    with_archive = with_archive or always_archive
     flags = ["--max-wal-senders", "3", "--wal-keep-size", keep, *(["--archive", f"file:{folder}/archive"] if with_archive else [])]
     primary = kills.Node(f"{folder}/a", *flags)
     proxy = Proxy(f"{folder}/p", f"{folder}/a", seed)
@@ -187,9 +188,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--archive", action="store_true", help="with an archive beside the connection; else by chance")
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="pgsqlite-stream.")
-    problems = kill(folder, options.rounds, options.seed)
+    problems = kill(folder, options.rounds, options.seed, options.archive)
     if problems:
         for name in ("a", "b", "c"):
             log = pathlib.Path(folder, name, "server.log")

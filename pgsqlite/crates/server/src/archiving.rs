@@ -276,7 +276,13 @@ impl Work {
     /// Writes what the stream has now.
     fn ship_next(&mut self, engine: &Arc<Engine>, stream: &mut Stream) -> Result<()> {
         match stream.advance()? {
-            Next::Nothing => Ok(()),
+            Next::Nothing => {
+                let is_known = engine.archive_counters().archive_place.lock().flatten().is_some();
+                if let Some(position) = stream.position().filter(|_| !is_known) {
+                    self.taken_until(engine, self.lsn, position);
+                }
+                Ok(())
+            }
             Next::Batch(batch) => self.write(engine, &batch),
             Next::Lost(why) => {
                 if self.last > 0 {
@@ -285,6 +291,9 @@ impl Work {
                 // (what is committed after it has a place behind it)
                 let batch = engine.while_nobody_writes(|| {
                     let batch = stream.whole()?;
+                    if let Some(feed) = &self.feed {
+                        feed.jumps(self.lsn + batch.bytes, batch.position)?;
+                    }
                     self.taken_until(engine, self.lsn + batch.bytes, batch.position);
                     Ok::<_, PgError>(batch)
                 })??;
@@ -364,11 +373,13 @@ impl Work {
             // (in a folder, a file that was written right before a crash may have no position: then the whole database follows)
             self.position = parse().filter(|(number, _)| *number == newest.last).map(|(_, position)| position);
             (self.last, self.time, self.lsn) = (newest.last, header.time, header.lsn.1.max(FIRST_LSN));
-            if let Some(position) = self.position {
-                self.taken_until(engine, self.lsn, position);
-            }
-            engine.archive_counters().archive_lsn.store(self.lsn, Ordering::Relaxed);
         }
+        if let Some(feed) = &self.feed {
+            // (what standbys were told of may not have come to the archive)
+            self.lsn = feed.not_before(engine, self.lsn, self.position)?;
+        }
+        // (where the log is now is not known before it is known to lead on from there)
+        engine.archive_counters().archive_lsn.store(self.lsn, Ordering::Relaxed);
         self.known = true;
         Ok(())
     }

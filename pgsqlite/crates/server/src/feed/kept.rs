@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// What is kept of a database's feed, in a file beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
-    /// tells the database from all others, also from those that it is a copy of
+    /// made with the file, as PostgreSQL's system identifier is
     pub identifier: u64,
     pub lsn: u64,
     pub position: Position,

@@ -84,6 +84,8 @@ struct State {
     is_counted: bool,
     /// what the file beside the database says, and since when
     written: Option<(Kept, Instant)>,
+    /// where places have jumped to last
+    jumped: Option<Kept>,
     changed: Instant,
 }
 
@@ -155,7 +157,7 @@ impl Feed {
         self.database.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// A number that tells the database's history from others (IDENTIFY_SYSTEM).
+    /// The number that IDENTIFY_SYSTEM tells.
     pub fn identifier(&self) -> u64 {
         self.state.lock().identifier
     }
@@ -229,7 +231,7 @@ impl Feed {
 
     /// Whether the log is so long that it has to begin anew whatever becomes of the standbys.
     fn is_far_behind(&self, engine: &Engine) -> bool {
-        engine.log_state().log_bytes > VERY_LONG.max(self.keep) * 4
+        engine.log_bytes_after(Position::default()) > VERY_LONG.max(self.keep) * 4
     }
 
     /// How many bytes of the log have not been taken.
@@ -264,8 +266,11 @@ impl Feed {
             }
             Next::Lost(why) => {
                 let Some(here) = stream.begin_here()? else { return Ok(()) };
-                // (behind every place that anybody may have been told)
+                // (behind every place that anybody may have been told, also after a crash right now)
                 (position, to) = (here, ((from >> 32) + 2) << 32);
+                if !self.archived {
+                    self.jumps(to, position)?;
+                }
                 lost = Some(why);
             }
         }
@@ -317,6 +322,27 @@ impl Feed {
             self.grown.send_modify(|n| *n += 1);
         }
         Ok(())
+    }
+
+    /// Places in the log are about to go on from here, further on than the log has grown. To be called before anybody is told of them: after a crash they never go back.
+    pub fn jumps(&self, lsn: u64, position: Position) -> Result<()> {
+        let mut state = self.state.lock();
+        let kept = Kept { identifier: state.identifier, lsn, position };
+        kept.write(&self.database, true)?;
+        (state.jumped, state.written) = (Some(kept), Some((kept, Instant::now())));
+        Ok(())
+    }
+
+    /// The place of a position of the archive, which was counted from the beginning of its files: not before those that were told of before a crash. None of them are known before.
+    pub fn not_before(&self, engine: &Engine, lsn: u64, position: Option<Position>) -> Result<u64> {
+        let Some(kept) = Kept::read(&self.database)? else { return Ok(lsn) };
+        let expected = match position {
+            Some(Position { salt, frames, .. }) => {
+                place_of(LogPlace { lsn, salt, frames }, kept.position, engine.frame_bytes())
+            }
+            None => lsn,
+        };
+        Ok(lsn + kept.lsn.saturating_sub(expected))
     }
 
     /// Where the log is, as far as it was read: not before all that was sent to anybody. Errors: 55000 while that is not known.
@@ -390,7 +416,7 @@ impl Feed {
 
     /// One look. `ends`: it is the last one.
     fn step(&self, engine: &Engine, tried: &mut Option<Instant>, ends: bool) -> Result<()> {
-        let log = || engine.log_state().log_bytes;
+        let log = || engine.log_bytes_after(Position::default());
         if ends || self.waiting.load(Ordering::Acquire) > 0 || log() > LONG || self.state.lock().position.is_none() {
             self.take(engine)?;
         }
@@ -423,7 +449,11 @@ impl Feed {
     fn keep_place(&self, for_good: bool) -> Result<()> {
         let mut state = self.state.lock();
         let Some(position) = state.position else { return Ok(()) };
-        let kept = Kept { identifier: state.identifier, lsn: state.lsn, position };
+        let kept = match state.jumped {
+            // (what was read before the places have jumped)
+            Some(jumped) if jumped.lsn > state.lsn => return Ok(()),
+            _ => Kept { identifier: state.identifier, lsn: state.lsn, position },
+        };
         let due = match &state.written {
             None => true,
             Some((written, at)) => {
@@ -477,6 +507,7 @@ impl Feeds {
             identifier: 0,
             is_counted: false,
             written: None,
+            jumped: None,
             changed: Instant::now(),
         };
         let feed = Arc::new(Feed {
@@ -494,9 +525,9 @@ impl Feeds {
         });
         if !archived {
             *engine.archive_counters().archive_place.lock() = Some(None);
-            // (a session that asks for the place gets an answer from the start)
-            feed.take(engine)?;
         }
+        // (a session that asks for the place gets an answer from the start)
+        feed.take(engine)?;
         let (stop, stopped) = channel();
         let own = feed.clone();
         let run = move || {

@@ -358,6 +358,16 @@ impl Work {
         let mut ready = std::mem::take(&mut self.ready);
         let (all_moved, mut time) = (ready.iter().all(|file| file.moved), 0);
         let whole = ready.iter().any(|file| file.whole);
+        if whole {
+            for file in ready.iter_mut().filter(|file| file.whole) {
+                let mut reader = Reader::new(file.reader()?).map_err(|e| failed(&e))?;
+                while reader.page().map_err(|e| failed(&e))?.is_some() {}
+            }
+            // (a copy may be another primary's: until it is known that the database has it, nothing leads on from it)
+            let nowhere = Position { frames: u32::MAX, ..Position::default() };
+            Kept::Streaming { lsn: self.lsn, position: nowhere }.write(&self.database)?;
+            self.kept = None;
+        }
         let write = |change: &mut Change<'_>| {
             let mut pages = 0;
             for file in ready.iter_mut().filter(|file| !file.moved) {
@@ -379,11 +389,9 @@ impl Work {
         if let Some(last) = ready.last() {
             (self.lsn, self.position, self.begun, self.until) = (last.to, Some(last.position), true, None);
             self.keep(last.position)?;
-            if whole {
-                // (another primary may count otherwise)
-                self.recovery.replayed.store(self.lsn, Ordering::Release);
-            }
-            self.recovery.applied(self.lsn, time);
+            // (another primary may count otherwise)
+            self.recovery.replayed.store(self.lsn, Ordering::Release);
+            self.recovery.replayed_at.fetch_max(time, Ordering::AcqRel);
             self.recovery.received.store(self.lsn, Ordering::Release);
             if let Some(link) = &mut self.link {
                 link.asked = true;
