@@ -8,7 +8,7 @@ use crate::routine::trigger;
 use crate::routine::Host;
 use crate::session::context::SessionContext;
 use crate::session::copy::binary as copy_binary;
-use crate::session::copy::copy_options::{CopyOptions, Header};
+use crate::session::copy::copy_options::{CopyOptions, Header, Verbosity};
 use crate::session::copy::format::{Fields, Lines, Next};
 use crate::session::copy::{check_column, copy_columns, not_referenced, parse_one, Copying};
 use crate::session::execution::progress::Shown;
@@ -25,6 +25,7 @@ use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_sql::routine::Event;
 use pgsqlite_types::codec::{Context, NamesFor, TypeCodec};
 use pgsqlite_types::encoding::Encoding;
+use pgsqlite_types::error::Severity;
 use pgsqlite_types::text::decode_utf8;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::sync::atomic::Ordering;
@@ -52,6 +53,10 @@ pub(in crate::session) struct CopyIn {
     header_due: bool,
     /// rows stored
     rows: u64,
+    /// rows left out because a value does not fit (ON_ERROR ignore)
+    skipped: u64,
+    /// what the client is told of them
+    notices: Vec<PgError>,
     /// foreign keys to the table itself, which are checked when all rows are there
     self_references: Vec<String>,
     shown: Shown,
@@ -174,6 +179,12 @@ impl CopyIn {
                 PgError::not_supported(format!("COPY into column \"{}\", whose type is", column.name))
             })?;
             // a domain's values are read as its base type's; the INSERT checks them
+            if options.ignores_errors && catalog.base_type(column.type_oid) != column.type_oid {
+                return Err(PgError::not_supported(format!(
+                    "COPY with ON_ERROR ignore into column \"{}\", whose type is a domain,",
+                    column.name
+                )));
+            }
             let base = catalog.base_type(column.type_oid);
             types.push(base);
             let typmod = if base == column.type_oid { column.typmod } else { catalog.domain_typmod(column.type_oid) };
@@ -249,6 +260,8 @@ impl CopyIn {
             values,
             header_due: options.header != Header::No,
             rows: 0,
+            skipped: 0,
+            notices: vec![],
             self_references: if deferred { self_references } else { vec![] },
             shown: session.executor.context.show_progress(Command::CopyFrom, relation.oid),
             options,
@@ -303,6 +316,7 @@ impl CopyIn {
             false => self.store_lines(connection, cancel, &context, last),
         });
         self.shown.progress.done.rows.store(self.rows, Ordering::Relaxed);
+        executor.context.notices.append(&mut self.notices);
         result.map_err(|e| self.diagnosed(executor, e))
     }
 
@@ -313,9 +327,23 @@ impl CopyIn {
         context: &Context,
         last: bool,
     ) -> Result<()> {
-        let CopyIn { options, lines, fields, table, columns, insert, statements, values, header_due, rows, .. } = self;
+        let CopyIn {
+            options,
+            lines,
+            fields,
+            table,
+            columns,
+            insert,
+            statements,
+            values,
+            header_due,
+            rows,
+            skipped,
+            notices,
+            ..
+        } = self;
         let Body::Plan(plan) = &insert.body else { return Err(PgError::internal("COPY's INSERT")) };
-        loop {
+        'lines: loop {
             cancel.check()?;
             match lines.next(last) {
                 Ok(Next::Line) => {}
@@ -355,10 +383,22 @@ impl CopyIn {
                     None => Datum::Null,
                     Some(bytes) => {
                         let text = decode_utf8(bytes).map_err(|e| e.context(format!("COPY {table}, line {number}")))?;
-                        column.codec.text_in(text, column.typmod, context).map_err(|e| {
-                            let shown = clip(bytes);
-                            e.context(format!("COPY {table}, line {number}, column {}: \"{shown}\"", column.name))
-                        })?
+                        let shown = || clip(bytes);
+                        let place = || format!("COPY {table}, line {number}, column {}: \"{}\"", column.name, shown());
+                        match column.codec.text_in(text, column.typmod, context) {
+                            Ok(value) => value,
+                            Err(e) if options.ignores_errors && is_of_value(&e) => {
+                                *skipped += 1;
+                                if options.log_verbosity == Verbosity::Verbose {
+                                    notices.push(skipping(table, number, &column.name, &shown()));
+                                }
+                                if let Some(limit) = options.reject_limit.filter(|l| *skipped > l.unsigned_abs()) {
+                                    return Err(too_many(limit).context(place()));
+                                }
+                                continue 'lines;
+                            }
+                            Err(e) => return Err(e.context(place())),
+                        }
                     }
                 };
             }
@@ -466,7 +506,11 @@ impl Executor {
         copy.store(self, true)?;
         copy.check_self_references(self.connection()?).map_err(|e| self.explain_commit(e))?;
         copy.fire_after(self.connection()?, &self.context.cancel)?;
-        self.check_constraints()
+        self.check_constraints()?;
+        if copy.skipped > 0 && copy.options.log_verbosity >= Verbosity::Default {
+            self.context.notices.push(all_skipped(copy.skipped));
+        }
+        Ok(())
     }
 
     /// The COPY FROM that is under way.
@@ -547,6 +591,32 @@ impl Session {
             Err(e) => e,
         }
     }
+}
+
+/// Whether an error tells that the text is none of the type's: such rows are what ON_ERROR leaves out.
+fn is_of_value(e: &PgError) -> bool {
+    let code = e.code();
+    !["XX", "0A", "53", "57"].iter().any(|class| code.as_str().starts_with(class))
+        && code != SqlState::STATEMENT_TOO_COMPLEX
+}
+
+fn notice(message: String) -> PgError {
+    PgError::new(SqlState::SUCCESSFUL_COMPLETION, message).severity(Severity::Notice)
+}
+
+fn skipping(table: &str, line: u64, column: &str, value: &str) -> PgError {
+    let what = "skipping row due to data type incompatibility at line";
+    notice(format!("{what} {line} for column \"{column}\": \"{value}\"")).context(format!("COPY {table}"))
+}
+
+fn all_skipped(rows: u64) -> PgError {
+    let were = if rows == 1 { "row was" } else { "rows were" };
+    notice(format!("{rows} {were} skipped due to data type incompatibility"))
+}
+
+fn too_many(limit: i64) -> PgError {
+    let message = format!("skipped more than REJECT_LIMIT ({limit}) rows due to data type incompatibility");
+    PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
 }
 
 /// Runs the INSERT for one row; gives the rows stored (none where a condition says so).

@@ -4,6 +4,7 @@ use crate::session::Format;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::{PgError, Result, SqlState};
+use std::num::IntErrorKind;
 
 /// What becomes of the first line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,21 @@ pub(in crate::session) struct CopyOptions {
     /// COPY FROM: columns in which also the quoted NULL string is NULL
     pub force_null: Vec<String>,
     pub freeze: bool,
+    /// COPY FROM, as PostgreSQL 17 and 18 have it: rows whose values do not fit are left out
+    pub ignores_errors: bool,
+    /// so many at most
+    pub reject_limit: Option<i64>,
+    pub log_verbosity: Verbosity,
+}
+
+/// What the client is told of rows that are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::session) enum Verbosity {
+    Silent,
+    /// how many they are
+    Default,
+    /// each
+    Verbose,
 }
 
 fn argument(option: &ast::DefElem) -> Option<&NodeEnum> {
@@ -141,6 +157,59 @@ fn encoding(option: &ast::DefElem) -> Result<()> {
     .at(option.location))
 }
 
+/// `ON_ERROR`: whether rows are left out.
+fn on_error(option: &ast::DefElem, is_from: bool) -> Result<bool> {
+    let invalid = |message: String| Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, message).at(option.location));
+    let text = string(option)?;
+    if !is_from {
+        return invalid("COPY ON_ERROR cannot be used with COPY TO".into());
+    }
+    match text.to_ascii_lowercase().as_str() {
+        "stop" => Ok(false),
+        "ignore" => Ok(true),
+        _ => invalid(format!("COPY ON_ERROR \"{text}\" not recognized")),
+    }
+}
+
+fn log_verbosity(option: &ast::DefElem) -> Result<Verbosity> {
+    let text = string(option)?;
+    match text.to_ascii_lowercase().as_str() {
+        "silent" => Ok(Verbosity::Silent),
+        "default" => Ok(Verbosity::Default),
+        "verbose" => Ok(Verbosity::Verbose),
+        _ => {
+            let message = format!("COPY LOG_VERBOSITY \"{text}\" not recognized");
+            Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, message).at(option.location))
+        }
+    }
+}
+
+/// `REJECT_LIMIT`: a number above zero.
+fn reject_limit(option: &ast::DefElem) -> Result<i64> {
+    let invalid = |state: SqlState, message: String| Err(PgError::new(state, message));
+    let text = match argument(option) {
+        Some(NodeEnum::Integer(i)) => i.ival.to_string(),
+        Some(NodeEnum::Float(f)) => f.fval.clone(),
+        Some(NodeEnum::String(s)) => s.sval.clone(),
+        _ => return invalid(SqlState::SYNTAX_ERROR, format!("{} requires a numeric value", option.defname)),
+    };
+    let limit: i64 = match text.trim().parse() {
+        Ok(number) => number,
+        Err(e) if matches!(e.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => {
+            let message = format!("value \"{text}\" is out of range for type bigint");
+            return invalid(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message);
+        }
+        Err(_) => {
+            let message = format!("invalid input syntax for type bigint: \"{text}\"");
+            return invalid(SqlState::INVALID_TEXT_REPRESENTATION, message);
+        }
+    };
+    if limit <= 0 {
+        return invalid(SqlState::INVALID_PARAMETER_VALUE, format!("REJECT_LIMIT ({limit}) must be greater than zero"));
+    }
+    Ok(limit)
+}
+
 impl CopyOptions {
     /// The format of every column in CopyInResponse and CopyOutResponse.
     pub fn format(&self) -> Format {
@@ -157,6 +226,7 @@ impl CopyOptions {
         let (mut csv, mut binary, mut freeze, mut head) = (false, false, false, Header::No);
         let (mut delimiter, mut null, mut quote, mut escape) = (None, None, None, None);
         let (mut force_quote, mut force_not_null, mut force_null) = (None, None, None);
+        let (mut ignores, mut limit, mut verbosity) = (false, None, Verbosity::Default);
         for node in options {
             let Some(NodeEnum::DefElem(option)) = &node.node else { return Err(PgError::internal("a COPY option")) };
             let name = option.defname.as_str();
@@ -193,6 +263,10 @@ impl CopyOptions {
                 "force_not_null" => force_not_null = Some(listed(option)?),
                 "force_null" => force_null = Some(listed(option)?),
                 "encoding" => encoding(option)?,
+                "on_error" => ignores = on_error(option, is_from)?,
+                "log_verbosity" => verbosity = log_verbosity(option)?,
+                "reject_limit" => limit = Some(reject_limit(option)?),
+                "default" => return Err(PgError::not_supported("COPY with DEFAULT").at(option.location)),
                 _ => {
                     return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("option \"{name}\" not recognized"))
                         .at(option.location))
@@ -208,6 +282,9 @@ impl CopyOptions {
             if head != Header::No {
                 return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "cannot specify HEADER in BINARY mode"));
             }
+        }
+        if binary && ignores {
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, "only ON_ERROR STOP is allowed in BINARY mode"));
         }
         let delimiter = delimiter.unwrap_or_else(|| if csv { "," } else { "\t" }.into());
         let null = null.unwrap_or_else(|| if csv { "" } else { "\\N" }.into());
@@ -270,6 +347,9 @@ impl CopyOptions {
         if csv && null.contains(&quote) {
             return unsupported("CSV quote character must not appear in the NULL specification");
         }
+        if limit.is_some() && !ignores {
+            return invalid("COPY REJECT_LIMIT requires ON_ERROR to be set to IGNORE".into());
+        }
         Ok(CopyOptions {
             csv,
             binary,
@@ -282,6 +362,9 @@ impl CopyOptions {
             force_not_null: force_not_null.unwrap_or_default(),
             force_null: force_null.unwrap_or_default(),
             freeze,
+            ignores_errors: ignores,
+            reject_limit: limit,
+            log_verbosity: verbosity,
         })
     }
 }
