@@ -43,6 +43,8 @@ dump "$sql/later_aggregate.tsv" "
   FROM pg_aggregate JOIN pg_proc p ON p.oid = aggfnoid::oid WHERE $added ORDER BY 1"
 dump "$sql/later_cast.tsv" "
   SELECT c.oid, castsource, casttarget, castfunc, castcontext, castmethod FROM pg_cast c JOIN pg_proc p ON p.oid = castfunc WHERE $added ORDER BY 1"
+dump "$sql/later_settings.tsv" "
+  SELECT name, boot_val, unit, category, short_desc, context, vartype, min_val, max_val, enumvals::text FROM pg_settings WHERE name = 'transaction_timeout'"
 dump "$sql/later_description.tsv" "
   SELECT classoid, p.oid AS objoid, description FROM pg_description d JOIN pg_proc p ON p.oid = objoid
   WHERE classoid = 'pg_proc'::regclass AND objsubid = 0 AND $added ORDER BY 1, 2"

@@ -16,6 +16,7 @@ enum Reason {
     OldSnapshot,
     ClientLost,
     LongWriter,
+    TransactionTimeout,
 }
 
 #[derive(Default)]
@@ -40,6 +41,8 @@ struct State {
     long_writer: AtomicBool,
     /// [`pgsqlite_storage::vfs::OldestReader::began`] of the read transaction that is to end; 0: none
     old_snapshot: AtomicU64,
+    /// the number of the transaction that has lasted too long; 0: none
+    late_transaction: AtomicU64,
     /// something for a session whose client is silent: termination, a notification
     wake: tokio::sync::Notify,
     /// a request came while a statement runs
@@ -144,6 +147,17 @@ impl CancelHandle {
         began != 0 && self.0.old_snapshot.load(Ordering::Acquire) == began
     }
 
+    /// The session ends with 25P04 if its transaction is still the one of this number: with the running statement, or in the client's silence.
+    pub(crate) fn end_transaction(&self, number: u64) {
+        self.0.late_transaction.store(number, Ordering::Release);
+        self.request(Reason::TransactionTimeout);
+        self.0.wake.notify_one();
+    }
+
+    pub(crate) fn ends_transaction(&self, number: u64) -> bool {
+        self.0.late_transaction.load(Ordering::Acquire) == number
+    }
+
     pub fn is_terminated(&self) -> bool {
         self.0.terminated.load(Ordering::Acquire)
     }
@@ -211,6 +225,7 @@ impl CancelHandle {
             }
             Some(Reason::ClientLost) => connection_lost(),
             Some(Reason::LongWriter) => held_too_long(),
+            Some(Reason::TransactionTimeout) => lasted_too_long(),
             Some(Reason::OldSnapshot) => too_old(),
             None if self.is_terminated() => terminated(),
             _ => PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
@@ -233,12 +248,16 @@ pub(crate) fn connection_lost() -> PgError {
     PgError::new(SqlState::CONNECTION_FAILURE, "connection to client lost").fatal()
 }
 
+/// 25P04, of `transaction_timeout`
+pub(crate) fn lasted_too_long() -> PgError {
+    PgError::new(SqlState::TRANSACTION_TIMEOUT, "terminating connection due to transaction timeout").fatal()
+}
+
 /// 25P04
 pub(crate) fn held_too_long() -> PgError {
-    PgError::new(SqlState::TRANSACTION_TIMEOUT, "terminating connection due to transaction timeout")
+    lasted_too_long()
         .detail("Others have waited to write for as long as --writer-timeout allows while this transaction had the writer's slot.")
         .hint("Write in shorter transactions, or start the server with a longer --writer-timeout.")
-        .fatal()
 }
 
 /// 57P01

@@ -56,6 +56,63 @@ fn a_wait_for_the_writer_ends_with_its_timeouts_and_requests() {
 }
 
 #[test]
+fn a_transaction_ends_with_its_timeout() {
+    const OVER: &str = "25P04 terminating connection due to transaction timeout";
+    async fn falls_silent(session: &mut Session) -> String {
+        let end = tokio::time::timeout(Duration::from_secs(5), async {
+            loop {
+                if let Err(e) = session.wait_event().await {
+                    return format!("{} {}", e.code().as_str(), e.message());
+                }
+            }
+        });
+        end.await.expect("the session goes on")
+    }
+    let folder = Folder::new("wait-transaction");
+    runtime().block_on(async {
+        let engine = open(&folder.file());
+        let limited = || async {
+            let mut a = session(&engine);
+            ok(&mut a, "SET transaction_timeout = '60ms'").await;
+            a
+        };
+        // each statement outside of a block has its own
+        let mut a = limited().await;
+        for _ in 0..3 {
+            ok(&mut a, "SELECT pg_sleep(0.03)").await;
+        }
+        assert_eq!(message(&mut a, "SELECT pg_sleep(5)").await, OVER);
+        // those of a block, or of a query string, share it
+        let mut a = limited().await;
+        ok(&mut a, "BEGIN; SELECT pg_sleep(0.04)").await;
+        assert_eq!(message(&mut a, "SELECT pg_sleep(0.04)").await, OVER);
+        let mut a = limited().await;
+        assert_eq!(message(&mut a, "SELECT pg_sleep(0.04); SELECT pg_sleep(0.04)").await, OVER);
+        // nothing catches it
+        let mut a = limited().await;
+        let caught = "DO $$ BEGIN PERFORM pg_sleep(5); EXCEPTION WHEN others THEN NULL; END $$";
+        assert_eq!(message(&mut a, caught).await, OVER);
+        // a block whose client is silent, a failed one, one that got the limit itself
+        for block in
+            ["BEGIN", "BEGIN; SELECT 1/0", "SET transaction_timeout = 0; BEGIN; SET LOCAL transaction_timeout = 60"]
+        {
+            let mut a = limited().await;
+            let _ = run(&mut a, block).await;
+            assert_eq!(falls_silent(&mut a).await, OVER, "{block}");
+        }
+        // none: it has ended, or the limit is taken away
+        for block in ["BEGIN; SELECT 1; COMMIT", "SELECT 1", "BEGIN; SET transaction_timeout = 0"] {
+            let mut a = limited().await;
+            ok(&mut a, block).await;
+            let silent =
+                tokio::time::timeout(Duration::from_millis(150), async { while a.wait_event().await.is_ok() {} });
+            assert!(silent.await.is_err(), "{block}");
+            ok(&mut a, "SELECT 1").await;
+        }
+    });
+}
+
+#[test]
 fn a_request_between_statements_is_forgotten() {
     let folder = Folder::new("wait-idle");
     runtime().block_on(async {

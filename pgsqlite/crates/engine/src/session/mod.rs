@@ -165,6 +165,9 @@ impl Session {
     /// must end with this error: it was terminated, or idle for longer than its settings allow.
     pub async fn wait_event(&mut self) -> Result<()> {
         let executor = &mut self.executor;
+        if executor.context.transaction_status() != TransactionStatus::Idle {
+            executor.context.limit_transaction();
+        }
         let often = &executor.context.gucs.often;
         let (limit, code, message) = if executor.context.transaction_status() == TransactionStatus::Idle {
             (
@@ -202,6 +205,9 @@ impl Session {
         }
         if executor.context.cancel.is_terminated() {
             return Err(crate::requests::terminated());
+        }
+        if executor.context.transaction.limit().is_some_and(|number| executor.context.cancel.ends_transaction(number)) {
+            return Err(crate::requests::lasted_too_long());
         }
         executor.check_snapshot()?;
         executor.context.check_silence(&silence)

@@ -63,8 +63,6 @@ pub fn definitions() -> &'static HashMap<String, Definition> {
     static TABLE: OnceLock<HashMap<String, Definition>> = OnceLock::new();
     TABLE.get_or_init(|| {
         pgsqlite_sql::builtins::catalog::settings_data()
-            .lines()
-            .skip(1)
             .map(|line| {
                 let f: Vec<&'static str> = line.split('\t').collect();
                 let optional = |i: usize| (f[i] != "\\N").then_some(f[i]);
@@ -247,6 +245,7 @@ pub struct Often {
     pub deadlock_timeout: u64,
     pub idle_session_timeout: u64,
     pub idle_in_transaction_session_timeout: u64,
+    pub transaction_timeout: u64,
     /// after how long a running statement's client is looked after
     pub client_connection_check_interval: u64,
     /// synchronous_commit: a commit is told when it is on disk
@@ -290,6 +289,7 @@ impl Often {
         deadlock_timeout: 1000,
         idle_session_timeout: 0,
         idle_in_transaction_session_timeout: 0,
+        transaction_timeout: 0,
         client_connection_check_interval: 0,
         waits_for_disk: true,
         default_transaction_read_only: false,
@@ -313,6 +313,7 @@ impl Often {
             "deadlock_timeout" => &mut self.deadlock_timeout,
             "idle_session_timeout" => &mut self.idle_session_timeout,
             "idle_in_transaction_session_timeout" => &mut self.idle_in_transaction_session_timeout,
+            "transaction_timeout" => &mut self.transaction_timeout,
             "client_connection_check_interval" => &mut self.client_connection_check_interval,
             "exit_on_error" => {
                 self.exits_on_error = value == "on";

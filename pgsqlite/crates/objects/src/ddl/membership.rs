@@ -12,11 +12,26 @@ impl Ddl<'_> {
     pub(super) fn grant_role(&mut self, statement: &ast::GrantRoleStmt) -> Result<String> {
         let tag = if statement.is_grant { "GRANT ROLE" } else { "REVOKE ROLE" };
         let mut admin = false;
+        let mut inherit = None;
         for option in super::def_elem::def_elems(&statement.opt) {
             work::visit();
             match option.defname.as_str() {
                 "admin" => admin = super::def_elem::boolean(option)?,
-                other => return Err(PgError::not_supported(format!("GRANT … WITH {other}"))),
+                // (of PostgreSQL 16: what says the same as without it)
+                "inherit" if statement.is_grant => inherit = Some(super::def_elem::boolean(option)?),
+                "set" if statement.is_grant && super::def_elem::boolean(option)? => {}
+                name @ ("inherit" | "set") => {
+                    let what = if statement.is_grant {
+                        "GRANT … WITH SET FALSE".into()
+                    } else {
+                        format!("REVOKE {name} OPTION")
+                    };
+                    return Err(PgError::not_supported(what).at(option.location));
+                }
+                other => {
+                    let message = format!("unrecognized role option \"{other}\"");
+                    return Err(PgError::new(SqlState::SYNTAX_ERROR, message).at(option.location));
+                }
             }
         }
         let mut members = Vec::new();
@@ -25,7 +40,12 @@ impl Ddl<'_> {
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
                 return Err(PgError::internal("a member that is no role"));
             };
-            members.push(self.role(spec)?.oid);
+            let member = self.role(spec)?;
+            if inherit.is_some_and(|inherit| inherit != member.inherit) {
+                let what = "GRANT … WITH INHERIT otherwise than the member inherits";
+                return Err(PgError::not_supported(what));
+            }
+            members.push(member.oid);
         }
         for node in &statement.granted_roles {
             work::visit();

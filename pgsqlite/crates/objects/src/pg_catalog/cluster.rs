@@ -177,7 +177,7 @@ pub(crate) fn known_databases(state: &SessionState) -> Vec<KnownDatabase> {
 pub(super) fn settings(rows: &mut Rows, state: &SessionState) {
     let optional = |field: &str| if field == "\\N" { Datum::Null } else { text(field) };
     let settings = state.variables.as_ref().map(|v| v.all());
-    for line in pgsqlite_sql::builtins::catalog::settings_data().lines().skip(1) {
+    for line in pgsqlite_sql::builtins::catalog::settings_data() {
         work::visit();
         let f: Vec<&str> = line.split('\t').collect();
         if !pgsqlite_natives::settings::may_examine(&state.catalog, state.user_oid, f[0]) {

@@ -663,9 +663,10 @@ pub fn access_methods() -> &'static [(Oid, &'static str, Oid, u8)] {
     })
 }
 
-/// The rows of PostgreSQL's `pg_settings`, as text (columns: first line).
-pub fn settings_data() -> &'static str {
-    include_str!("../../data/pg_settings.tsv")
+/// The rows of PostgreSQL's `pg_settings`, as text (columns: the first line of the files), and of the settings of later releases.
+pub fn settings_data() -> impl Iterator<Item = &'static str> {
+    let later = include_str!("../../data/later_settings.tsv").lines().skip(1);
+    include_str!("../../data/pg_settings.tsv").lines().skip(1).chain(later)
 }
 
 /// The comments on PostgreSQL's built-in objects: (class OID, object OID, text), sorted.

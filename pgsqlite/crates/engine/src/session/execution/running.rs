@@ -1,9 +1,11 @@
-//! The statement that runs: when it begins and ends, requests to end it count, and the clocks of `statement_timeout` and
-//! `client_connection_check_interval` go.
+//! The statement that runs: when it begins and ends, requests to end it count, and the clocks of `statement_timeout`,
+//! `transaction_timeout` and `client_connection_check_interval` go.
 
 use crate::session::context::SessionContext;
 use crate::session::executor::Executor;
+use crate::session::transaction::state::Limit;
 use crate::session::Session;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 impl SessionContext {
@@ -21,8 +23,29 @@ impl SessionContext {
         self.limit_time();
     }
 
+    /// From now on `transaction_timeout` ends the transaction and the session with it. The clock of a transaction that has one goes on.
+    pub(in crate::session) fn limit_transaction(&mut self) {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        match (self.gucs.often.transaction_timeout, self.transaction.limit()) {
+            (0, None) => {}
+            (0, Some(_)) => self.transaction.set_limit(None),
+            (_, Some(number)) if self.cancel.ends_transaction(number) => self.cancel.end_transaction(number),
+            (_, Some(_)) => {}
+            (timeout, None) => {
+                let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+                let cancel = self.cancel.clone();
+                let clock = tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(timeout)).await;
+                    cancel.end_transaction(number);
+                });
+                self.transaction.set_limit(Some(Limit { number, clock }));
+            }
+        }
+    }
+
     /// From now on `statement_timeout` and `client_connection_check_interval` end what runs.
     pub(in crate::session) fn limit_time(&mut self) {
+        self.limit_transaction();
         let (timeout, check) = (self.gucs.often.statement_timeout, self.gucs.often.client_connection_check_interval);
         if timeout == 0 && check == 0 || self.timer.is_some() {
             return;

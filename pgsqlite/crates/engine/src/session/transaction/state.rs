@@ -102,6 +102,19 @@ pub(in crate::session) struct ChangedSettings {
     pub local: Local,
 }
 
+/// The clock of `transaction_timeout`, which goes until the transaction ends.
+pub(in crate::session) struct Limit {
+    /// unique in the process
+    pub number: u64,
+    pub clock: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Limit {
+    fn drop(&mut self) {
+        self.clock.abort();
+    }
+}
+
 /// A session's transaction.
 #[derive(Default)]
 pub(in crate::session) struct Transaction {
@@ -128,6 +141,8 @@ pub(in crate::session) struct Transaction {
     settings: Option<ChangedSettings>,
     /// on a standby: what keeps the schema as it is
     inside: Option<Inside>,
+    /// the clock of `transaction_timeout`
+    limit: Option<Limit>,
     /// now(), microseconds since 2000-01-01 UTC
     started: Option<i64>,
     /// what was recorded before the running statement
@@ -166,6 +181,15 @@ impl Transaction {
 
     pub fn block_mut(&mut self) -> &mut Block {
         &mut self.block
+    }
+
+    /// The number under which `transaction_timeout` ends it.
+    pub fn limit(&self) -> Option<u64> {
+        self.limit.as_ref().map(|l| l.number)
+    }
+
+    pub fn set_limit(&mut self, limit: Option<Limit>) {
+        self.limit = limit;
     }
 
     /// When it began; that is now, if it has not begun yet.
