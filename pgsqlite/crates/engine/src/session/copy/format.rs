@@ -488,7 +488,7 @@ impl Fields {
 mod tests {
     //! The expectations are what PostgreSQL 15 makes of the same data.
     use super::*;
-    use crate::session::copy::copy_options::{Columns, Header};
+    use crate::session::copy::copy_options::{Columns, Header, Verbosity};
 
     fn text() -> CopyOptions {
         CopyOptions {
@@ -503,6 +503,9 @@ mod tests {
             force_not_null: vec![],
             force_null: vec![],
             freeze: false,
+            ignores_errors: false,
+            reject_limit: None,
+            log_verbosity: Verbosity::Default,
         }
     }
 
