@@ -457,6 +457,7 @@ fn sort(c: &Call) -> Result<Datum> {
 /// So many slices, chosen and put in order by chance.
 fn by_chance<'a>(c: &Call, slices: &mut [&'a [Datum]], count: usize) -> Result<Vec<&'a [Datum]>> {
     for i in 0..count {
+        work::tick(1)?;
         let last = (slices.len() - 1 - i) as u64;
         slices.swap(i, i + super::later::random_below(c.session, last)? as usize);
     }

@@ -133,6 +133,7 @@ fn log_gamma(c: &Call) -> Result<Datum> {
 
 fn crc(bytes: &[u8], polynomial: u32) -> Result<Datum> {
     let mut table = [0u32; 256];
+    // bounded: the 256 values of a byte
     for (i, entry) in table.iter_mut().enumerate() {
         *entry = (0..8).fold(i as u32, |rest, _| (rest >> 1) ^ (polynomial & (rest & 1).wrapping_neg()));
     }

@@ -110,6 +110,7 @@ fn repeated_key(text: &str) -> Result<Option<String>> {
     if document::is_object(text) {
         let mut keys = HashSet::new();
         for (key, value) in document::pairs(text)? {
+            work::tick(1)?;
             if let Some(found) = repeated_key(value)? {
                 return Ok(Some(found));
             }
@@ -119,6 +120,7 @@ fn repeated_key(text: &str) -> Result<Option<String>> {
         }
     } else if document::is_array(text) {
         for item in document::pieces(text) {
+            work::tick(1)?;
             if let Some(found) = repeated_key(item)? {
                 return Ok(Some(found));
             }

@@ -78,6 +78,7 @@ fn item_of(c: &Call, ty: Oid, value: DatumRef) -> Result<Json> {
 
 fn variables(c: &Call, passing: &Passing, first: usize) -> Result<Json> {
     let mut pairs: Vec<(String, Json)> = Vec::new();
+    // bounded: the variables that the statement names
     for (i, (name, ty)) in passing.names.iter().zip(&passing.types).enumerate() {
         // (the first of two with the same name counts)
         if !pairs.iter().any(|(other, _)| other == name) {
@@ -308,6 +309,7 @@ enum Column<'t> {
 impl<'t> Scan<'t> {
     fn of(rows: &'t TableRows) -> Result<Scan<'t>> {
         let mut scan = Scan { path: jsonpath::parse(&rows.path)?, columns: vec![], nested: vec![] };
+        // bounded: the columns that the statement names
         for column in &rows.columns {
             match column {
                 TableColumn::Ordinality(_, place) => scan.columns.push(Column::Ordinality(*place)),
@@ -331,6 +333,7 @@ impl<'t> Scan<'t> {
             work::tick(16)?;
             let mut row = row.to_vec();
             for column in &self.columns {
+                work::tick(1)?;
                 match column {
                     Column::Ordinality(place) => row[*place] = Datum::Int(i as i64 + 1),
                     Column::Value { name, place, path, evaluation } => {
@@ -340,6 +343,7 @@ impl<'t> Scan<'t> {
             }
             let mut any = false;
             for nested in &self.nested {
+                work::tick(1)?;
                 any |= nested.rows(r, raises, item, &row, out)?;
             }
             if !any {

@@ -108,6 +108,7 @@ fn item(i: &Item, follows: bool, enclose: bool, out: &mut Vec<u8>) {
         Kind::Method(m) => put(&format!(".{}()", m.name()), out),
         Kind::Convert(conversion, arguments) => {
             put(&format!(".{}(", conversion.name()), out);
+            // bounded: two arguments at most
             for (i, argument) in arguments.iter().enumerate() {
                 put(if i > 0 { "," } else { "" }, out);
                 argument.write(out);
