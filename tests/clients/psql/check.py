@@ -20,7 +20,7 @@ COMMANDS = [r"\d", r"\d customers", r"\d orders", r"\d vips", r"\d tickets", r"\
             r"\d+", r"\dt+ audit.*", r"\di+", r"\di items*", r"\dv+", r"\dv *.recent", r"\dm", r"\dm+", r"\ds+", r"\ds audit.*", r"\dE",
             r"\dn+", r"\dT+", r"\dT address", r"\dD", r"\dD+", r"\dD+ code", r"\du+", r"\dg", r"\du manager", r"\dp", r"\z orders",
             r"\dp audit.*", r"\ddp", r"\drds", r"\dx plpgsql", r"\db", r"\dL", r"\des", r"\dew", r"\det", r"\dRp", r"\dRs", r"\dP", r"\dX",
-            r"\dy", r"\dd", r"\dO", r"\dc", r"\dC address", r"\do && text", r"\do+ &&", r"\da sum", r"\daS max", r"\dAc btree integer",
+            r"\dy", r"\dd", r"\dO", r"\dc", r"\dC address", r"\do && text", r"\do+ &&", r"\da sum", r"\daS bit_or", r"\dAc btree integer",
             r"\df abs", r"\dfS lower", r"\df+ now", r"\dfS+ upper", r"\dTS int4", r"\dtS pg_class", r"\dvS pg_tables", r"\dconfig work_mem",
             r"\dA", r"\dl", r"\sv vips", r"\sv big_orders", r"\dt nosuch", r"\dn aud*", r"\dnS", r"\d customers;", r"\dti", r"\dtv",
             r"\d *.log", r"\dt *.*entries", r"\encoding"]  # fmt: skip
