@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import pgwire  # noqa: E402
 import server  # noqa: E402
+from sides import Answer, Sides, difference  # noqa: E402
 from tally import Tally, flags, note  # noqa: E402
 
 MADE = """
@@ -48,6 +49,11 @@ CREATE ROLE d_user; GRANT USAGE ON SCHEMA d TO d_user; GRANT ALL ON ALL TABLES I
 INSERT INTO twice VALUES (1, 1, 'x'), (1, 2, 'y'), (4, 4, 'z');
 """
 FILLED = "INSERT INTO {} (id, a, b) VALUES (1, 1, 'a'), (2, 2, NULL), (3, NULL, 'c'), (4, 40, 'd'), (6, 60, '')"
+MORE = [
+    "INSERT INTO d.child (id, a, b) VALUES (11, 11, 'k'), (12, NULL, 'l')",
+    "INSERT INTO d.fired SELECT id, a, b, c FROM d.plain WHERE id < 10",
+    "UPDATE d.kept SET a = 120 WHERE id = 6",
+]
 TABLES = ["plain", "plain", "fired", "parted", "parted", "child", "shown", "checked", "kept"]
 
 #: (pattern of the statement, of both answers) → why the difference stays
@@ -153,9 +159,6 @@ class Statements:
         return t, self.r.choice([self.insert, self.update, self.delete, self.merge, self.merge])(t)
 
 
-Answer = tuple[str, str, object]
-
-
 def answer(connection: pgwire.Connection, sql: str) -> Answer:
     """The error's code and message, or the columns, the rows in some order, and the tags."""
     columns, rows, tags = [], [], []
@@ -177,38 +180,14 @@ def main() -> int:
     statements = Statements(args.seed)
     tally = Tally(args)
     with server.Server() as s:
-        connect = [lambda: pgwire.from_environment("postgres"), lambda: pgwire.Connection(s.dir, s.port, "postgres", "main")]
-
-        def opened(i: int) -> pgwire.Connection:
-            connection = connect[i]()
-            connection.simple("SET search_path = d; SET client_min_messages = error")
-            return connection
-
-        sides: list[pgwire.Connection] = []
-        for c in connect:
-            connection = c()
-            for kind, body in connection.simple(MADE):
-                if kind == b"E":
-                    raise SystemExit(f"the tables are not made: {pgwire.fields_of(body)}")
-            for t in ("plain", "parted", "kept", "child"):
-                connection.simple(FILLED.format(t) if t != "child" else "INSERT INTO child (id, a, b) VALUES (11, 11, 'k'), (12, NULL, 'l')")
-            connection.simple("INSERT INTO fired SELECT id, a, b, c FROM plain WHERE id < 10")
-            connection.simple("UPDATE kept SET a = 120 WHERE id = 6")
-        sides = [opened(i) for i in range(2)]
+        sides = Sides(s, "SET search_path = d; SET client_min_messages = error", answer)
+        filled = [FILLED.format(f"d.{t}") for t in ("plain", "parted", "kept")]
+        sides.make([MADE, *filled, *MORE])
 
         def both(sql: str) -> tuple[str, Answer, Answer]:
             """In what the two answers differ, and the answers."""
-            answers: list[Answer] = []
-            for i in range(2):
-                try:
-                    answers.append(answer(sides[i], sql))
-                except (pgwire.ServerGone, TimeoutError, OSError) as e:
-                    answers.append(("the connection broke", repr(e), None))
-                    sides[i] = opened(i)
-            theirs, ours = answers
-            if theirs[0] != ours[0]:
-                return f"{theirs[0]}/{ours[0]}", theirs, ours
-            return "rows" if theirs[2] != ours[2] else "", theirs, ours
+            theirs, ours = sides.ask(sql)
+            return difference(theirs, ours), theirs, ours
 
         while tally.goes_on():
             t, sql = statements.statement()

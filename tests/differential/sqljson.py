@@ -16,10 +16,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
-import pgwire  # noqa: E402
 import server  # noqa: E402
+from sides import Answer, Sides, difference  # noqa: E402
 from tally import Tally, flags, note  # noqa: E402
-from texts import Answer, Texts, answer  # noqa: E402
+from texts import Texts, answer  # noqa: E402
 
 #: (pattern of the statement, of both answers) → why the difference stays
 KNOWN: list[tuple[str, str, str]] = [
@@ -165,33 +165,16 @@ def main() -> int:
     statements = Statements(args.seed)
     tally = Tally(args)
     with server.Server() as s:
-        connect = [lambda: pgwire.from_environment("postgres"), lambda: pgwire.Connection(s.dir, s.port, "postgres", "main")]
-        made = "CREATE SCHEMA d; SET search_path = d; CREATE TYPE pair AS (a int, b text); CREATE DOMAIN small AS int CHECK (VALUE < 100); CREATE TYPE mood AS ENUM ('sad', 'happy')"
-
-        def opened(i: int, first: bool = False) -> pgwire.Connection:
-            connection = connect[i]()
-            if first:
-                connection.simple(made)
-            connection.simple("SET search_path = d; SET client_min_messages = error; SET timezone = 'UTC'")
-            return connection
-
-        sides = [opened(i, True) for i in range(2)]
+        sides = Sides(s, "SET search_path = d; SET client_min_messages = error; SET timezone = 'UTC'", answer)
+        sides.make(["CREATE SCHEMA d", "CREATE TYPE d.pair AS (a int, b text)", "CREATE DOMAIN d.small AS int CHECK (VALUE < 100)", "CREATE TYPE d.mood AS ENUM ('sad', 'happy')"])
 
         def both(sql: str) -> tuple[str, Answer, Answer]:
             """In what the two answers differ, and the answers."""
-            answers: list[Answer] = []
-            for i in range(2):
-                try:
-                    answers.append(answer(sides[i], sql))
-                except (pgwire.ServerGone, TimeoutError, OSError) as e:
-                    answers.append(("the connection broke", repr(e), None))
-                    sides[i] = opened(i)
-            theirs, ours = answers
-            if theirs[0] != ours[0]:
-                return f"{theirs[0]}/{ours[0]}", theirs, ours
+            theirs, ours = sides.ask(sql)
+            what = difference(theirs, ours)
             # (rows come in any order)
-            same = theirs[2] == ours[2] or sorted(map(repr, theirs[2])) == sorted(map(repr, ours[2]))
-            return "" if same else "rows", theirs, ours
+            same = what == "rows" and sorted(map(repr, theirs[2])) == sorted(map(repr, ours[2]))
+            return "" if same else what, theirs, ours
 
         while tally.goes_on():
             sql = statements.statement()

@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import pgwire  # noqa: E402
 import server  # noqa: E402
+from sides import Answer, Sides, difference  # noqa: E402
 from tally import Tally, flags, note  # noqa: E402
 
 #: (pattern of the statement, of both answers) → why the difference stays
@@ -387,9 +388,6 @@ def written(call: Call) -> str:
     return re.sub(r"\{\{|\}\}|\{\}", lambda m: next(literals) if m[0] == "{}" else m[0][0], template)
 
 
-Answer = tuple[str, str, object]
-
-
 def answer(connection: pgwire.Connection, sql: str) -> Answer:
     """The error's code and message, or the rows with their types."""
     out: list[object] = []
@@ -411,35 +409,14 @@ def main() -> int:
     texts = Texts(args.seed)
     tally = Tally(args)
     with server.Server() as s:
-        connect = [lambda: pgwire.from_environment("postgres"), lambda: pgwire.Connection(s.dir, s.port, "postgres", "main")]
-        sides: list[pgwire.Connection] = []
-
-        def opened(i: int) -> pgwire.Connection:
-            connection = connect[i]()
-            connection.simple("SET search_path = d; SET client_min_messages = error")
-            return connection
-
-        for i in range(2):
-            connection = connect[i]()
-            for made in ["CREATE SCHEMA d", "SET search_path = d", "CREATE TYPE pair AS (a int, b text)", "CREATE TYPE nested AS (p pair, n numeric(6,2))", "CREATE TYPE floatrange AS RANGE (subtype = float8)"]:
-                connection.simple(made)
-            sides.append(opened(i))
+        sides = Sides(s, "SET search_path = d; SET client_min_messages = error", answer)
+        sides.make(["CREATE SCHEMA d", "CREATE TYPE d.pair AS (a int, b text)", "CREATE TYPE d.nested AS (p d.pair, n numeric(6,2))", "CREATE TYPE d.floatrange AS RANGE (subtype = float8)"])
 
         def both(sql: str) -> tuple[str, Answer, Answer]:
             """In what the two answers differ, and the answers."""
-            answers: list[Answer] = []
-            for i in range(2):
-                try:
-                    answers.append(answer(sides[i], sql))
-                except (pgwire.ServerGone, TimeoutError, OSError) as e:
-                    answers.append(("the connection broke", repr(e), None))
-                    sides[i] = opened(i)
-            theirs, ours = answers
-            if theirs[0] != ours[0]:
-                return f"{theirs[0]}/{ours[0]}", theirs, ours
-            if theirs[2] != ours[2]:
-                return "rows", theirs, ours
-            return ("text" if args.messages and theirs[1] != ours[1] else ""), theirs, ours
+            theirs, ours = sides.ask(sql)
+            what = difference(theirs, ours)
+            return what or ("text" if args.messages and theirs[1] != ours[1] else ""), theirs, ours
 
         def excuse(sql: str, theirs: Answer, ours: Answer) -> str:
             if ours[0] == "0A000":

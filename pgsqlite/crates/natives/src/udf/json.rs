@@ -129,8 +129,8 @@ fn binary_array_element(c: &Call) -> Result<Datum> {
 fn binary_array_element_text(c: &Call) -> Result<Datum> {
     found(binary_element(c.text(0)?, c.int(1)?), true)
 }
-fn at_path<'a>(mut text: &'a str, path: &str) -> Result<Option<&'a str>> {
-    for step in text_array(path)? {
+fn at_path(mut text: &str, steps: Vec<Option<String>>) -> Result<Option<&str>> {
+    for step in steps {
         work::pulse(1);
         let Some(step) = step else { return Ok(None) };
         let next = if is_object(text) {
@@ -154,18 +154,18 @@ fn whole(text: &str) -> &str {
     }
 }
 fn extract_path(c: &Call) -> Result<Datum> {
-    let (text, path) = (document(c)?, c.text(1)?);
-    match text_array(path)?.is_empty() {
+    let (text, steps) = (document(c)?, text_array(c.text(1)?)?);
+    match steps.is_empty() {
         true => Ok(Datum::from(whole(text))),
-        false => found(at_path(text, path)?, false),
+        false => found(at_path(text, steps)?, false),
     }
 }
 fn extract_path_text(c: &Call) -> Result<Datum> {
-    let (text, path) = (document(c)?, c.text(1)?);
+    let (text, steps) = (document(c)?, text_array(c.text(1)?)?);
     let is_taken_apart = matches!(text.trim_start().as_bytes().first(), Some(b'"' | b'n'));
-    match text_array(path)?.is_empty() && !is_taken_apart {
+    match steps.is_empty() && !is_taken_apart {
         true => Ok(Datum::from(whole(text))),
-        false => found(at_path(text, path)?, true),
+        false => found(at_path(text, steps)?, true),
     }
 }
 fn type_of(c: &Call) -> Result<Datum> {
