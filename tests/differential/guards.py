@@ -114,8 +114,8 @@ def answer(side: pgwire.Connection, made: list[str]) -> tuple:
                 error = pgwire.fields_of(body)["C"], pgwire.fields_of(body)["M"]
             elif kind == b"D":
                 rows.append(tuple(pgwire.data_row(body)))
-        # (which rows come before an error depends on when they are sent)
-        said.append(error or rows)
+        # (which rows come before an error depends on when they are sent; where the UPDATE before has put the rows is PostgreSQL's affair)
+        said.append(error or (rows if sql.startswith(("SELECT", "INSERT")) else sorted(rows, key=repr)))
     side.simple("ROLLBACK")
     # (the numbers that were taken stay taken)
     count = [pgwire.data_row(body)[0] for kind, body in side.simple("SELECT last_value - 1000 FROM q") if kind == b"D"]

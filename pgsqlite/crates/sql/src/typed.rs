@@ -362,6 +362,8 @@ pub struct RangeTableEntry {
     pub alias: String,
     /// the alias was written (or it is a join's)
     pub has_alias: bool,
+    /// the alias names columns
+    pub names_columns: bool,
     pub columns: Vec<RteColumn>,
     /// the row type of a view that stands here as its query; 0: none
     pub row_type: Oid,
@@ -536,11 +538,31 @@ pub struct Select {
     pub group_by: Vec<Expr>,
     /// each: indexes in `group_by`; empty: plain GROUP BY
     pub grouping_sets: Vec<Vec<usize>>,
+    /// the clause that the sets were made of; None: plain GROUP BY
+    pub grouping_clause: Option<Box<GroupingClause>>,
     /// GROUP BY, HAVING or an aggregate is there
     pub grouped: bool,
     pub having: Option<Expr>,
     pub windows: Vec<Window>,
     pub distinct: Distinct,
+}
+
+/// GROUP BY with grouping sets, as it was written.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GroupingClause {
+    /// GROUP BY DISTINCT
+    pub distinct: bool,
+    pub elements: Vec<GroupingElement>,
+}
+
+/// An element of GROUP BY, or of a grouping set; numbers are indexes in `Select::group_by`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GroupingElement {
+    /// `a`, `(a, b)` or `()`
+    Keys(Vec<usize>),
+    Rollup(Vec<GroupingElement>),
+    Cube(Vec<GroupingElement>),
+    Sets(Vec<GroupingElement>),
 }
 
 /// What is done about a row that another transaction has locked; the one that waits least is the greatest.

@@ -200,6 +200,10 @@ fn position(c: &Call) -> Result<Datum> {
     if array.elements.is_empty() {
         return Ok(Datum::Null);
     }
+    // (before the place to begin at is looked at)
+    if c.is_null(2) && !array.elements.contains(&Datum::Null) {
+        return Ok(Datum::Null);
+    }
     let from = if c.len() > 3 {
         if c.is_null(3) {
             return Err(PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "initial position must not be null"));

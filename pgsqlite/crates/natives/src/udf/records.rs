@@ -162,15 +162,15 @@ pub(super) fn from_json(c: &Call, key: &str, value: &str, ty: Oid, typmod: i32, 
     let is_string = value.trim_start().starts_with('"');
     match codec {
         TypeCodec::Array(_, element, _) if document::is_array(value) => {
-            let mut out = Array::default();
-            fill(c, key, value, *element, typmod, 0, &mut out)?;
-            if out.elements.is_empty() {
+            let (dimensions, sizes, elements) = (vec![], vec![], vec![]);
+            let mut filling = Filling { c, key, element: *element, typmod, dimensions, sizes, elements };
+            filling.array(value, 0)?;
+            if filling.elements.is_empty() {
                 return Ok(Array::default().to_datum());
             }
-            if out.dimensions.iter().product::<usize>() != out.elements.len() {
-                return Err(malformed());
-            }
-            Ok(out.to_datum())
+            let lengths = filling.dimensions.iter().skip(1).map(|d| d.unwrap_or_default());
+            let dimensions = filling.sizes.first().copied().into_iter().chain(lengths).collect();
+            Ok(Array { dimensions, elements: filling.elements, ..Array::default() }.to_datum())
         }
         TypeCodec::Array(..) if !is_string => {
             Err(PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected JSON array")
@@ -251,32 +251,55 @@ fn row_from_json(c: &Call, ty: Oid, text: &str, old: Option<&Datum>) -> Result<D
     Ok(Datum::Text(record::to_storage(&fill_fields(c, &columns, base.as_deref(), object)?)))
 }
 
-fn fill(c: &Call, key: &str, value: &str, element: Oid, typmod: i32, depth: usize, out: &mut Array) -> Result<()> {
-    let items = document::pieces(value);
-    if out.dimensions.len() == depth {
-        if !out.elements.is_empty() {
-            return Err(malformed());
+/// A JSON array that becomes an array: the first element that is no array, or the first array without elements, tells how many dimensions there
+/// are. What is in the innermost ones is an element, also if it is an array again.
+struct Filling<'f> {
+    c: &'f Call<'f>,
+    key: &'f str,
+    element: Oid,
+    typmod: i32,
+    /// the length of each dimension, as soon as one array of it has ended; empty: nothing is known yet
+    dimensions: Vec<Option<usize>>,
+    /// how many parts of the present array of each dimension there are until now
+    sizes: Vec<usize>,
+    elements: Vec<Datum>,
+}
+
+impl Filling<'_> {
+    /// Reads the parts of an array of the dimension `depth` (from 0).
+    fn array(&mut self, value: &str, depth: usize) -> Result<()> {
+        if !document::is_array(value) {
+            return Err(self.expected_array(depth));
         }
-        if items.is_empty() {
-            return Ok(());
+        let items = document::pieces(value);
+        if self.dimensions.is_empty() && items.first().is_none_or(|item| !document::is_array(item)) {
+            self.dimensions = vec![None; depth + 1];
+            self.sizes = vec![0; depth + 1];
         }
-        out.dimensions.push(items.len());
-    } else if out.dimensions[depth] != items.len() {
-        return Err(malformed());
+        for item in items {
+            work::pulse(1);
+            if depth + 1 == self.dimensions.len() {
+                let value = from_json(self.c, self.key, item, self.element, self.typmod, None)?;
+                check_domain(self.c, self.element, &value)?;
+                self.elements.push(value);
+            } else {
+                self.array(item, depth + 1)?;
+                let size = std::mem::take(&mut self.sizes[depth + 1]);
+                if *self.dimensions[depth + 1].get_or_insert(size) != size {
+                    return Err(malformed());
+                }
+            }
+            self.sizes[depth] += 1;
+        }
+        Ok(())
     }
-    for item in items {
-        work::pulse(1);
-        if document::is_array(item) && !matches!(element, oid::JSON | oid::JSONB) {
-            fill(c, key, item, element, typmod, depth + 1, out)?;
-        } else if out.dimensions.len() > depth + 1 {
-            return Err(malformed());
-        } else {
-            let value = from_json(c, key, item, element, typmod, None)?;
-            check_domain(c, element, &value)?;
-            out.elements.push(value);
-        }
+
+    fn expected_array(&self, depth: usize) -> PgError {
+        let places: String = self.sizes.iter().take(depth).map(|size| format!("[{size}]")).collect();
+        let key = if self.key.is_empty() { String::new() } else { format!(" of key \"{}\"", self.key) };
+        PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "expected JSON array")
+            .hint(format!("See the array element {places}{key}."))
     }
-    Ok(())
 }
 
 /// The objects that a function of rows works on: the document itself, or (`set`) its elements.

@@ -204,16 +204,20 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// 42P16 for pseudo-types.
+    pub(super) fn check_not_pseudo(&self, column: &str, ty: Oid) -> Result<()> {
+        match self.catalog.type_entry(ty) {
+            Some(TypeEntry::Builtin(t)) if t.kind == b'p' => Err(PgError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                format!("column \"{column}\" has pseudo-type {}", self.display_type(ty)),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// 42P16 for pseudo-types, 0A000 for types that are not implemented.
     pub(super) fn check_column_type(&self, column: &str, ty: Oid, location: i32) -> Result<()> {
-        if let Some(TypeEntry::Builtin(t)) = self.catalog.type_entry(ty) {
-            if t.kind == b'p' {
-                return Err(PgError::new(
-                    SqlState::INVALID_TABLE_DEFINITION,
-                    format!("column \"{column}\" has pseudo-type {}", self.display_type(ty)),
-                ));
-            }
-        }
+        self.check_not_pseudo(column, ty)?;
         if self.catalog.codec(ty).is_none() {
             return Err(PgError::not_supported(format!("type {}", self.display_type(ty))).at(location));
         }

@@ -13,7 +13,7 @@ use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum};
 use pgsqlite_sql::typed::{CastForm, ExprKind};
 use pgsqlite_types::work;
-use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 impl Ddl<'_> {
     /// PRIMARY KEY or UNIQUE of a table; the index goes to `indexes`. `inline`: the table is being made, so a primary key can
@@ -287,7 +287,8 @@ impl Ddl<'_> {
                 let (expr, text) = self.expression(node, Some(&relation), Some((oid::BOOL, -1)), "index predicate")?;
                 let refusal = "functions in index predicate must be marked IMMUTABLE";
                 self.check_immutable(&expr, (&text, &relation), "an index predicate", refusal)?;
-                Some(text)
+                // a constant is no condition
+                Some(text).filter(|_| expr.kind != ExprKind::Const(Datum::Int(1)))
             }
         };
         if !statement.idxname.is_empty() && self.catalog.relation_in(relation.schema, &statement.idxname).is_some() {

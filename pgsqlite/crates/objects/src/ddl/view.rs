@@ -134,11 +134,9 @@ impl Ddl<'_> {
         if temporary && !matches!(name.schemaname.as_str(), "" | "pg_temp") {
             return Err(super::temporary_elsewhere());
         }
-        if let Some(column) = query.columns.iter().find(|c| c.ty == pgsqlite_types::oid::RECORD) {
-            return Err(PgError::new(
-                SqlState::INVALID_TABLE_DEFINITION,
-                format!("column \"{}\" has pseudo-type record", column.name),
-            ));
+        for column in &query.columns {
+            work::visit();
+            self.check_not_pseudo(&column.name, column.ty)?;
         }
         if checks {
             self.check_updatable(select, self.environment.search_path)?;

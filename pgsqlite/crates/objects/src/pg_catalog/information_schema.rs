@@ -331,6 +331,7 @@ fn domains(rows: &mut Rows, state: &SessionState) {
         ];
         described(&mut row, catalog, *base, *typmod);
         identity(&mut row, state, *base, ["udt_catalog", "udt_schema", "udt_name"]);
+        collated(&mut row, state, catalog.type_collation(t.oid));
         rows.push(&row);
     }
 }

@@ -183,7 +183,7 @@ pub(super) fn types(rows: &mut Rows, catalog: &Catalog) {
                     ("typnotnull", (*not_null).into()),
                     ("typbasetype", int(*base)),
                     ("typtypmod", int(*typmod)),
-                    ("typcollation", int(default_collation(catalog, *base))),
+                    ("typcollation", int(default_collation(catalog, t.oid))),
                     ("typdefaultbin", default.clone().into()),
                     ("typdefault", default.clone().into()),
                 ]);

@@ -8,7 +8,7 @@
 use super::Analyzer;
 use crate::builtins::catalog::proc_by_oid;
 use crate::builtins::imp::{imp, Imp};
-use crate::catalog::{DEFAULT_COLLATION, NO_COLLATION};
+use crate::catalog::{TypeEntry, DEFAULT_COLLATION, NO_COLLATION};
 use crate::typed::{
     Aggregate, CastForm, CastMethod, Distinct, Expr, ExprKind, FromItem, InsertSource, MergeAction, Modify,
     ModifyAction, Query, QueryBody, RteColumn, RteKind, Select, SortKey, SubLinkKind,
@@ -277,7 +277,50 @@ impl Analyzer<'_> {
     }
 
     fn assign_sort_keys(&self, keys: &mut [SortKey]) -> Result<()> {
-        keys.iter_mut().try_for_each(|k| self.assign_key(&mut k.expr))
+        keys.iter_mut().try_for_each(|k| {
+            self.assign_key(&mut k.expr)?;
+            self.check_row_order(std::iter::once(&k.expr))
+        })
+    }
+
+    /// The collation of a row type's column, where that is not the type's own.
+    fn field_collation(&self, ty: Oid, index: usize) -> Option<Oid> {
+        match self.env.catalog.type_entry(self.base_type(ty))? {
+            TypeEntry::Row(relation) => relation.live_columns().nth(index).map(|c| c.collation).filter(|c| *c != 0),
+            _ => None,
+        }
+    }
+
+    /// 0A000 for rows whose fields are in the order of a language, where their order matters: they are compared byte by byte.
+    fn check_row_order<'e>(&self, mut exprs: impl Iterator<Item = &'e Expr>) -> Result<()> {
+        if !self.env.catalog.has_languages() {
+            return Ok(());
+        }
+        exprs.try_for_each(|e| {
+            let field = |f: &Expr| Some(f.collation).filter(|c| self.is_of_language(*c));
+            let found = match &e.kind {
+                ExprKind::Row(fields) => fields.iter().find_map(field),
+                _ => self.language_within(e.ty),
+            };
+            match found {
+                Some(collation) => {
+                    Err(self.refused(collation, &format!("values of type {}", self.type_display(e.ty)), e.location))
+                }
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// The collation of a language that a field of the row type has, or of the array's rows.
+    fn language_within(&self, ty: Oid) -> Option<Oid> {
+        match self.env.catalog.type_entry(self.base_type(ty))? {
+            TypeEntry::ArrayOf(element) => self.language_within(element),
+            TypeEntry::Row(relation) => relation.live_columns().find_map(|c| {
+                let own = Some(c.collation).filter(|c| self.is_of_language(*c));
+                own.or_else(|| self.language_within(c.type_oid))
+            }),
+            _ => None,
+        }
     }
 
     /// Merges operands (those of all the lists), and tells each the collation that all of them are used with.
@@ -303,6 +346,9 @@ impl Analyzer<'_> {
 
     /// What a function (or operator) needs of the collation of its arguments (those of all the lists).
     fn check_use(&self, proc: Oid, inputs: &Derived, args: &[&[Expr]], location: i32) -> Result<()> {
+        if depends_on_order(proc) {
+            self.check_row_order(args.iter().flat_map(|list| list.iter()))?;
+        }
         // (fails when it is computed)
         if inputs.strength == Strength::Conflict {
             return Ok(());
@@ -355,6 +401,9 @@ impl Analyzer<'_> {
     /// An operator between two expressions of which neither is the other's operand in the tree (IN, DISTINCT …).
     fn compared(&self, proc: Oid, sides: &mut [&mut [Expr]], location: i32) -> Result<Derived> {
         let merged = self.operands(sides)?;
+        if depends_on_order(proc) {
+            self.check_row_order(sides.iter().flat_map(|list| list.iter()))?;
+        }
         self.check_use(proc, &merged, &[], location)?;
         Ok(merged)
     }
@@ -501,9 +550,10 @@ impl Analyzer<'_> {
                 }
                 result(self.operands(&mut [from_mut(&mut **arg)])?)
             }
-            ExprKind::Field { arg, .. } => {
+            ExprKind::Field { arg, index, .. } => {
                 self.assign_collation(arg)?;
-                Derived::implicit(type_collation, location)
+                let own = self.field_collation(arg.ty, *index).filter(|_| type_collation != 0);
+                Derived::implicit(own.unwrap_or(type_collation), location)
             }
             ExprKind::Array(elements) => result(self.operands(&mut [&mut elements[..]])?),
             _ => {
@@ -666,6 +716,14 @@ impl Analyzer<'_> {
                     self.check_order_is_known(&key.expr)?;
                 }
                 None => self.assign_key(&mut key.expr)?,
+            }
+            self.check_row_order(std::iter::once(&key.expr))?;
+            // (the type of a sub-query's row does not tell)
+            if let ExprKind::WholeRow { levels_up: 0, rte, .. } = &key.expr.kind {
+                let columns = query.range_table.get(*rte).map_or(&[][..], |entry| &entry.columns);
+                if let Some(column) = columns.iter().find(|c| self.is_of_language(c.collation)) {
+                    return Err(self.refused(column.collation, "a row", key.expr.location));
+                }
             }
         }
         for bound in [&mut query.limit, &mut query.offset].into_iter().flatten() {

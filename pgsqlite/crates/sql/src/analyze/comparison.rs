@@ -185,10 +185,11 @@ impl Analyzer<'_> {
         let name = if negated { "<>" } else { "=" };
         // PostgreSQL makes an array of what depends on no column of the query, if that is more than one item.
         let (mut list, mut others) = (list, vec![]);
-        let depends = |e: &&Expr| self.storing && names_own_column(e);
-        let alone = list.iter().filter(|e| !depends(e)).count() < 2;
+        let depends = |e: &&Expr| self.storing && self.names_own_column(e);
+        let constants: Vec<&Expr> = list.iter().filter(|e| !depends(e)).collect();
+        let alone = constants.len() < 2 || self.storing && self.common_element(&left, &constants).is_none();
         if !alone && self.storing {
-            (others, list) = list.into_iter().partition(names_own_column);
+            (others, list) = list.into_iter().partition(|e| self.names_own_column(e));
         }
         if alone {
             let mut tests = Vec::new();
@@ -205,6 +206,22 @@ impl Analyzer<'_> {
         Ok(joined(tests, negated, location))
     }
 
+    /// Whether an expression depends on a column of the query that it belongs to. OLD and NEW of a rule belong to its commands.
+    fn names_own_column(&self, expr: &Expr) -> bool {
+        let around = self.levels.len().checked_sub(2).and_then(|at| self.levels.get(at));
+        let in_rule = usize::from(around.is_some_and(|level| level.of_rule));
+        let own = |levels_up: usize, depth: usize| (depth..=depth + in_rule).contains(&levels_up);
+        let mut found = false;
+        crate::walk::deep(expr, 0, &mut |depth, e| {
+            found |= match &e.kind {
+                ExprKind::Var(v) => own(v.levels_up, depth),
+                ExprKind::WholeRow { levels_up, .. } => own(*levels_up, depth),
+                _ => false,
+            }
+        });
+        found
+    }
+
     /// The comparison with one item of IN's list.
     fn in_item(&mut self, name: &str, left: Expr, item: Expr, location: i32) -> Result<Expr> {
         match (&left.kind, &item.kind) {
@@ -213,15 +230,19 @@ impl Analyzer<'_> {
         }
     }
 
+    /// The type of the array that IN's operand is compared with: that of its elements. None: the items are compared one by one.
+    fn common_element(&self, left: &Expr, list: &[&Expr]) -> Option<Oid> {
+        let all: Vec<&Expr> = std::iter::once(left).chain(list.iter().copied()).collect();
+        let common = self.common_type(&all, "IN").ok();
+        // (there is no array of arrays: those are compared one by one)
+        common.filter(|&t| t != oid::UNKNOWN && t != oid::RECORD && self.env.catalog.array_type(t).is_some())
+    }
+
     /// `left [NOT] IN (…)` of several items.
     fn in_constants(&mut self, left: Expr, list: Vec<Expr>, negated: bool, location: i32) -> Result<Expr> {
         let name = if negated { "<>" } else { "=" };
         // With a common type of all items the operator is chosen once (as PostgreSQL's = ANY (ARRAY[…])), else one by one.
-        let all: Vec<&Expr> = std::iter::once(&left).chain(&list).collect();
-        let same_category = self.common_type(&all, "IN").ok();
-        // (there is no array of arrays: those are compared one by one)
-        let is_element = |t: &Oid| *t != oid::UNKNOWN && *t != oid::RECORD && self.env.catalog.array_type(*t).is_some();
-        if let Some(common) = same_category.filter(is_element) {
+        if let Some(common) = self.common_element(&left, &list.iter().collect::<Vec<_>>()) {
             let mut items = Vec::with_capacity(list.len());
             let mut convertible = true;
             for item in &list {
@@ -263,19 +284,6 @@ impl Analyzer<'_> {
         }
         Ok(joined(tests, negated, location))
     }
-}
-
-/// Whether an expression depends on a column of the query that it belongs to.
-fn names_own_column(expr: &Expr) -> bool {
-    let mut found = false;
-    crate::walk::deep(expr, 0, &mut |depth, e| {
-        found |= match &e.kind {
-            ExprKind::Var(v) => v.levels_up == depth,
-            ExprKind::WholeRow { levels_up, .. } => *levels_up == depth,
-            _ => false,
-        }
-    });
-    found
 }
 
 /// The tests of IN (any of them holds) or NOT IN (all hold) as one expression, nested as PostgreSQL nests them.

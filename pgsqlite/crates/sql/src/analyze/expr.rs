@@ -86,7 +86,7 @@ impl Analyzer<'_> {
                 let args = self.expr_list(&c.args)?;
                 forbid_set_functions(&args, "COALESCE")?;
                 let (args, ty) = self.unify(args, "COALESCE")?;
-                let typmod = modifiers::of_coalesce(&args, ty);
+                let typmod = modifiers::of_coalesce(&args, ty, self.storing);
                 Ok(Expr::new(ExprKind::Coalesce(args), ty, c.location).with_typmod(typmod))
             }
             NodeEnum::MinMaxExpr(m) => {
@@ -316,7 +316,7 @@ impl Analyzer<'_> {
         let default = results.remove(0);
         let otherwise = has_default.then(|| Box::new(default));
         let whens: Vec<(Expr, Expr)> = conditions.into_iter().zip(results).collect();
-        let typmod = modifiers::of_case(&whens, otherwise.as_deref(), ty);
+        let typmod = modifiers::of_case(&whens, otherwise.as_deref(), ty, self.storing);
         Ok(Expr::new(ExprKind::Case { whens, otherwise }, ty, c.location).with_typmod(typmod))
     }
 

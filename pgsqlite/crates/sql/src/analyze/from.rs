@@ -423,6 +423,7 @@ impl Analyzer<'_> {
             columns,
         ));
         let rte = level.range_table.len() - 1;
+        level.range_table[rte].names_columns = r.alias.as_ref().is_some_and(|a| !a.colnames.is_empty());
         let item = self.namespace_of(rte, None, true);
         Ok(Some((FromItem::Entry(rte), vec![item])))
     }

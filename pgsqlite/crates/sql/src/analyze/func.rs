@@ -133,7 +133,8 @@ impl<'a> Analyzer<'a> {
             .hint("To call a function, use SELECT.")
             .at(call.location));
         }
-        if proc.ret == oid::TRIGGER {
+        // (a user's function says so itself, when it is called)
+        if proc.ret == oid::TRIGGER && proc.oid < oid::FIRST_USER_OID {
             return Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "trigger functions can only be called as triggers",
@@ -188,10 +189,14 @@ impl<'a> Analyzer<'a> {
         for (arg, &target) in args.into_iter().zip(&targets) {
             // (these look at the argument's type itself)
             let shows_type = matches!(proc.src, Some("pg_typeof" | "pg_collation_for" | "pg_column_size"));
-            converted.push(if target == oid::ANY && arg.ty == oid::UNKNOWN && !shows_type {
+            let same_key = |k: &SortKey| without_implicit_casts(&k.expr).kind == arg.kind;
+            let sorted = call.agg_distinct || order_by.iter().any(same_key);
+            converted.push(if target == oid::ANY && arg.ty == oid::UNKNOWN && self.storing && !sorted {
+                // (it is printed without a type, as it was written)
+                arg
+            } else if target == oid::ANY && arg.ty == oid::UNKNOWN && !shows_type {
                 // "any": PostgreSQL reads an unknown literal as text, and has no type for a parameter unless it is sorted
-                let same = |k: &SortKey| without_implicit_casts(&k.expr).kind == arg.kind;
-                match call.agg_distinct || order_by.iter().any(same) {
+                match sorted {
                     true => self.resolve_unknown(arg)?,
                     false => self.resolve_of_any_type(arg)?,
                 }

@@ -23,6 +23,9 @@ fn syntax(message: impl Into<String>) -> PgError {
     PgError::new(SqlState::SYNTAX_ERROR, message)
 }
 
+/// WRAPPER, QUOTES, ON EMPTY and ON ERROR
+type JsonClauses<'a> = (i32, i32, Option<&'a ast::JsonBehavior>, Option<&'a ast::JsonBehavior>);
+
 impl Analyzer<'_> {
     /// The document, as json, jsonb, a string or a bytea in UTF8. Errors: 42846.
     fn json_document(&mut self, value: Option<&ast::JsonValueExpr>) -> Result<(Expr, Format)> {
@@ -81,15 +84,8 @@ impl Analyzer<'_> {
         Ok(passing)
     }
 
-    /// What is given where nothing is found, or the path fails; a DEFAULT is one more argument.
-    fn json_behavior(
-        &mut self,
-        behavior: Option<&ast::JsonBehavior>,
-        clause: &str,
-        of: Of,
-        (ty, typmod): (Oid, i32),
-        args: &mut Vec<Expr>,
-    ) -> Result<Option<Behavior>> {
+    /// What is given where nothing is found, or the path fails, as it is written.
+    fn json_behavior_kind(behavior: Option<&ast::JsonBehavior>, clause: &str, of: Of) -> Result<Option<Behavior>> {
         use ast::JsonBehaviorType as T;
         let Some(behavior) = behavior else { return Ok(None) };
         let found = match T::try_from(behavior.btype) {
@@ -126,7 +122,20 @@ impl Analyzer<'_> {
                 .detail(format!("Only {listed} is allowed in {clause} {of_what}."))
                 .at(behavior.location));
         }
-        let Behavior::Default(_) = found else { return Ok(Some(found)) };
+        Ok(Some(found))
+    }
+
+    /// The same with its value: a DEFAULT is one more argument.
+    fn json_behavior(
+        &mut self,
+        behavior: Option<&ast::JsonBehavior>,
+        clause: &str,
+        of: Of,
+        (ty, typmod): (Oid, i32),
+        args: &mut Vec<Expr>,
+    ) -> Result<Option<Behavior>> {
+        let found = Self::json_behavior_kind(behavior, clause, of)?;
+        let (Some(behavior), Some(Behavior::Default(_))) = (behavior, found) else { return Ok(found) };
         let value = self.expr_opt(behavior.expr.as_deref())?;
         let location = value.location;
         let plain = |e: &Expr| {
@@ -199,6 +208,9 @@ impl Analyzer<'_> {
             let message = format!("cannot specify FORMAT JSON in RETURNING clause of {}()", operation.name());
             return Err(syntax(message).at(place_of(format)));
         }
+        let of = Of { operation, column: None };
+        let clauses = (f.wrapper, f.quotes, f.on_empty.as_deref(), f.on_error.as_deref());
+        Self::json_clauses(of, clauses, f.location)?;
         let (document, format) = self.json_document(f.context_item.as_deref())?;
         let path = self.expr_opt(f.pathspec.as_deref())?;
         let (own, location) = (path.ty, path.location);
@@ -215,22 +227,18 @@ impl Analyzer<'_> {
             Operation::Value => oid::TEXT,
         };
         let returning = self.json_returning(f.output.as_ref(), true)?.unwrap_or((default, -1));
-        let clauses = (f.wrapper, f.quotes, f.on_empty.as_deref(), f.on_error.as_deref());
-        let of = Of { operation, column: None };
         let evaluation = self.json_evaluation(of, returning, clauses, f.location, &mut args)?;
         let form = SqlJson::Path(PathCall { evaluation, format, passing });
         let kind = ExprKind::SqlJson { form: Box::new(form), args };
         Ok(Expr::new(kind, returning.0, f.location).with_typmod(returning.1))
     }
 
-    fn json_evaluation(
-        &mut self,
+    /// The clauses that can be wrong before anything in the call is looked at: WRAPPER, and whether QUOTES are omitted.
+    fn json_clauses(
         of: Of,
-        returning: (Oid, i32),
-        (wrapper, quotes, on_empty, on_error): (i32, i32, Option<&ast::JsonBehavior>, Option<&ast::JsonBehavior>),
+        (wrapper, quotes, on_empty, on_error): JsonClauses,
         location: i32,
-        args: &mut Vec<Expr>,
-    ) -> Result<Evaluation> {
+    ) -> Result<(Wrapper, bool)> {
         let wrapper = match ast::JsonWrapper::try_from(wrapper) {
             Ok(ast::JsonWrapper::JswConditional) => Wrapper::Conditional,
             Ok(ast::JsonWrapper::JswUnconditional) => Wrapper::Unconditional,
@@ -241,6 +249,20 @@ impl Analyzer<'_> {
             let message = "SQL/JSON QUOTES behavior must not be specified when WITH WRAPPER is used";
             return Err(syntax(message).at(location));
         }
+        Self::json_behavior_kind(on_empty, "ON EMPTY", of)?;
+        Self::json_behavior_kind(on_error, "ON ERROR", of)?;
+        Ok((wrapper, omit_quotes))
+    }
+
+    fn json_evaluation(
+        &mut self,
+        of: Of,
+        returning: (Oid, i32),
+        (wrapper, quotes, on_empty, on_error): JsonClauses,
+        location: i32,
+        args: &mut Vec<Expr>,
+    ) -> Result<Evaluation> {
+        let (wrapper, omit_quotes) = Self::json_clauses(of, (wrapper, quotes, on_empty, on_error), location)?;
         let on_empty = self.json_behavior(on_empty, "ON EMPTY", of, returning, args)?.unwrap_or(Behavior::Null);
         let otherwise = if of.operation == Operation::Exists { Behavior::False } else { Behavior::Null };
         let on_error = self.json_behavior(on_error, "ON ERROR", of, returning, args)?.unwrap_or(otherwise);

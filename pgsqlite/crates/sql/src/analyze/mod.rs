@@ -23,6 +23,7 @@ mod expr;
 mod from;
 mod func;
 mod group;
+mod grouping_sets;
 pub mod inline;
 mod join;
 mod json_paths;
@@ -217,6 +218,8 @@ pub(crate) struct Level {
     pub grouped_outputs: Vec<(Expr, usize)>,
     /// where GROUP BY names a second output with the expression of another
     pub twice_grouped: Option<i32>,
+    /// it has OLD and NEW of a rule
+    of_rule: bool,
 }
 
 impl Level {
@@ -244,6 +247,7 @@ impl Level {
             locked: Vec::new(),
             grouped_outputs: Vec::new(),
             twice_grouped: None,
+            of_rule: false,
         }
     }
 
@@ -813,7 +817,7 @@ pub(crate) fn var(levels_up: usize, rte: usize, column: usize, of: &RteColumn, l
 }
 
 pub(crate) fn entry(kind: RteKind, alias: String, has_alias: bool, columns: Vec<RteColumn>) -> RangeTableEntry {
-    RangeTableEntry { kind, alias, has_alias, columns, row_type: 0, sample: None, only: false }
+    RangeTableEntry { kind, alias, has_alias, names_columns: false, columns, row_type: 0, sample: None, only: false }
 }
 
 /// The OUT columns of a call of a function (name, type), none if it has no OUT parameters. A polymorphic one has the

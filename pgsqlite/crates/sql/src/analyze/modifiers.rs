@@ -1,6 +1,6 @@
 //! Type modifiers of expressions that give one of several values: RowDescription shows them, and views and CREATE TABLE AS take
 //! them over. The alternatives must agree. What PostgreSQL drops while it computes constants ahead (a branch that is never
-//! taken, a NULL in COALESCE) is not asked.
+//! taken, a NULL in COALESCE) is not asked, except in trees that are printed (`whole`), which have all that was written.
 
 use crate::typed::{Expr, ExprKind};
 use pgsqlite_types::{Datum, Oid};
@@ -36,8 +36,12 @@ fn common<'e>(exprs: impl IntoIterator<Item = &'e Expr>, ty: Oid) -> i32 {
 }
 
 /// Of CASE.
-pub(super) fn of_case(whens: &[(Expr, Expr)], otherwise: Option<&Expr>, ty: Oid) -> i32 {
+pub(super) fn of_case(whens: &[(Expr, Expr)], otherwise: Option<&Expr>, ty: Oid, whole: bool) -> i32 {
     let mut results = Vec::new();
+    if whole {
+        let results = whens.iter().map(|(_, result)| result).chain(otherwise);
+        return otherwise.map_or(-1, |_| common(results, ty));
+    }
     for (condition, result) in whens {
         match &condition.kind {
             ExprKind::Const(Datum::Int(0) | Datum::Null) => {}
@@ -58,8 +62,11 @@ pub(super) fn of_case(whens: &[(Expr, Expr)], otherwise: Option<&Expr>, ty: Oid)
 }
 
 /// Of COALESCE.
-pub(super) fn of_coalesce(args: &[Expr], ty: Oid) -> i32 {
+pub(super) fn of_coalesce(args: &[Expr], ty: Oid, whole: bool) -> i32 {
     let mut asked = Vec::new();
+    if whole {
+        return common(args, ty);
+    }
     for arg in args.iter().filter(|a| !is_null(a)) {
         asked.push(arg);
         if is_value(arg) {

@@ -5,7 +5,9 @@ use super::typename::name_parts;
 use super::{Analyzer, Clause, Level};
 use crate::catalog::RelationKind;
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{Distinct, Expr, ExprKind, Query, QueryBody, RowMark, RteColumn, RteKind, Select, SortKey, Target};
+use crate::typed::{
+    Distinct, Expr, ExprKind, GroupingClause, Query, QueryBody, RowMark, RteColumn, RteKind, Select, SortKey, Target,
+};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 /// The most columns that a row may have while it is computed: PostgreSQL's MaxTupleAttributeNumber.
@@ -177,7 +179,7 @@ impl Analyzer<'_> {
         }
         self.level().clause = Clause::SelectTarget;
         let mut targets = self.target_list(&select.target_list)?;
-        let (mut group_by, mut grouping_sets) = self.group_clause(&select.group_clause, &mut targets)?;
+        let (group_by, elements, mut grouping_sets) = self.group_clause(&select.group_clause, &mut targets)?;
         if select.group_distinct {
             // GROUP BY DISTINCT: sets of the same keys count once
             let mut seen: Vec<Vec<usize>> = Vec::new();
@@ -216,8 +218,10 @@ impl Analyzer<'_> {
             from,
             targets,
             filter,
-            group_by: std::mem::take(&mut group_by),
+            group_by,
             grouping_sets,
+            grouping_clause: (!elements.is_empty())
+                .then(|| Box::new(GroupingClause { distinct: select.group_distinct, elements })),
             grouped,
             having,
             windows,
@@ -403,135 +407,6 @@ impl Analyzer<'_> {
             .namespace
             .iter()
             .any(|i| i.columns_visible && i.columns.iter().any(|(n, _)| n == name))
-    }
-
-    fn group_clause(&mut self, nodes: &[ast::Node], targets: &mut [Target]) -> Result<(Vec<Expr>, Vec<Vec<usize>>)> {
-        let mut exprs: Vec<Expr> = Vec::new();
-        // each element of the clause: its list of grouping sets
-        let mut elements: Vec<Vec<Vec<usize>>> = Vec::new();
-        let mut has_sets = false;
-        for node in nodes {
-            has_sets |= matches!(node.node, Some(NodeEnum::GroupingSet(_)));
-            elements.push(self.group_element(node, targets, &mut exprs)?);
-        }
-        if !has_sets {
-            return Ok((exprs, vec![]));
-        }
-        if let Some(location) = self.level().twice_grouped {
-            return Err(PgError::not_supported("grouping sets over two outputs of one expression").at(location));
-        }
-        // the clause is the cross product of its elements
-        let mut sets: Vec<Vec<usize>> = vec![vec![]];
-        for element in elements {
-            let mut next = Vec::new();
-            for set in &sets {
-                for addition in &element {
-                    let mut combined = set.clone();
-                    combined.extend(addition.iter().filter(|i| !set.contains(i)));
-                    next.push(combined);
-                }
-            }
-            if next.len() > 4096 {
-                return Err(PgError::new(
-                    SqlState::STATEMENT_TOO_COMPLEX,
-                    "too many grouping sets present (maximum 4096)",
-                ));
-            }
-            sets = next;
-        }
-        Ok((exprs, sets))
-    }
-
-    fn group_element(
-        &mut self,
-        node: &ast::Node,
-        targets: &mut [Target],
-        exprs: &mut Vec<Expr>,
-    ) -> Result<Vec<Vec<usize>>> {
-        match &node.node {
-            Some(NodeEnum::GroupingSet(set)) => {
-                use ast::GroupingSetKind as K;
-                let kind = K::try_from(set.kind).map_err(|_| PgError::internal("unknown kind of grouping set"))?;
-                match kind {
-                    K::GroupingSetEmpty => Ok(vec![vec![]]),
-                    K::GroupingSetSets => {
-                        let mut sets = Vec::new();
-                        for inner in &set.content {
-                            sets.extend(self.group_element(inner, targets, exprs)?);
-                        }
-                        Ok(sets)
-                    }
-                    K::GroupingSetRollup | K::GroupingSetCube => {
-                        let mut parts = Vec::new();
-                        for inner in &set.content {
-                            parts.push(self.group_element(inner, targets, exprs)?.concat());
-                        }
-                        let mut sets = Vec::new();
-                        if kind == K::GroupingSetRollup {
-                            for n in (0..=parts.len()).rev() {
-                                sets.push(parts[..n].concat());
-                            }
-                        } else {
-                            if parts.len() > 12 {
-                                return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, "CUBE is limited to 12 elements")
-                                    .at(set.location));
-                            }
-                            for mask in (0..1usize << parts.len()).rev() {
-                                let n = parts.len();
-                                sets.push(
-                                    (0..n)
-                                        .filter(|i| mask >> (n - 1 - i) & 1 == 1)
-                                        .flat_map(|i| parts[i].clone())
-                                        .collect(),
-                                );
-                            }
-                        }
-                        Ok(sets)
-                    }
-                    K::GroupingSetSimple | K::Undefined => Err(PgError::internal("unexpected grouping set")),
-                }
-            }
-            Some(NodeEnum::RowExpr(row)) if row.row_format == ast::CoercionForm::CoerceImplicitCast as i32 => {
-                let mut all = Vec::new();
-                for inner in &row.args {
-                    all.extend(self.group_element(inner, targets, exprs)?.concat());
-                }
-                Ok(vec![all])
-            }
-            _ => {
-                let (expr, output) = self.list_item(node, targets, Clause::GroupBy)?;
-                // Outputs with the same expression are keys of their own: a set may have one of them and not the other.
-                let named = self.level().grouped_outputs.iter().find(|(e, _)| *e == expr).map(|(_, o)| *o);
-                match (named, output) {
-                    (Some(before), Some(now)) if before != now => self.level().twice_grouped = Some(expr.location),
-                    (None, Some(now)) => self.level().grouped_outputs.push((expr.clone(), now)),
-                    _ => {}
-                }
-                if crate::walk::contains_aggregate(&expr) {
-                    return Err(PgError::new(
-                        SqlState::GROUPING_ERROR,
-                        "aggregate functions are not allowed in GROUP BY",
-                    )
-                    .at(expr.location));
-                }
-                if crate::walk::contains_window(&expr) {
-                    return Err(PgError::new(
-                        SqlState::WINDOWING_ERROR,
-                        "window functions are not allowed in GROUP BY",
-                    )
-                    .at(expr.location));
-                }
-                self.check_comparable(expr.ty, expr.location)?;
-                let index = match exprs.iter().position(|e| *e == expr) {
-                    Some(i) => i,
-                    None => {
-                        exprs.push(expr);
-                        exprs.len() - 1
-                    }
-                };
-                Ok(vec![vec![index]])
-            }
-        }
     }
 
     fn order_clause(&mut self, nodes: &[ast::Node], targets: &mut [Target]) -> Result<Vec<SortKey>> {

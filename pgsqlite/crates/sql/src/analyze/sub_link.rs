@@ -155,7 +155,10 @@ impl Analyzer<'_> {
             operators.push(op);
             targets.push(args[1]);
         }
-        self.coerce_query_columns(query, &targets)?;
+        // (a text says nothing of that)
+        if !self.storing {
+            self.coerce_query_columns(query, &targets)?;
+        }
         Ok((out, operators))
     }
 }

@@ -107,6 +107,14 @@ impl Analyzer<'_> {
             }
             _ => vec![],
         };
+        // (void is taken as a type of values)
+        if call.ty == oid::TRIGGER {
+            return Err(PgError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!("function \"{name}\" in FROM has unsupported return type trigger"),
+            )
+            .at(location));
+        }
         let anonymous = call.ty == oid::RECORD && outs.is_empty();
         if !definitions.is_empty() {
             if !anonymous {

@@ -284,7 +284,9 @@ impl Namer<'_> {
             _ => false,
         };
         let unnamed = matches!(entry.kind, RteKind::Function { .. } | RteKind::Values { .. }) && !names_itself;
-        columns.listed = changed || unnamed;
+        // (what a list has written is part of what a sub-query offers; a table offers its own names)
+        let written = entry.names_columns && !matches!(entry.kind, RteKind::Relation(_) | RteKind::Function { .. });
+        columns.listed = changed || unnamed || written;
         self.columns[index] = columns;
     }
 

@@ -242,6 +242,7 @@ fn key_part_text(
                     | ExprKind::Greatest(_)
                     | ExprKind::Least(_)
                     | ExprKind::NullIf { .. }
+                    | ExprKind::Cast { form: CastForm::Syntax | CastForm::Keyword(_), .. }
             );
             Ok((if call { printed } else { format!("({printed})") }, expr.ty, own))
         }

@@ -165,9 +165,14 @@ impl<'a> Printer<'a> {
                 self.out.push_str(&format!(" {} {word} (", self.operator_name(*op)));
                 // a sub-query that gives an array, not one whose rows are the values: a cast tells them apart
                 let scalar = matches!(array.kind, ExprKind::SubLink { kind: SubLinkKind::Scalar, .. });
-                match texts_of_varchar(array) {
-                    Some(items) => self.varchar_array(&items)?,
-                    None => self.operand(array, true, expr)?,
+                let elements = match &array.kind {
+                    ExprKind::Array(items) => converted_as(self.names.catalog, left, items),
+                    _ => None,
+                };
+                match (texts_of_varchar(array), elements) {
+                    (Some(items), _) => self.converted_array(&items, oid::TEXT)?,
+                    (_, Some(items)) => self.converted_array(&items, left.ty)?,
+                    _ => self.operand(array, true, expr)?,
                 }
                 if scalar {
                     let name = self.names.type_name(array.ty, -1);
@@ -533,7 +538,9 @@ impl<'a> Printer<'a> {
         };
         if varchar_list {
             let items: Vec<Expr> = list.iter().map(|item| Expr { ty: oid::VARCHAR, ..item.clone() }).collect();
-            self.varchar_array(&items.iter().collect::<Vec<_>>())?;
+            self.converted_array(&items.iter().collect::<Vec<_>>(), oid::TEXT)?;
+        } else if let Some(items) = converted_as(self.names.catalog, left, list) {
+            self.converted_array(&items, left.ty)?;
         } else {
             self.out.push_str("ARRAY[");
             self.list(list)?;
@@ -544,8 +551,8 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// An array of varchar constants that is compared as one of texts.
-    fn varchar_array(&mut self, items: &[&Expr]) -> Result<()> {
+    /// An array that is compared as one of elements of another type.
+    fn converted_array(&mut self, items: &[&Expr], element: Oid) -> Result<()> {
         self.full('(');
         self.out.push_str("ARRAY[");
         for (i, item) in items.iter().enumerate() {
@@ -557,7 +564,8 @@ impl<'a> Printer<'a> {
         }
         self.out.push(']');
         self.full(')');
-        self.out.push_str("::text[]");
+        let array = self.names.catalog.array_type(element).ok_or_else(|| PgError::internal("no array type"))?;
+        self.out.push_str(&format!("::{}", self.names.type_name(array, -1)));
         Ok(())
     }
 
@@ -724,6 +732,25 @@ pub(super) enum Label {
     IfNeeded,
     Always,
     Never,
+}
+
+/// The items of a list as they were before all were converted as the left side was: PostgreSQL converts their array, where their type has no
+/// operator of its own. (In a text that is read again each item has an explicit cast, which tells less.)
+fn converted_as<'e>(catalog: &Catalog, left: &Expr, list: &'e [Expr]) -> Option<Vec<&'e Expr>> {
+    let relabelled = |expr: &'_ Expr| match &expr.kind {
+        ExprKind::Cast { arg, method: CastMethod::Relabel, form } if arg.ty != expr.ty => {
+            let known = arg.ty == oid::CIDR || catalog.base_type(arg.ty) != arg.ty;
+            let converted = *form == CastForm::Implicit || *form == CastForm::Explicit && known;
+            converted.then_some(arg.ty)
+        }
+        _ => None,
+    };
+    let ty = relabelled(left)?;
+    let item = |e: &'e Expr| match &e.kind {
+        ExprKind::Cast { arg, .. } if e.ty == left.ty && relabelled(e) == Some(ty) => Some(&**arg),
+        _ => None,
+    };
+    list.iter().map(item).collect::<Option<Vec<_>>>().filter(|items| !items.is_empty())
 }
 
 /// The constants of `(ARRAY['a'::varchar, …])::text[]`, whose cast analysis hands on to the elements.

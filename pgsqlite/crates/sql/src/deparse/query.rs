@@ -601,9 +601,12 @@ impl<'a> Printer<'a> {
             self.keyword(" WHERE ", -STD, STD, 1);
             self.expr(filter, false)?;
         }
-        if !select.grouping_sets.is_empty() {
+        if let Some(clause) = &select.grouping_clause {
             self.keyword(" GROUP BY ", -STD, STD, 1);
-            self.grouping_sets(select)?;
+            if clause.distinct {
+                self.out.push_str("DISTINCT ");
+            }
+            self.grouping_elements(&clause.elements, true, select)?;
         } else if !select.group_by.is_empty() {
             self.keyword(" GROUP BY ", -STD, STD, 1);
             for (i, expr) in select.group_by.iter().enumerate() {
@@ -675,42 +678,40 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The grouping sets, as the ROLLUP or CUBE that they may have been.
-    fn grouping_sets(&mut self, select: &'a Select) -> Result<()> {
-        let sets = &select.grouping_sets;
-        let n = select.group_by.len();
-        let is_rollup = sets.len() == n + 1 && sets.iter().enumerate().all(|(i, set)| set.iter().copied().eq(0..n - i));
-        let is_cube = n > 1
-            && n < 16
-            && sets.len() == 1 << n
-            && sets.iter().enumerate().all(|(i, set)| {
-                let mask = (1usize << n) - 1 - i;
-                set.iter().copied().eq((0..n).filter(|k| mask >> (n - 1 - k) & 1 == 1))
-            });
-        let list = |printer: &mut Self, set: &mut dyn Iterator<Item = usize>| -> Result<()> {
-            for (i, key) in set.enumerate() {
-                work::visit();
-                if i > 0 {
-                    printer.out.push_str(", ");
-                }
-                printer.group_item(&select.group_by[key])?;
-            }
-            Ok(())
-        };
-        if n > 0 && (is_rollup || is_cube) {
-            self.out.push_str(if is_rollup { "ROLLUP(" } else { "CUBE(" });
-            list(self, &mut (0..n))?;
-            self.out.push(')');
-            return Ok(());
-        }
-        self.out.push_str("GROUPING SETS (");
-        for (i, set) in sets.iter().enumerate() {
+    /// Elements of GROUP BY with grouping sets, or of a grouping set.
+    /// `bare`: a single key stands without parentheses.
+    fn grouping_elements(&mut self, elements: &'a [GroupingElement], bare: bool, select: &'a Select) -> Result<()> {
+        for (i, element) in elements.iter().enumerate() {
             work::visit();
-            self.out.push_str(if i > 0 { ", (" } else { "(" });
-            list(self, &mut set.iter().copied())?;
+            if i > 0 {
+                self.out.push_str(", ");
+            }
+            let (word, parts, bare) = match element {
+                GroupingElement::Keys(keys) => {
+                    let parentheses = !bare || keys.len() != 1;
+                    if parentheses {
+                        self.out.push('(');
+                    }
+                    for (i, key) in keys.iter().enumerate() {
+                        work::visit();
+                        if i > 0 {
+                            self.out.push_str(", ");
+                        }
+                        self.group_item(&select.group_by[*key])?;
+                    }
+                    if parentheses {
+                        self.out.push(')');
+                    }
+                    continue;
+                }
+                GroupingElement::Rollup(parts) => ("ROLLUP(", parts, true),
+                GroupingElement::Cube(parts) => ("CUBE(", parts, true),
+                GroupingElement::Sets(parts) => ("GROUPING SETS (", parts, false),
+            };
+            self.out.push_str(word);
+            self.grouping_elements(parts, bare, select)?;
             self.out.push(')');
         }
-        self.out.push(')');
         Ok(())
     }
 

@@ -518,6 +518,21 @@ impl<N: Natives> Connection<N> {
         self.status(ffi::SQLITE_DBSTATUS_DEFERRED_FKS, false) != 0
     }
 
+    /// Whether a statement is between its rows.
+    pub fn is_in_statement(&self) -> bool {
+        // SAFETY: a live connection, whose statements are not finalized meanwhile.
+        unsafe {
+            let mut statement = ffi::sqlite3_next_stmt(self.handle(), std::ptr::null_mut());
+            while !statement.is_null() {
+                if ffi::sqlite3_stmt_busy(statement) != 0 {
+                    return true;
+                }
+                statement = ffi::sqlite3_next_stmt(self.handle(), statement);
+            }
+        }
+        false
+    }
+
     /// Binds as many of the parameters as the statement has. They must stay in place until it is released.
     ///
     /// # Safety

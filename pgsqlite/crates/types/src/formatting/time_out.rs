@@ -88,18 +88,47 @@ impl Parts {
         self.date.unwrap_or_else(of_fields)
     }
 
-    /// The day that week-date patterns show. PostgreSQL looks for it in the neighbouring years only: 0A000 for an interval
-    /// that is farther.
-    fn week_date(&self) -> Result<i32> {
-        let days = self.julian_date();
-        if self.date.is_none() && (calendar::iso_week(days).0 as i64 - self.year).abs() > 1 {
-            return Err(PgError::not_supported("a week date of an interval of so many days"));
+    /// The ISO year, the week, and the day of that year.
+    fn week_date(&self) -> WeekDate {
+        match self.date {
+            Some(days) => {
+                let (year, week) = calendar::iso_week(days);
+                WeekDate { year, week, day: days - calendar::iso_week_start(year, 1) + 1 }
+            }
+            None => WeekDate::of_fields(self.year as i32, self.month as i32, self.day as i32),
         }
-        Ok(days)
     }
+}
 
-    fn iso_year(&self) -> Result<i64> {
-        Ok(calendar::iso_week(self.week_date()?).0 as i64)
+/// A date by weeks.
+struct WeekDate {
+    year: i32,
+    week: i32,
+    /// of the year
+    day: i32,
+}
+
+impl WeekDate {
+    /// That of an interval's fields, which need not be a date: PostgreSQL looks for it in the neighbouring years only, and runs over.
+    fn of_fields(year: i32, month: i32, day: i32) -> WeekDate {
+        // the Monday of a year's first week
+        let start = |year: i32| {
+            let january_4 = calendar::julian_of_fields(year, 1, 4);
+            january_4.wrapping_sub(january_4.wrapping_rem(7).rem_euclid(7))
+        };
+        let own = calendar::julian_of_fields(year, month, day);
+        let week = |start: i32| own.wrapping_sub(start) / 7 + 1;
+        let mut found = WeekDate { year, week: week(start(year)), day: 0 };
+        if own < start(year) {
+            found = WeekDate { year: year - 1, week: week(start(year - 1)), day: 0 };
+        }
+        if found.week >= 52 && own >= start(year + 1) {
+            // (one year after the interval's own for the week, and one after the year that was found)
+            found.week = week(start(year + 1));
+            found.year += 1;
+        }
+        found.day = own.wrapping_sub(start(found.year)).wrapping_add(1);
+        found
     }
 }
 
@@ -246,15 +275,12 @@ fn value(p: &Parts, field: Field, fill: bool, translated: bool) -> Result<(Strin
             (format!("{:<width$}", case.of(ROMAN_MONTHS[at.clamp(0, 11) as usize])), false)
         }
         Field::DayOfYear => by(p.day_of_year, 3, false),
-        Field::IsoDayOfYear => {
-            let days = p.week_date()?;
-            by((days - calendar::iso_week_start(calendar::iso_week(days).0, 1) + 1) as i64, 3, false)
-        }
+        Field::IsoDayOfYear => by(p.week_date().day as i64, 3, false),
         Field::DayOfMonth => by(p.day, 2, false),
         Field::DayOfWeek => plain(calendar::day_of_week(p.date()?) as i64 + 1),
         Field::IsoDayOfWeek => plain((calendar::day_of_week(p.date()?) as i64 + 6) % 7 + 1),
         Field::Week => by((p.day_of_year - 1) / 7 + 1, 2, false),
-        Field::IsoWeek => by(calendar::iso_week(p.week_date()?).1 as i64, 2, false),
+        Field::IsoWeek => by(p.week_date().week as i64, 2, false),
         Field::Quarter if p.month == 0 => (String::new(), false),
         Field::Quarter => plain((p.month - 1) / 3 + 1),
         Field::Century => {
@@ -275,9 +301,11 @@ fn value(p: &Parts, field: Field, fill: bool, translated: bool) -> Result<(Strin
         }
         Field::Year(digits) => year_digits(p.shown_year(p.year), digits, fill, p.shown_year(p.year) < 0),
         // PostgreSQL makes room for the sign of the calendar's year.
-        Field::IsoYear(digits) => year_digits(p.shown_year(p.iso_year()?), digits, fill, p.shown_year(p.year) < 0),
+        Field::IsoYear(digits) => {
+            year_digits(p.shown_year(p.week_date().year as i64), digits, fill, p.shown_year(p.year) < 0)
+        }
         Field::WeekOfMonth => plain((p.day - 1) / 7 + 1),
-        Field::Julian => plain(p.julian_date() as i64 + calendar::EPOCH_JULIAN as i64),
+        Field::Julian => plain(p.julian_date().wrapping_add(calendar::EPOCH_JULIAN) as i64),
         Field::Exact => (String::new(), false),
     })
 }

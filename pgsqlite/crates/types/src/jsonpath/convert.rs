@@ -1,6 +1,7 @@
 //! The methods of a path that convert an item: `.number()`, `.decimal(precision, scale)`, `.bigint()`, `.integer()`, `.boolean()`, `.string()`,
 //! `.date()`, `.time(precision)`, `.time_tz(precision)`, `.timestamp(precision)`, `.timestamp_tz(precision)`. They came with PostgreSQL 17.
 
+use crate::buffer::trim;
 use crate::datetime::zone::{self, Zone};
 use crate::datetime::{round_micros, Date, Time, TimeTz, Timestamp};
 use crate::int::{self, Width};
@@ -87,10 +88,13 @@ pub(super) fn convert(to: Conversion, arguments: &[Numeric], item: &Json, zone: 
     match to {
         C::Boolean => Ok(Json::Bool(match item {
             Json::Bool(b) => *b,
-            Json::Number(n) => match n.trim_scale().scale() {
+            // (as the text of an integer is read)
+            Json::Number(n) => match n.scale() {
                 Some(0) => n.to_int(Width::Four).map_err(|_| invalid(&shown(n)))? != 0,
                 _ => return Err(invalid(&shown(n))),
             },
+            // (without blanks)
+            Json::String(s) if trim(s) != s.as_str() => return Err(invalid(s)),
             Json::String(s) => boolean::parse(s).ok_or_else(|| invalid(s))?,
             _ => return Err(only(name, "a boolean, string, or numeric value")),
         })),

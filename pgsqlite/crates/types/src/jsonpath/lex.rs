@@ -90,11 +90,10 @@ fn variable(text: &str) -> Result<(Token, &str)> {
         let (string, rest) = quoted(inner)?;
         return Ok((Token::Variable(string), rest));
     }
-    if after.starts_with(|c: char| is_other(c) || c == '\\') {
-        let (name, rest) = name(after)?;
-        return Ok((Token::Variable(name), rest));
-    }
-    Ok((Token::Symbol("$"), after))
+    // (without quotes it has no escapes)
+    let rest = after.trim_start_matches(is_other);
+    let name = &after[..after.len() - rest.len()];
+    Ok((if name.is_empty() { Token::Symbol("$") } else { Token::Variable(name.into()) }, rest))
 }
 
 fn name(text: &str) -> Result<(String, &str)> {

@@ -200,8 +200,14 @@ impl Vector {
     /// `||`: the positions of `other` come behind the last of this one.
     pub fn concat(mut self, other: Vector) -> Result<Vector> {
         let last = self.lexemes.iter().flat_map(|l| &l.positions).map(|p| p.at).max().unwrap_or(0);
+        let full = |l: &&Lexeme| l.positions.last().is_some_and(|p| p.at == LAST_POSITION);
+        let full: std::collections::HashSet<String> =
+            self.lexemes.iter().filter(full).map(|l| l.text.clone()).collect();
         for mut lexeme in other.lexemes {
             crate::work::pulse(1);
+            if full.contains(&lexeme.text) {
+                continue;
+            }
             let mut moved: Vec<Position> = Vec::new();
             for p in lexeme.positions {
                 crate::work::pulse(1);

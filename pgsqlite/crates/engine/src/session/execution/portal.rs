@@ -195,6 +195,11 @@ impl Row for RawStatement {
     }
 }
 
+/// Whether a query over constants failed because of a domain's constraints.
+fn is_of_domain(error: &PgError) -> bool {
+    matches!(error.code(), SqlState::CHECK_VIOLATION | SqlState::NOT_NULL_VIOLATION)
+}
+
 /// A row of our own making (SHOW, EXPLAIN …).
 pub(in crate::session) struct OwnRow(pub Vec<Datum>);
 
@@ -393,7 +398,11 @@ impl Executor {
                 self.context.check_standby_isolation()?;
                 self.context.transaction.set_queried();
                 self.begin_read()?;
-                let result = self.start_constant(portal, &plan.query);
+                let result = match self.start_constant(portal, &plan.query) {
+                    // (not before the rows are described)
+                    Err(e) if is_of_domain(&e) => Ok(()),
+                    other => other,
+                };
                 return self.statement_result(result);
             }
         }
@@ -536,7 +545,8 @@ impl Session {
                 let of_rows = |plan: &QueryPlan| match e.code() {
                     SqlState::LOCK_NOT_AVAILABLE => plan.locks_rows,
                     SqlState::SERIALIZATION_FAILURE => !plan.writes,
-                    _ => false,
+                    // PostgreSQL computes constants while it plans, and asks domains while it runs
+                    _ => plan.constant && is_of_domain(&e),
                 };
                 if let (Body::Plan(plan), Some(columns)) = (&prepared.body, &prepared.columns) {
                     if of_rows(&plan.query) {

@@ -120,7 +120,8 @@ impl Executor {
             return Ok(());
         }
         if !self.connection()?.has_deferred_violations() {
-            if is_default {
+            // (a statement that is between its rows, and opens its next table now, would be given up)
+            if is_default && !self.connection()?.is_in_statement() {
                 // SQLite has waited for the steps of this statement alone, and has nothing to forget
                 self.connection()?.exec("PRAGMA defer_foreign_keys = OFF")?;
                 self.context.transaction.set_defers_all(false);

@@ -17,7 +17,7 @@ pub(crate) const OLD: usize = 0;
 impl Analyzer<'_> {
     /// The level that has OLD and NEW, as far as the event has them. `bare`: their columns may be named without them.
     fn rule_level(&mut self, relation: &Arc<Relation>, event: Event, bare: bool) -> Result<()> {
-        self.levels.push(Level::new());
+        self.levels.push(Level { of_rule: true, ..Level::new() });
         for (name, there) in [("old", event != Event::Insert), ("new", event != Event::Delete)] {
             let alias = ast::Alias { aliasname: name.into(), colnames: vec![] };
             let index = self.add_relation_entry(relation.clone(), Some(&alias), false)?;
