@@ -12,6 +12,7 @@ mod bucket;
 mod crc64;
 mod entry;
 mod error;
+pub mod failover;
 pub mod follow;
 pub mod levels;
 pub mod ltx;
