@@ -75,7 +75,7 @@ ALLOWED = {
     "crates/server/src/standby/conninfo.rs": (1, "the file of passwords, which the administrator names"),
     "crates/server/src/standby/kept.rs": (5, "the file beside a standby's database that says how far it has come"),
     "crates/server/src/standby/mod.rs": (1, "the file that asks for a promotion"),
-    "crates/storage/src/apply.rs": (1, "a database in memory, to which the room's own is attached"),
+    "crates/storage/src/apply.rs": (2, "a database in memory, to which the room's own is attached; SQLite reads the first page of a database that the engine has open"),
     "src/promote.rs": (1, "the file beside a standby's database that asks for its promotion"),
     "src/exec.rs": (6, "the private folder of one command, and those that killed processes have left"),
     "src/import/csv_folder.rs": (1, "a CSV file"),

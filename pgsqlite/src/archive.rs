@@ -3,7 +3,7 @@
 use anyhow::{bail, Context as _, Result};
 use clap::Args;
 use pgsqlite_replication::archive::Archive;
-use pgsqlite_replication::place::Place;
+use pgsqlite_replication::place::{Patience, Place};
 use pgsqlite_replication::restore::{lsn_text, restore as restore_state, verify as verify_archive, Until};
 use pgsqlite_server::config::Databases;
 use pgsqlite_types::transaction_ids::parse_lsn;
@@ -45,14 +45,33 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where a server's archives are. Files on their way to a bucket are made beside the databases.
 pub fn place(url: &str, databases: &Databases) -> Result<Place> {
-    let place = Place::parse(url, PATIENCE)?;
-    Ok(match databases {
+    Ok(beside(Place::parse(url, PATIENCE)?, databases))
+}
+
+/// Where the archive of servers with a lease is: commits wait for its answers.
+pub fn shared_place(url: &str, databases: &Databases) -> Result<Place> {
+    let patience = Patience { tries: Duration::ZERO, answer: Duration::from_secs(10) };
+    Ok(beside(Place::parse(url, patience)?, databases))
+}
+
+/// The same place, for requests about a lease that lasts for so long. Errors: a place that can have none.
+pub fn lease_place(url: &str, lasts: Duration, databases: &Databases) -> Result<Place> {
+    let answer = (lasts / 4).max(Duration::from_millis(250));
+    let place = Place::parse(url, Patience { tries: Duration::ZERO, answer })?;
+    if let Place::Folder(_) = place {
+        anyhow::bail!("lease needs an archive in a bucket (s3:, gs: or az:): a folder has no writes on a condition");
+    }
+    Ok(beside(place, databases))
+}
+
+fn beside(place: Place, databases: &Databases) -> Place {
+    match databases {
         Databases::File(file) => {
             place.made_in(file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")))
         }
         Databases::Directory(folder) => place.made_in(folder),
         Databases::Memory => place,
-    })
+    }
 }
 
 /// Milliseconds since 1970, as a person reads them.

@@ -167,6 +167,7 @@ impl ExecCommand {
         config.checkpoints_left = false;
         config.standby = None;
         config.archive = None;
+        config.lease = None;
         config.max_wal_senders = 0;
         Ok(config)
     }

@@ -21,6 +21,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use pgsqlite_replication::levels::Policy;
 use pgsqlite_server::config::{Auth, Config, Databases, Tls};
+use pgsqlite_server::failover::{self, begin_again, is_deposed, LeaseConfig};
 use pgsqlite_server::hba::{Maps, Offered, Rules};
 use pgsqlite_server::standby::conninfo::{self, Conninfo};
 use pgsqlite_server::standby::Source;
@@ -154,6 +155,12 @@ struct Flags {
     /// Hours between copies of the whole database in the archive [default: 24]
     #[arg(long, env = "PGSQLITE_ARCHIVE_SNAPSHOTS", value_name = "HOURS")]
     archive_snapshots: Option<u64>,
+    /// Seconds for which the lease of the archive lasts: several servers have one archive, in a bucket, and the one that has its lease is the primary; the others follow, and one of them takes the lease when it is not renewed for so long. Commits wait for the archive [default: no lease]
+    #[arg(long, env = "PGSQLITE_LEASE", value_name = "SECONDS")]
+    lease: Option<u64>,
+    /// Name of this server in the lease [default: the machine's name]
+    #[arg(long, env = "PGSQLITE_NODE_NAME", value_name = "NAME")]
+    node_name: Option<String>,
     /// Follow another server, and serve readers, until the server is promoted: over a connection (postgresql://USER@HOST:PORT,HOST:PORT/DATABASE; the other has --max-wal-senders), or by the archive that it writes (the URL of its --archive) [default: none]
     #[arg(long, env = "PGSQLITE_STANDBY", value_name = "URL")]
     standby: Option<String>,
@@ -266,6 +273,8 @@ struct FileConfig {
     archive: Option<String>,
     archive_retention: Option<u64>,
     archive_snapshots: Option<u64>,
+    lease: Option<u64>,
+    node_name: Option<String>,
     standby: Option<String>,
     max_wal_senders: Option<usize>,
     wal_keep_size: Option<u64>,
@@ -322,7 +331,14 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, logg
     let hba = rules(flags.hba.or(file.hba), flags.auth.or(file.auth), offered)?;
     let maps = maps(ident, hba.is_some())?;
     memory_limit::apply(flags.memory_limit.or(file.memory_limit).as_deref())?;
-    let archive = match flags.archive.or(file.archive) {
+    let archive_url = flags.archive.or(file.archive);
+    let lease = match flags.lease.or(file.lease) {
+        Some(seconds) => Some(lease(seconds, flags.node_name.or(file.node_name), archive_url.as_deref(), &databases)?),
+        None if flags.node_name.or(file.node_name).is_some() => anyhow::bail!("node_name needs lease"),
+        None => None,
+    };
+    let archive = match archive_url {
+        Some(url) if lease.is_some() => Some(archive::shared_place(&url, &databases)?),
         Some(url) => Some(archive::place(&url, &databases)?),
         None => None,
     };
@@ -339,6 +355,17 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, logg
         }
         Some(url) => Some(Source::Archive(archive::place(&url, &databases)?)),
         None => None,
+    };
+    let max_wal_senders = flags.max_wal_senders.or(file.max_wal_senders).unwrap_or(0);
+    if lease.is_some() && standby.is_some() {
+        anyhow::bail!("lease and standby exclude each other: with a lease a server follows the archive when another one is the primary");
+    }
+    if lease.is_some() && max_wal_senders > 0 {
+        anyhow::bail!("lease and max_wal_senders exclude each other: a standby over a connection would have what the archive may not have");
+    }
+    let standby = match (&lease, &archive) {
+        (Some(_), Some(place)) => Some(Source::Archive(place.clone())),
+        _ => standby,
     };
     let config = Config {
         databases,
@@ -385,7 +412,8 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, logg
             mib => Some(mib.checked_mul(1 << 20).context("log_limit is too large")?),
         },
         archive,
-        max_wal_senders: flags.max_wal_senders.or(file.max_wal_senders).unwrap_or(0),
+        lease,
+        max_wal_senders,
         wal_keep_size: flags
             .wal_keep_size
             .or(file.wal_keep_size)
@@ -448,6 +476,31 @@ fn databases(flags: &Flags, matches: &ArgMatches, file: &FileConfig) -> anyhow::
         }
     }
     anyhow::bail!("say what to serve: --database FILE, --in-memory or --data-dir DIR")
+}
+
+/// The lease of an archive. Errors: a place that has none.
+fn lease(
+    seconds: u64,
+    node: Option<String>,
+    archive: Option<&str>,
+    databases: &Databases,
+) -> anyhow::Result<LeaseConfig> {
+    let Some(url) = archive else { anyhow::bail!("lease needs archive: the URL of the bucket that all servers share") };
+    if !matches!(databases, Databases::File(_)) {
+        anyhow::bail!("lease needs database: a folder of databases, or one in memory, has none");
+    }
+    let longest = failover::LONGEST.as_secs();
+    if !(1..=longest).contains(&seconds) {
+        anyhow::bail!("lease is between 1 and {longest} seconds");
+    }
+    let lasts = Duration::from_secs(seconds);
+    let place = archive::lease_place(url, lasts, databases)?;
+    let node = match node {
+        Some(node) if node.is_empty() => anyhow::bail!("node_name is empty"),
+        Some(node) => node,
+        None => failover::machine(),
+    };
+    Ok(LeaseConfig { lasts, node, place })
 }
 
 /// Hours of a setting of the archive. Errors: none, or more than a hundred years.
@@ -664,14 +717,23 @@ fn run() -> anyhow::Result<ExitCode> {
         print!("{}", greeting::greeting(&server, sqli_port));
         use std::io::Write;
         std::io::stdout().flush()?;
-        server.run(stop(signals, config.stop_with_input)).await.map_err(offline::told)?;
+        let ended = server.run(stop(signals, config.stop_with_input)).await.map_err(offline::told);
+        if !is_deposed() {
+            ended?;
+        }
         Ok(ExitCode::SUCCESS)
     })
 }
 
 fn main() -> ExitCode {
     pgsqlite_memory::limit_arenas();
-    match run() {
+    let ended = run();
+    if is_deposed() {
+        // (as a standby, with what the archive has)
+        logging::fail(&format!("the server cannot begin again: {}", begin_again()));
+        return ExitCode::FAILURE;
+    }
+    match ended {
         Ok(code) => code,
         Err(e) => {
             logging::fail(&format!("{e:#}"));

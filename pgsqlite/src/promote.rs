@@ -38,7 +38,7 @@ fn followers(database: &Path) -> Result<Vec<PathBuf>> {
         match Kept::read(&file)? {
             Some(Kept::Following { .. } | Kept::Streaming { .. }) => found.push(file),
             Some(Kept::Restoring) => bail!("\"{}\" is not complete yet", file.display()),
-            Some(Kept::Promoted) | None => {}
+            Some(Kept::Promoted | Kept::Leading { .. }) | None => {}
         }
     }
     Ok(found)

@@ -1,8 +1,10 @@
 //! What an archive of a database's changes, and standbys that follow them, need of the engine.
 
 use crate::engine::Engine;
+use crate::writer::Replicator;
 use pgsqlite_storage::stream::{Batch, Position, Stream};
 use pgsqlite_types::{PgError, Result, SqlState};
+use std::sync::Arc;
 
 impl Engine {
     /// What is committed to the database from this position on. The database's log must be left (`pgsqlite_storage::checkpoints`).
@@ -25,6 +27,16 @@ impl Engine {
     /// The bytes of a page in the log.
     pub fn frame_bytes(&self) -> u64 {
         self.room.log_state().map_or(0, |(_, _, bytes)| bytes)
+    }
+
+    /// From now on commits wait for others, too.
+    pub fn replicate_by(&self, replicator: Arc<dyn Replicator>) {
+        self.writer.replicate_by(replicator);
+    }
+
+    /// The first page, and how many there are. To be called while nobody writes. Errors: 58030.
+    pub fn first_page(&self) -> Result<(Vec<u8>, u32)> {
+        pgsqlite_storage::apply::first_page(self.room.path())
     }
 
     /// What is counted of the database, for its archive.

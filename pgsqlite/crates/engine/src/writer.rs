@@ -4,7 +4,7 @@
 mod tests;
 
 use crate::connection::PostgresNatives;
-pub use pgsqlite_storage::writer::{Applicant, Members, Outcome, Resting};
+pub use pgsqlite_storage::writer::{Applicant, Members, Outcome, Replicator, Resting};
 
 /// The queue of a database's writers.
 pub type Writer = pgsqlite_storage::writer::Writer<PostgresNatives>;

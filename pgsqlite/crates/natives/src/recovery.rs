@@ -15,12 +15,24 @@ pub struct Standby {
     promoted: AtomicBool,
     /// somebody has asked that no more changes are applied for now
     pauses: AtomicBool,
+    /// a lease decides who is the primary
+    by_lease: bool,
 }
 
 impl Standby {
     /// One that applies changes.
     pub fn new() -> Standby {
         Standby { recovers: true.into(), ..Standby::default() }
+    }
+
+    /// One that becomes a primary when it has the lease, and not when somebody asks for that.
+    pub fn by_lease() -> Standby {
+        Standby { by_lease: true, ..Standby::new() }
+    }
+
+    /// Whether a lease decides who is the primary.
+    pub fn is_by_lease(&self) -> bool {
+        self.by_lease
     }
 
     /// Whether it is one still.

@@ -9,6 +9,8 @@
 pub use crate::entry::{Entry, Made, Published, SNAPSHOTS};
 
 use crate::entry::transactions;
+use crate::failover::node::Appended;
+use crate::failover::LEASE;
 use crate::ltx::{Header, Reader, Writer, FIRST_LSN};
 use crate::place::Place;
 use crate::{Error, Result};
@@ -20,6 +22,26 @@ use std::time::Duration;
 
 /// So long a command asks a bucket again that does not answer as it should.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// So many files are read at the same time, if each has no more than so many bytes.
+const TOGETHER: usize = 16;
+const SMALL: u64 = 256 << 10;
+
+/// Reads a file of an archive.
+pub type FileReader = Reader<BufReader<Box<dyn Read + Send>>>;
+
+/// Gives each page of a file to `page`, and compares the checksum. Returns its header.
+pub fn pages_of(
+    reader: &mut FileReader,
+    entry: &Entry,
+    page: &mut impl FnMut(&Header, u32, &[u8]) -> Result<()>,
+) -> Result<Header> {
+    let header = reader.header().clone();
+    while let Some((number, content)) = reader.page().map_err(|e| e.of(&entry.path))? {
+        page(&header, number, content)?;
+    }
+    Ok(header)
+}
 
 /// A place with the LTX files of one database.
 #[derive(Debug, Clone)]
@@ -127,6 +149,30 @@ impl Archive {
             write().map_err(|e| Error::file(&path, &e))?;
         }
         Ok(Published::Done)
+    }
+
+    /// Puts the next entry of a log that several nodes write, with how far it has come, if nobody has put one with its number. Errors: it may be in the log, or get there yet.
+    pub fn append(&self, made: &Made, position: &str) -> Result<Appended> {
+        match &self.place {
+            Place::Folder(_) => Err(Error::new("only a bucket has a log that several nodes write")),
+            Place::Bucket(bucket) => bucket.append(made, position),
+        }
+    }
+
+    /// Whether several nodes write to it, one at a time.
+    pub fn has_lease(&self) -> Result<bool> {
+        match &self.place {
+            Place::Folder(_) => Ok(false),
+            Place::Bucket(bucket) => Ok(bucket.look(LEASE)?.is_some()),
+        }
+    }
+
+    /// Whether it has anything.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(match &self.place {
+            Place::Folder(_) => self.entries()?.is_empty(),
+            Place::Bucket(bucket) => bucket.entries(false)?.is_empty(),
+        })
     }
 
     /// Makes a file, and gives it its name.
@@ -254,14 +300,38 @@ impl Archive {
     }
 
     /// Begins to read a file. Errors: also for one that says of itself something else than its name.
-    pub fn read(&self, entry: &Entry) -> Result<Reader<BufReader<Box<dyn Read>>>> {
-        let from: Box<dyn Read> = match &self.place {
+    pub fn read(&self, entry: &Entry) -> Result<FileReader> {
+        let from: Box<dyn Read + Send> = match &self.place {
             Place::Folder(_) => Box::new(File::open(&entry.path).map_err(|e| Error::file(&entry.path, &e))?),
             Place::Bucket(bucket) => Box::new(bucket.read(entry)?),
         };
         let reader = Reader::new(BufReader::with_capacity(1 << 16, from)).map_err(|e| e.of(&entry.path))?;
         entry.check(reader.header())?;
         Ok(reader)
+    }
+
+    /// Begins to read the first of these files, together with those behind it: of a bucket several small ones at the same time, because each is waited for.
+    pub fn read_first(&self, entries: &[Entry]) -> Result<Vec<FileReader>> {
+        let Place::Bucket(bucket) = &self.place else {
+            return entries.iter().take(1).map(|entry| self.read(entry)).collect();
+        };
+        let small = entries.iter().take(TOGETHER).take_while(|entry| (1..=SMALL).contains(&entry.size)).count();
+        if small < 2 {
+            return entries.iter().take(1).map(|entry| self.read(entry)).collect();
+        }
+        let read = |entry: &Entry| -> Result<FileReader> {
+            let mut content = Vec::new();
+            bucket.read(entry)?.read_to_end(&mut content)?;
+            let from: Box<dyn Read + Send> = Box::new(std::io::Cursor::new(content));
+            let reader = Reader::new(BufReader::new(from)).map_err(|e| e.of(&entry.path))?;
+            entry.check(reader.header())?;
+            Ok(reader)
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = entries[..small].iter().map(|entry| scope.spawn(move || read(entry))).collect();
+            let panicked = || Err(Error::new("a thread that read from the archive has panicked"));
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+        })
     }
 
     /// What these files say of themselves.
@@ -279,12 +349,7 @@ impl Archive {
 
     /// Gives each page of a file to `page`, and compares the checksum. Returns its header.
     pub fn each_page(&self, entry: &Entry, mut page: impl FnMut(&Header, u32, &[u8]) -> Result<()>) -> Result<Header> {
-        let mut reader = self.read(entry)?;
-        let header = reader.header().clone();
-        while let Some((number, content)) = reader.page().map_err(|e| e.of(&entry.path))? {
-            page(&header, number, content)?;
-        }
-        Ok(header)
+        pages_of(&mut self.read(entry)?, entry, &mut page)
     }
 
     /// Its files that begin after this transaction, as they were written: what others stand for by now may be missing. In a bucket, that is one cheap request.

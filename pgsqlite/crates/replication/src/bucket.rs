@@ -7,13 +7,15 @@
 //! The thread that calls waits. Nobody else does: each database's archive has a thread.
 
 use crate::entry::{transactions, Entry, Made, Published, SNAPSHOTS};
+use crate::failover::node::Appended;
 use crate::ltx::{Header, Reader, HEADER};
+use crate::place::Patience;
 use crate::{Error, Result};
 use futures_util::TryStreamExt;
 use object_store::path::Path as Key;
 use object_store::{
     Attribute, Attributes, ClientOptions, GetOptions, ObjectStore, ObjectStoreExt, PutMode, PutMultipartOptions,
-    PutOptions, PutPayload, RetryConfig,
+    PutOptions, PutPayload, RetryConfig, UpdateVersion,
 };
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,6 +25,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
+
+/// What tells two states of an object apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tag {
+    e_tag: Option<String>,
+    version: Option<String>,
+}
 
 /// Who keeps the bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +49,6 @@ const MOST_PARTS: u64 = 9000;
 const READ: u64 = 4 << 20;
 /// So many headers are read at the same time.
 const TOGETHER: usize = 16;
-/// An answer that takes longer does not come.
-const LATE: Duration = Duration::from_secs(30);
 /// How often what is read is asked for.
 const READS: u32 = 5;
 
@@ -113,11 +120,13 @@ fn variables(start: &'static str) -> impl Iterator<Item = (String, String)> {
 }
 
 impl Bucket {
-    pub(crate) fn open(kind: Kind, name: &str, prefix: &str, patience: Duration) -> Result<Bucket> {
+    pub(crate) fn open(kind: Kind, name: &str, prefix: &str, patience: Patience) -> Result<Bucket> {
         // (there is one already in a server, or in the second bucket)
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let retry = RetryConfig { max_retries: 10, retry_timeout: patience, ..RetryConfig::default() };
-        let client = || ClientOptions::new().with_timeout(LATE).with_connect_timeout(Duration::from_secs(5));
+        let max_retries = if patience.tries.is_zero() { 0 } else { 10 };
+        let retry = RetryConfig { max_retries, retry_timeout: patience.tries, ..RetryConfig::default() };
+        let connects = patience.answer.min(Duration::from_secs(5));
+        let client = || ClientOptions::new().with_timeout(patience.answer).with_connect_timeout(connects);
         let store = match kind {
             Kind::S3 => {
                 use object_store::aws::AmazonS3Builder;
@@ -217,17 +226,22 @@ impl Bucket {
         Ok(file)
     }
 
-    /// Puts a file, with a text that belongs to it.
-    pub(crate) fn put(&self, made: &Made, note: &str) -> Result<Published> {
-        let Header { first, last, time, .. } = made.header;
-        let size = made.file.metadata().map_err(|e| Error::new(format!("a file for the archive: {e}")))?.len();
-        let key = self.path(&self.key(made.level, first, last))?;
+    /// What is put with a file beside its content.
+    fn attributes(&self, made: &Made, note: &str) -> Attributes {
         let mut attributes = Attributes::new();
-        let time = jiff::Timestamp::from_millisecond(time).map_or(String::new(), |time| time.to_string());
+        let time = jiff::Timestamp::from_millisecond(made.header.time).map_or(String::new(), |time| time.to_string());
         attributes.insert(Attribute::Metadata(self.time_name().into()), time.into());
         if !note.is_empty() {
             attributes.insert(Attribute::Metadata(NOTE.into()), note.to_string().into());
         }
+        attributes
+    }
+
+    /// Puts a file, with a text that belongs to it.
+    pub(crate) fn put(&self, made: &Made, note: &str) -> Result<Published> {
+        let size = made.file.metadata().map_err(|e| Error::new(format!("a file for the archive: {e}")))?.len();
+        let key = self.path(&self.key(made.level, made.header.first, made.header.last))?;
+        let attributes = self.attributes(made, note);
         let done = match size {
             0..=AT_ONCE => self.put_at_once(made, size, &key, attributes)?,
             _ => self.put_in_parts(made, size, &key, attributes)?,
@@ -237,6 +251,24 @@ impl Bucket {
         if !done || !self.is_claimed()? {
             return Ok(Published::Taken);
         }
+        self.has_put(made, size, &key);
+        Ok(Published::Done)
+    }
+
+    /// Puts an entry of a log that several nodes write: at once, however long it is, because it must take nobody's place. A bucket that refuses it because there is one looks
+    /// whether that is the same one.
+    pub(crate) fn append(&self, made: &Made, note: &str) -> Result<Appended> {
+        let size = made.file.metadata().map_err(|e| Error::new(format!("a file for the archive: {e}")))?.len();
+        let key = self.path(&self.key(made.level, made.header.first, made.header.last))?;
+        if !self.put_at_once(made, size, &key, self.attributes(made, note))? && !self.same(made, size, &key)? {
+            return Ok(Appended::Taken);
+        }
+        self.has_put(made, size, &key);
+        Ok(Appended::Done)
+    }
+
+    fn has_put(&self, made: &Made, size: u64, key: &Key) {
+        let Header { first, last, .. } = made.header;
         let mut known = self.known();
         let entry = Entry { level: made.level, first, last, path: key.to_string().into(), size };
         known.headers.insert((entry.level, first, last), made.header.clone());
@@ -244,7 +276,40 @@ impl Bucket {
             entries.push(entry);
             entries.sort_by_key(|entry| (entry.level, entry.first, entry.last));
         }
-        Ok(Published::Done)
+    }
+
+    fn beside(&self, name: &str) -> Result<Key> {
+        self.path(&if self.prefix.is_empty() { name.to_string() } else { format!("{}/{name}", self.prefix) })
+    }
+
+    /// A small object beside the log, with what tells its states apart.
+    pub(crate) fn look(&self, name: &str) -> Result<Option<(Tag, Vec<u8>)>> {
+        let read = async {
+            let found = self.store.get(&self.beside(name)?).await;
+            let found = match found {
+                Ok(found) => found,
+                Err(object_store::Error::NotFound { .. }) => return Ok(None),
+                Err(e) => return Err(self.failed(&e)),
+            };
+            let tag = Tag { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
+            let content = found.bytes().await.map_err(|e| self.failed(&e))?;
+            Ok(Some((tag, content.to_vec())))
+        };
+        wait(read)?
+    }
+
+    /// Puts such an object, if its state is still this one, or if there is none. Returns the new state; None: it is another one.
+    pub(crate) fn put_if(&self, name: &str, tag: Option<Tag>, content: Vec<u8>) -> Result<Option<Tag>> {
+        let mode = match tag {
+            None => PutMode::Create,
+            Some(Tag { e_tag, version }) => PutMode::Update(UpdateVersion { e_tag, version }),
+        };
+        let options = PutOptions { mode, ..PutOptions::default() };
+        match wait(self.store.put_opts(&self.beside(name)?, PutPayload::from(content), options))? {
+            Ok(put) => Ok(Some(Tag { e_tag: put.e_tag, version: put.version })),
+            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => Ok(None),
+            Err(e) => Err(self.failed(&e)),
+        }
     }
 
     fn writer(&self, number: u64) -> Result<Key> {

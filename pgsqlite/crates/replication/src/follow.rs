@@ -27,8 +27,12 @@ pub fn next(entries: &[Entry], transaction: u64) -> Result<Vec<Entry>> {
     }
 }
 
-/// As [`next`]. Asks first, and cheaply, for files that were written just now. `looks`: for all others, too, if there are none.
-pub fn newer(archive: &Archive, transaction: u64, looks: bool) -> Result<Vec<Entry>> {
+/// As [`next`]. Asks first, and cheaply, for files that were written just now. `looks`: for all others, too, if there are none. `lately`: the end of the archive was read lately, so that what
+/// follows is not so old that others stand for it, and has been removed.
+pub fn newer(archive: &Archive, transaction: u64, looks: bool, lately: bool) -> Result<Vec<Entry>> {
+    if !lately {
+        return next(&archive.entries()?, transaction);
+    }
     let written = archive.written_after(transaction)?;
     if written.is_empty() && !looks {
         return Ok(written);

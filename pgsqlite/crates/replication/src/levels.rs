@@ -63,8 +63,8 @@ fn covered(entries: &[Entry], level: u32) -> u64 {
     entries.iter().filter(|e| e.level == level).map(|e| e.last).max().unwrap_or(0)
 }
 
-/// Does what is due at a time (milliseconds since 1970). Only one may be at work in an archive. Errors: the archive is as good as before.
-pub fn tidy(archive: &Archive, policy: &Policy, now: i64) -> Result<()> {
+/// Does what is due at a time (milliseconds since 1970). `removes`: files that others stand for may be removed. Only one may be at work in an archive. Errors: the archive is as good as before.
+pub fn tidy(archive: &Archive, policy: &Policy, now: i64, removes: bool) -> Result<()> {
     for (level, step) in (0..).zip(&STEPS) {
         let entries = archive.entries()?;
         let done = covered(&entries, level + 1);
@@ -89,7 +89,10 @@ pub fn tidy(archive: &Archive, policy: &Policy, now: i64) -> Result<()> {
     if due {
         archive.merge(SNAPSHOTS, &plan(archive, &entries, Until::Now)?)?;
     }
-    remove_old(archive, policy, now)
+    match removes {
+        true => remove_old(archive, policy, now),
+        false => Ok(()),
+    }
 }
 
 /// Removes files that others stand for. The newest one of level 0 stays: in a bucket it says how far the archive has come.
@@ -160,7 +163,7 @@ mod tests {
                 .unwrap();
             if number % 30 == 0 || number == last {
                 states.insert(number, state.concat());
-                tidy(&archive, &policy, number as i64 * SECOND).unwrap();
+                tidy(&archive, &policy, number as i64 * SECOND, true).unwrap();
             }
         }
         let entries = archive.entries().unwrap();

@@ -40,6 +40,8 @@ pub struct Header {
     pub time: i64,
     /// where its changes begin in all that was ever written to the database's log, and where they end: bytes; zero: it is not known
     pub lsn: (u64, u64),
+    /// who has written it; zero: it is not known
+    pub node: u64,
     flags: u32,
 }
 
@@ -57,12 +59,17 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 impl Header {
     /// The header of a file with these transactions.
     pub fn new(page_size: u32, pages: u32, first: u64, last: u64, time: i64) -> Header {
-        Header { page_size, pages, first, last, time, lsn: (0, 0), flags: NO_CHECKSUM }
+        Header { page_size, pages, first, last, time, lsn: (0, 0), node: 0, flags: NO_CHECKSUM }
     }
 
     /// The same header, of changes between two places in the log.
     pub fn at(self, lsn: (u64, u64)) -> Header {
         Header { lsn, ..self }
+    }
+
+    /// The same header, of a file that this process writes.
+    pub fn by(self, node: u64) -> Header {
+        Header { node, ..self }
     }
 
     /// Whether the file has all pages of the database.
@@ -89,6 +96,7 @@ impl Header {
             bytes[48..56].copy_from_slice(&from.to_be_bytes());
             bytes[56..64].copy_from_slice(&(to - from).to_be_bytes());
         }
+        bytes[72..80].copy_from_slice(&self.node.to_be_bytes());
         bytes
     }
 
@@ -104,6 +112,7 @@ impl Header {
             first: u64_at(bytes, 16),
             last: u64_at(bytes, 24),
             time: u64_at(bytes, 32) as i64,
+            node: u64_at(bytes, 72),
             lsn: from.checked_add(size).filter(|_| salts == 0 && from > 0).map_or((0, 0), |to| (from, to)),
         };
         let plausible = header.flags & !NO_CHECKSUM == 0

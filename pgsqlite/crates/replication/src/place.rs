@@ -5,6 +5,21 @@ use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// For how long a bucket is waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// so long a request is tried again before it has failed
+    pub tries: Duration,
+    /// an answer that takes longer does not come
+    pub answer: Duration,
+}
+
+impl From<Duration> for Patience {
+    fn from(tries: Duration) -> Patience {
+        Patience { tries, answer: Duration::from_secs(30) }
+    }
+}
+
 /// Where archives are.
 #[derive(Debug, Clone)]
 pub enum Place {
@@ -16,9 +31,9 @@ pub enum Place {
 
 impl Place {
     /// The place of a URL: `file:PATH`, `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://CONTAINER/PREFIX`. What else a bucket needs (endpoint, region, keys)
-    /// is in the environment, in the variables of the provider's own programs. `patience`: so long a request is tried again before it has failed.
+    /// is in the environment, in the variables of the provider's own programs. `patience`: for how long the bucket is waited for.
     /// Nothing is asked of the bucket yet. Errors: other schemes, settings that cannot be.
-    pub fn parse(url: &str, patience: Duration) -> Result<Place> {
+    pub fn parse(url: &str, patience: impl Into<Patience>) -> Result<Place> {
         let Some((scheme, rest)) = url.split_once(':') else {
             return Err(Error::new(format!("\"{url}\" is no URL of an archive: write file:{url}")));
         };
@@ -34,7 +49,7 @@ impl Place {
             }
         };
         let (name, prefix) = parts(url, rest)?;
-        Bucket::open(kind, name, prefix, patience).map(Place::Bucket)
+        Bucket::open(kind, name, prefix, patience.into()).map(Place::Bucket)
     }
 
     /// The place of one database's archive, which has this name.

@@ -1,6 +1,6 @@
 //! A database, made again from an archive.
 
-use crate::archive::{Archive, Entry, SNAPSHOTS};
+use crate::archive::{pages_of, Archive, Entry, SNAPSHOTS};
 use crate::ltx::{Header, Reader};
 use crate::{Error, Result};
 use std::fs::File;
@@ -180,9 +180,16 @@ impl Drop for Making<'_> {
 pub fn restore(archive: &Archive, to: &Path, until: Until) -> Result<State> {
     let mut making = Making::begin(to)?;
     let plan = plan(archive, &archive.entries()?, until)?;
-    for entry in &plan {
-        let header = archive.each_page(entry, |header, number, content| making.page(header, number, content))?;
-        making.applied(header).map_err(|e| e.of(entry.path()))?;
+    let mut left = &plan[..];
+    while !left.is_empty() {
+        let readers = archive.read_first(left)?;
+        let (these, others) = left.split_at(readers.len());
+        for (mut reader, entry) in readers.into_iter().zip(these) {
+            let mut page = |header: &Header, number, content: &[u8]| making.page(header, number, content);
+            let header = pages_of(&mut reader, entry, &mut page)?;
+            making.applied(header).map_err(|e| e.of(entry.path()))?;
+        }
+        left = others;
     }
     making.finish(plan.len())
 }

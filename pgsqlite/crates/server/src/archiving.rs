@@ -6,14 +6,22 @@
 //! How far it has come is kept with the archive ([`Archive::publish`]). If that is not a place in the log any more, because the server was used without an archive or the
 //! file was replaced, it goes on with the whole database.
 //!
+//! Where servers share the archive (`crate::failover`), each group of commits waits for the thread: it is asked right after the log's sync, and answers when what was committed is in the archive and the
+//! server has its lease still.
+//!
 //! A file is made on this machine and then published. If that fails, the same file is published again, with growing pauses, until the archive has it: a bucket that
 //! does not answer may have it or not. Nothing else is taken from the log before.
 
+mod leading;
+
+use crate::failover::{unknown, Failover};
 use crate::feed::Feed;
 use parking_lot::Mutex;
 use pgsqlite_engine::engine::Engine;
+use pgsqlite_engine::writer::Replicator;
 use pgsqlite_natives::statistics::{add, LogPlace};
 use pgsqlite_replication::archive::{Archive, Made, Published};
+use pgsqlite_replication::failover::node::{Role, Verdict};
 use pgsqlite_replication::levels::{tidy, Policy};
 use pgsqlite_replication::ltx::{Header, FIRST_LSN};
 use pgsqlite_replication::place::Place;
@@ -42,10 +50,41 @@ const AGAIN: Duration = Duration::from_secs(60);
 /// Between two looks at what is to be put together or removed.
 const TIDY: Duration = Duration::from_secs(10);
 
+/// With a lease nothing is removed earlier after it was taken, whatever other machines' clocks have said.
+const SETTLED: Duration = Duration::from_secs(5 * 60);
+/// With a lease an entry that cannot be made is tried again for so long. The lease is given up then.
+const LONGEST_FAILURE: Duration = Duration::from_secs(30);
+
+/// What the thread is asked for.
+enum Ask {
+    /// All that is committed is to be in the archive.
+    Ship(Sender<Result<()>>),
+    /// … and the thread is to end.
+    Stop,
+}
+
 /// The thread of one database.
 pub struct Archiver {
-    stop: Sender<()>,
+    asks: Sender<Ask>,
     thread: JoinHandle<()>,
+}
+
+/// Brings commits to the archive before they are acknowledged.
+struct Ships {
+    asks: Mutex<Sender<Ask>>,
+    failover: Arc<Failover>,
+}
+
+impl Replicator for Ships {
+    fn replicate(&self) -> Result<()> {
+        let (answer, answered) = channel();
+        self.asks.lock().send(Ask::Ship(answer)).map_err(|_| unknown())?;
+        answered.recv().map_err(|_| unknown())?
+    }
+
+    fn leads(&self) -> bool {
+        self.failover.leads()
+    }
 }
 
 impl Archiver {
@@ -56,17 +95,34 @@ impl Archiver {
         name: &str,
         policy: Policy,
         feed: Option<Arc<Feed>>,
+        failover: Option<Arc<Failover>>,
     ) -> Result<Archiver> {
         let archive = Archive::make(place).map_err(|e| failed(&e.to_string()))?;
         let lock = archive.lock().map_err(|e| failed(&e.to_string()))?;
         *engine.archive_counters().archive_place.lock() = Some(None);
-        let (stop, stopped) = channel();
+        let (asks, asked) = channel();
         let mut work = Work::new(Arc::downgrade(engine), archive, name, policy);
         work.feed = feed;
+        work.failover = failover;
+        if let Some(failover) = work.failover.clone() {
+            work.begin_to_lead(engine, &failover)?;
+            engine.replicate_by(Arc::new(Ships { asks: Mutex::new(asks.clone()), failover }));
+        }
         let run = move || {
             let _lock = lock;
             loop {
-                let last = !matches!(stopped.recv_timeout(work.pause), Err(RecvTimeoutError::Timeout));
+                let last = match asked.recv_timeout(work.pause) {
+                    Err(RecvTimeoutError::Timeout) => false,
+                    Ok(Ask::Ship(answer)) => {
+                        // (who has asked may be gone)
+                        let _ = answer.send(work.ship_all());
+                        match work.is_long() {
+                            false => continue,
+                            true => false,
+                        }
+                    }
+                    Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => true,
+                };
                 if !work.step() || last {
                     break;
                 }
@@ -76,13 +132,13 @@ impl Archiver {
             .name("archiver".into())
             .spawn(run)
             .map_err(|e| failed(&format!("no thread for the archive: {e}")))?;
-        Ok(Archiver { stop, thread })
+        Ok(Archiver { asks, thread })
     }
 
     /// Writes what is committed now, and ends.
     pub fn finish(self) {
         // (it may have ended by itself)
-        let _ = self.stop.send(());
+        let _ = self.asks.send(Ask::Stop);
         if self.thread.join().is_err() {
             tracing::error!("the archiver's thread has panicked");
         }
@@ -104,6 +160,10 @@ struct Work {
     engine: Weak<Engine>,
     /// reads the same log for standbys
     feed: Option<Arc<Feed>>,
+    /// other servers may write to the archive, one at a time
+    failover: Option<Arc<Failover>>,
+    /// somebody waits: nobody is waited for
+    hurries: bool,
     archive: Archive,
     name: String,
     /// what is kept
@@ -163,6 +223,13 @@ fn has_log_begin_anew(
     Ok(late)
 }
 
+/// What is kept with a file: how far the archive has come with it.
+pub(crate) fn note(last: u64, position: Position) -> String {
+    let Position { salt, frames, checksum } = position;
+    let salt = u64::from_be_bytes(salt);
+    format!("{last:016x} {salt:016x} {frames} {} {}", checksum[0], checksum[1])
+}
+
 /// The milliseconds since 1970.
 fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
@@ -173,6 +240,8 @@ impl Work {
         Work {
             engine,
             feed: None,
+            failover: None,
+            hurries: false,
             archive,
             name: name.to_string(),
             policy,
@@ -246,7 +315,10 @@ impl Work {
             Some(stream) => stream,
             None => engine.stream(self.position),
         };
-        let shipped = self.ship_from(engine, &mut stream);
+        let shipped = match self.failover.is_some() {
+            true => self.ship_leading(engine, &mut stream),
+            false => self.ship_from(engine, &mut stream),
+        };
         // (what was taken from the stream is made already, or is taken again)
         if shipped.is_ok() || self.pending.is_some() {
             self.stream = Some(stream);
@@ -285,6 +357,11 @@ impl Work {
             }
             Next::Batch(batch) => self.write(engine, &batch),
             Next::Lost(why) => {
+                if let Some(failover) = self.failover.as_ref().filter(|f| self.last > 0 && f.role() != Role::Leads) {
+                    // (the file is another one than the archive's, or an older state of it)
+                    failover.drop_file(why)?;
+                    return Err(unknown());
+                }
                 if self.last > 0 {
                     tracing::warn!("the archive of database \"{}\" goes on with the whole database: {why}", self.name);
                 }
@@ -304,10 +381,11 @@ impl Work {
 
     fn write(&mut self, engine: &Engine, batch: &Batch) -> Result<()> {
         let first = self.last + 1;
-        let last = if self.begun { first } else { self.archive.first_last(first) };
+        // (with a lease the name is the entry's number, so that no two servers write one)
+        let last = if self.begun || self.failover.is_some() { first } else { self.archive.first_last(first) };
         self.time = self.time.max(now());
         let lsn = (self.lsn, self.lsn + batch.bytes);
-        let header = Header::new(batch.page_size, batch.pages, first, last, self.time).at(lsn);
+        let header = Header::new(batch.page_size, batch.pages, first, last, self.time).at(lsn).by(self.process());
         let mut content = vec![0; batch.page_size as usize];
         let made = self.archive.make_file(0, &header, |to| {
             for page in batch.numbers() {
@@ -332,17 +410,32 @@ impl Work {
     /// Gives the file that is complete to the archive, if there is one.
     fn publish(&mut self, engine: &Engine) -> Result<()> {
         let Some(Pending { made, position }) = &self.pending else { return Ok(()) };
-        let Header { first, last, lsn, .. } = made.header;
-        let Position { salt, frames, checksum } = *position;
-        let salt = u64::from_be_bytes(salt);
-        let text = format!("{last:016x} {salt:016x} {frames} {} {}\n", checksum[0], checksum[1]);
-        match self.archive.publish(made, text.trim_end()).map_err(|e| failed(&e.to_string()))? {
+        let last = made.header.last;
+        let text = note(last, *position);
+        if let Some(failover) = &self.failover {
+            match failover.append(&self.archive, made, &text)? {
+                Verdict::Acknowledged => return self.published(engine),
+                Verdict::Behind => {
+                    (self.pending, self.known, self.stream, self.position) = (None, false, None, None);
+                    return Err(failed("another server has written to the archive"));
+                }
+                Verdict::Again | Verdict::Deposed => return Err(unknown()),
+            }
+        }
+        match self.archive.publish(made, &text).map_err(|e| failed(&e.to_string()))? {
             Published::Done => {}
             Published::Taken => {
                 self.taken = true;
                 return Err(failed(&self.archive.taken().to_string()));
             }
         }
+        self.published(engine)
+    }
+
+    /// The archive has the file that was complete.
+    fn published(&mut self, engine: &Engine) -> Result<()> {
+        let Some(Pending { made, position }) = &self.pending else { return Ok(()) };
+        let Header { first, last, lsn, .. } = made.header;
         let file = self.file((first, last));
         (self.last, self.lsn, self.position) = (last, lsn.1, Some(*position));
         self.pending = None;
@@ -356,6 +449,9 @@ impl Work {
     /// Looks how far the archive has come.
     fn look(&mut self, engine: &Engine) -> Result<()> {
         let io = |e: pgsqlite_replication::Error| failed(&e.to_string());
+        if self.failover.is_none() && self.archive.has_lease().map_err(io)? {
+            return Err(failed(&format!("\"{}\" has a lease: start the server with --lease", self.archive.place())));
+        }
         self.archive.claim().map_err(io)?;
         let entries = self.archive.entries().map_err(io)?;
         // (of level 0, if there is one: it has the position)
@@ -378,6 +474,9 @@ impl Work {
             // (what standbys were told of may not have come to the archive)
             self.lsn = feed.not_before(engine, self.lsn, self.position)?;
         }
+        if let Some(failover) = &self.failover {
+            failover.has_read(self.last);
+        }
         // (where the log is now is not known before it is known to lead on from there)
         engine.archive_counters().archive_lsn.store(self.lsn, Ordering::Relaxed);
         self.known = true;
@@ -390,6 +489,10 @@ impl Work {
         if !self.known || self.taken || self.pending.is_some() {
             return;
         }
+        if self.failover.as_ref().is_some_and(|failover| !failover.leads()) {
+            return;
+        }
+        let removes = self.failover.as_ref().is_none_or(|failover| failover.has_led() >= SETTLED);
         if self.tidied.elapsed() < TIDY || self.tidying.as_ref().is_some_and(|t| !t.is_finished()) {
             return;
         }
@@ -397,7 +500,7 @@ impl Work {
         let (archive, name, policy) = (self.archive.clone(), self.name.clone(), self.policy);
         let work = move || {
             let done = match archive.is_claimed() {
-                Ok(true) => tidy(&archive, &policy, now()),
+                Ok(true) => tidy(&archive, &policy, now(), removes),
                 Ok(false) => Err(archive.taken()),
                 Err(e) => Err(e),
             };
@@ -435,10 +538,11 @@ impl Archivers {
         name: &str,
         policy: Policy,
         feed: Option<Arc<Feed>>,
+        failover: Option<Arc<Failover>>,
     ) -> Result<()> {
         self.end(name);
         let place = place.within(name).map_err(|e| failed(&e.to_string()))?;
-        let archiver = Archiver::start(engine, place, name, policy, feed)?;
+        let archiver = Archiver::start(engine, place, name, policy, feed, failover)?;
         self.0.lock().insert(name.to_string(), archiver);
         Ok(())
     }

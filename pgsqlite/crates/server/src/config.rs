@@ -58,6 +58,8 @@ pub struct Config {
     pub archive: Option<pgsqlite_replication::place::Place>,
     /// what the archives keep
     pub archive_policy: pgsqlite_replication::levels::Policy,
+    /// servers share the archive, and the one that has its lease is the primary; None: there is no lease
+    pub lease: Option<crate::failover::LeaseConfig>,
     /// what the databases follow; None: they are a primary's
     pub standby: Option<crate::standby::Source>,
     /// so many standbys may follow over connections; 0: none

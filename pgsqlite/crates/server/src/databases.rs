@@ -2,6 +2,7 @@
 
 use crate::archiving::Archivers;
 use crate::config::{Config, Databases};
+use crate::failover::Failover;
 use crate::feed::{self, Feed, Feeds};
 use crate::standby::{self, Followers, Follows, Source};
 use parking_lot::Mutex;
@@ -50,6 +51,8 @@ struct Shared {
     feeds: Feeds,
     /// of a server that was started as a standby
     followers: Option<Followers>,
+    /// of a server whose lease decides whether it is a primary
+    failover: Option<Arc<Failover>>,
 }
 
 /// A throw-away copy, which is locked while it is made.
@@ -181,7 +184,7 @@ impl Shared {
             _ => Some(self.feeds.begin(engine, file, name, *wal_keep_size, archive.is_some())?),
         };
         match archive {
-            Some(place) => self.archivers.begin(engine, place, name, *archive_policy, feed),
+            Some(place) => self.archivers.begin(engine, place, name, *archive_policy, feed, self.failover.clone()),
             None => Ok(()),
         }
     }
@@ -208,7 +211,9 @@ impl Shared {
     /// A server whose databases all were promoted before is a primary.
     fn end_unless_followed(&self) {
         if let Some(followers) = self.followers.as_ref().filter(|all| all.is_done()) {
-            tracing::warn!("the server was promoted before: it is a primary, and --standby has no effect");
+            if self.failover.is_none() {
+                tracing::warn!("the server was promoted before: it is a primary, and --standby has no effect");
+            }
             followers.standby().end();
         }
     }
@@ -216,8 +221,10 @@ impl Shared {
     /// No database follows any more: the server is a primary.
     fn promoted(&self) {
         let Some(followers) = &self.followers else { return };
-        followers.standby().end();
-        tracing::warn!("the server was promoted: it is a primary");
+        // (with a lease nobody may write before commits wait for the archive)
+        if self.failover.is_none() {
+            followers.standby().end();
+        }
         let places: Vec<(String, Arc<Place>)> =
             self.places.lock().iter().map(|(name, place)| (name.clone(), place.clone())).collect();
         for (key, place) in places {
@@ -231,8 +238,13 @@ impl Shared {
             let Some(file) = file else { continue };
             if let Err(e) = self.begin_copies(&engine, &file, &name) {
                 tracing::error!("the changes of database \"{name}\" are not copied: {}", e.message());
+                if let Some(failover) = &self.failover {
+                    return failover.give_up(e.message());
+                }
             }
         }
+        followers.standby().end();
+        tracing::warn!("the server was promoted: it is a primary");
     }
 }
 
@@ -567,6 +579,11 @@ fn first_database(dir: &Path) -> Result<()> {
     }
 }
 
+/// The name of the one database of a server.
+fn name_of(path: &Path) -> String {
+    path.file_stem().map_or("main".to_string(), |s| s.to_string_lossy().into_owned())
+}
+
 impl Registry {
     /// Opens the one database there is; those of a folder are opened when a client asks for them.
     pub fn new(config: Config) -> Result<Registry> {
@@ -575,7 +592,21 @@ impl Registry {
             Some(path) => Some(Arc::new(RefusedLog::open(path)?)),
         };
         let statistics = Arc::<Statistics>::default();
-        let followers = config.standby.as_ref().map(|_| Followers::new(Arc::new(Standby::new())));
+        let by_lease = config.lease.is_some();
+        let standby = Arc::new(if by_lease { Standby::by_lease() } else { Standby::new() });
+        let failover =
+            match (&config.lease, &config.databases) {
+                (None, _) => None,
+                (Some(lease), Databases::File(path)) => {
+                    checkpoints::leave(path);
+                    Some(Failover::boot(lease, path, &name_of(path), standby.clone())?)
+                }
+                (Some(_), _) => return Err(PgError::new(
+                    SqlState::INVALID_PARAMETER_VALUE,
+                    "a lease needs --database FILE: servers with a folder of databases, or one in memory, have none",
+                )),
+            };
+        let followers = config.standby.as_ref().map(|_| Followers::new(standby, failover.clone()));
         let shared = Arc::new(Shared {
             config,
             refused,
@@ -585,6 +616,7 @@ impl Registry {
             archivers: Archivers::default(),
             feeds: Feeds::default(),
             followers,
+            failover,
         });
         let registry = Registry { shared, statistics };
         let archive = registry.shared.config.archive.is_some();
@@ -627,7 +659,7 @@ impl Registry {
         }
         match &registry.shared.config.databases {
             Databases::File(path) => {
-                let stem = path.file_stem().map_or("main".to_string(), |s| s.to_string_lossy().into_owned());
+                let stem = name_of(path);
                 registry.shared.open_as("", Location::File(path.clone()), stem)?;
                 registry.shared.end_unless_followed();
             }
@@ -791,6 +823,14 @@ impl Registry {
         self.shared.open_as(name, Location::File(path), name.to_string())
     }
 
+    /// Waits until the server has lost its lease. Without one it waits for ever.
+    pub async fn deposed(&self) {
+        match &self.shared.failover {
+            Some(failover) => failover.deposed().await,
+            None => std::future::pending().await,
+        }
+    }
+
     pub async fn shutdown(&self) -> Result<()> {
         let places: Vec<Arc<Place>> = self.shared.places.lock().drain().map(|(_, place)| place).collect();
         let engines: Vec<Arc<Engine>> = places.iter().filter_map(|place| place.lock().take()).collect();
@@ -802,6 +842,9 @@ impl Registry {
         blocking(|| self.shared.feeds.finish());
         for engine in engines {
             engine.shutdown().await?;
+        }
+        if let Some(failover) = &self.shared.failover {
+            blocking(|| failover.release());
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //!
 //! * [`config`]: what the server is told; [`databases`]: which file a database name means
 //! * [`archiving`]: copies of each database's changes, written while it is served; [`standby`]: databases that follow such copies
+//! * [`failover`]: which of several servers with one archive is the primary: the one that has its lease
 //! * [`feed`]: what is committed to a database, for standbys that follow it over connections; [`walsender`]: such a connection, [`replication_command`]: its commands
 //! * [`listen`]: sockets, accepting, shutdown; [`addresses`]: what is said where that fails
 //! * [`starting`]: what clients are told before the databases are open
@@ -26,6 +27,7 @@ pub mod databases;
 pub mod entrance;
 mod errors;
 mod failed_logins;
+pub mod failover;
 mod feed;
 pub mod hba;
 mod http;

@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::databases::Registry;
 use crate::entrance::Visitor;
 use crate::failed_logins::FailedLogins;
+use crate::failover::is_deposed;
 use crate::hba::{Maps, Rules};
 use crate::http::{self, Site};
 use crate::metrics;
@@ -197,14 +198,18 @@ impl Server {
             accepting.push(tokio::spawn(http::serve(listener, self.shared.clone(), page.clone())));
         }
         accepting.push(tokio::spawn(reload::when_asked(self.shared.clone(), self.hangups)));
-        stop.await;
+        tokio::select! {
+            () = stop => {}
+            () = self.shared.databases.deposed() => {}
+        }
         tracing::info!("shutting down");
         for task in &accepting {
             task.abort();
         }
         self.shared.stopping.send_replace(true);
         // sessions notice when they are between statements; a statement that runs has a while to finish
-        if !self.shared.all_gone(self.shared.config.shutdown_timeout, CancelHandle::finish).await {
+        let patience = if is_deposed() { Duration::ZERO } else { self.shared.config.shutdown_timeout };
+        if !self.shared.all_gone(patience, CancelHandle::finish).await {
             tracing::warn!("statements that still run are canceled");
             if !self.shared.all_gone(Duration::from_secs(1), CancelHandle::terminate).await {
                 self.shared.abandoned.send_replace(true);

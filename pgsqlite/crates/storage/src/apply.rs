@@ -17,6 +17,17 @@ const LONG: u64 = 4 << 20;
 const PAGE_SIZE: std::ops::Range<usize> = 16..18;
 const COOKIE: std::ops::Range<usize> = 40..44;
 
+/// The first page of a database, and how many pages it has. Errors: 58030.
+pub fn first_page(path: &Path) -> Result<(Vec<u8>, u32)> {
+    let connection = open_file(path)?;
+    let read = connection.query_row(
+        "SELECT data, (SELECT page_count FROM pragma_page_count) FROM sqlite_dbpage WHERE pgno = 1",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    );
+    read.map_err(sqlite_error)
+}
+
 /// Writes changes to the copy that the engine has open.
 pub struct Applier {
     room: Arc<Room>,

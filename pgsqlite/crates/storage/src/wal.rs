@@ -7,7 +7,7 @@
 
 use crate::connection::{Connection, Natives};
 use crate::files::{Fate, FileId, Room};
-use crate::vfs::Progress;
+use crate::vfs::{Extent, Progress};
 use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::cell::UnsafeCell;
@@ -137,6 +137,11 @@ impl Wal {
     /// What has been written is on disk when this returns, among it the commits up to this number. After one sync of the database has
     /// failed, whoever asked for it, all do.
     pub fn sync(&self, upto: u64) -> io::Result<()> {
+        self.sync_file().map(|extent| self.progress.is_synced(&extent, upto))
+    }
+
+    /// As [`Wal::sync`], but what is on disk then is told by the caller. Returns what that is.
+    pub fn sync_file(&self) -> io::Result<Extent> {
         let extent = self.progress.extent();
         let synced = self.file().and_then(File::sync_data);
         if synced.is_err() {
@@ -146,7 +151,7 @@ impl Wal {
         if synced.is_ok() && self.progress.has_failed() {
             return Err(io::Error::other("an earlier sync has failed"));
         }
-        synced.map(|()| self.progress.is_synced(&extent, upto))
+        synced.map(|()| extent)
     }
 
     /// Makes room for coming commits, if there may be none. Only to be called while this process holds SQLite's write lock:

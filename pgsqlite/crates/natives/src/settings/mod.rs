@@ -237,6 +237,9 @@ pub struct Gucs {
     pub often: Often,
 }
 
+/// The setting of sessions that do not wait until what they read is with the others that have to have it (a server with a lease).
+const READ_UNREPLICATED: &str = "pgsqlite.read_unreplicated";
+
 /// What every statement asks for, ready to be used. Times are in milliseconds, 0: for ever.
 #[derive(Clone)]
 pub struct Often {
@@ -250,6 +253,12 @@ pub struct Often {
     pub client_connection_check_interval: u64,
     /// synchronous_commit: a commit is told when it is on disk
     pub waits_for_disk: bool,
+    /// … and when others have it that have to (a server with a lease)
+    pub waits_for_others: bool,
+    /// … and have applied it: remote_apply
+    pub waits_for_apply: bool,
+    /// pgsqlite.read_unreplicated: what is read may be what those others do not have
+    pub reads_unreplicated: bool,
     pub default_transaction_read_only: bool,
     /// the server is a standby
     pub in_hot_standby: bool,
@@ -292,6 +301,9 @@ impl Often {
         transaction_timeout: 0,
         client_connection_check_interval: 0,
         waits_for_disk: true,
+        waits_for_others: true,
+        waits_for_apply: false,
+        reads_unreplicated: false,
         default_transaction_read_only: false,
         in_hot_standby: false,
         default_serializable: false,
@@ -349,6 +361,8 @@ impl Often {
             }
             "synchronous_commit" => {
                 self.waits_for_disk = value != "off";
+                self.waits_for_others = !matches!(value, "off" | "local");
+                self.waits_for_apply = value == "remote_apply";
                 return;
             }
             "temp_file_limit" => {
@@ -575,12 +589,19 @@ impl Gucs {
                 if key.starts_with("hnsw.") || key.starts_with("ivfflat.") {
                     values::check_vector(name, &key, value)?;
                 }
+                if key == READ_UNREPLICATED {
+                    values::check_boolean(name, value)?;
+                }
                 match value {
-                    Some(v) => self.values.insert(key, v.to_string()),
+                    Some(v) => self.values.insert(key.clone(), v.to_string()),
                     // a name that was given once stays known
                     None if self.defaults.contains_key(&key) => self.values.remove(&key),
-                    None => self.values.insert(key, String::new()),
+                    None => self.values.insert(key.clone(), String::new()),
                 };
+                if key == READ_UNREPLICATED {
+                    let reads = self.get(READ_UNREPLICATED).and_then(|value| parse_bool(&value));
+                    self.often.reads_unreplicated = reads.unwrap_or(false);
+                }
                 return Ok(());
             }
             return Err(Gucs::unknown(name));

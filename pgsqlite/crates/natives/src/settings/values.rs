@@ -290,6 +290,17 @@ pub fn check_vector(name: &str, key: &str, value: Option<&str>) -> Result<(), Pg
     Ok(())
 }
 
+/// Checks a setting that is on or off. Errors: 22023.
+pub fn check_boolean(name: &str, value: Option<&str>) -> Result<(), PgError> {
+    match value.is_none_or(|value| parse_bool(value).is_some()) {
+        true => Ok(()),
+        false => {
+            let message = format!("parameter \"{name}\" requires a Boolean value");
+            Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, message))
+        }
+    }
+}
+
 /// Checks a setting of PL/pgSQL, of which only the default values are implemented. `setting`: its name without `plpgsql.`.
 /// Errors: 42602 for a name that there is not, 22023, 0A000.
 pub fn check_plpgsql(name: &str, setting: &str, value: Option<&str>) -> Result<(), PgError> {

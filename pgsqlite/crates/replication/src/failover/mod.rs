@@ -13,7 +13,11 @@
 //! The second and the third rule protect the log from each other's weaknesses: the look from requests that come when a number is free again, and the condition from clocks that differ. The model
 //! (`model`, a test) runs random schedules, and finds a loss with any of the rules left out.
 
+mod bucket;
 #[cfg(test)]
 mod model;
 pub mod node;
 
+pub use crate::bucket::Tag;
+pub use bucket::LeaseObject;
+pub(crate) use bucket::LEASE;

@@ -15,6 +15,8 @@ pub enum Kept {
     Streaming { lsn: u64, position: Position },
     /// It was promoted: it is a primary's.
     Promoted,
+    /// It has what a process has written that had the lease: this one, or the one before it. Others may have written since.
+    Leading { process: u64, before: u64 },
 }
 
 impl Kept {
@@ -36,6 +38,9 @@ impl Kept {
         let kept = match words[..] {
             ["restoring"] => Some(Kept::Restoring),
             ["promoted"] => Some(Kept::Promoted),
+            ["leading", process, before] => {
+                number(process).zip(number(before)).map(|(process, before)| Kept::Leading { process, before })
+            }
             ["following", transaction, lsn] => {
                 number(transaction).zip(number(lsn)).map(|(transaction, lsn)| Kept::Following { transaction, lsn })
             }
@@ -53,6 +58,7 @@ impl Kept {
         match self {
             Kept::Restoring => "restoring\n".to_string(),
             Kept::Promoted => "promoted\n".to_string(),
+            Kept::Leading { process, before } => format!("leading {process:016x} {before:016x}\n"),
             Kept::Following { transaction, lsn } => format!("following {transaction:016x} {lsn:016x}\n"),
             // (always of one length, so that one takes the place of another)
             Kept::Streaming { lsn, position } => format!("streaming {lsn:016x} {:<42}\n", position.to_string()),
@@ -118,7 +124,9 @@ mod tests {
         let position = Position { salt: [7; 8], frames: u32::MAX, checksum: [1, u32::MAX] };
         let streaming = [1, u64::MAX].map(|lsn| Kept::Streaming { lsn, position });
         let [first, second] = streaming;
-        for kept in [Kept::Restoring, Kept::Following { transaction: 0x1f, lsn: 1 << 40 }, Kept::Promoted, first] {
+        let leading = Kept::Leading { process: u64::MAX, before: 7 };
+        let following = Kept::Following { transaction: 0x1f, lsn: 1 << 40 };
+        for kept in [Kept::Restoring, following, Kept::Promoted, leading, first] {
             kept.write(&database).expect("is written");
             assert_eq!(read(), Some(kept));
         }

@@ -9,17 +9,20 @@
 
 pub mod conninfo;
 mod kept;
+mod leading;
 mod primary;
 mod stream;
 mod tls;
 
+use crate::failover::Failover;
 use conninfo::Conninfo;
 use kept::{beside, io};
 pub use kept::{promotion_file, Kept};
 use parking_lot::Mutex;
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_natives::recovery::{Recovery, Standby};
-use pgsqlite_replication::archive::Archive;
+use pgsqlite_replication::archive::{pages_of, Archive};
+use pgsqlite_replication::ltx::Header;
 use pgsqlite_replication::place::Place;
 use pgsqlite_replication::restore::{lsn_text, restore, Until};
 use pgsqlite_replication::{follow, Error};
@@ -42,6 +45,8 @@ const LOOK: Duration = Duration::from_millis(500);
 const REST: Duration = Duration::from_secs(2);
 /// Between two looks at files that others stand for.
 const WHOLE_LOOK: Duration = Duration::from_secs(15);
+/// What comes after the end of an archive, as it was read within this time, is in the files that were written: nothing that old is removed.
+const LATELY: Duration = Duration::from_secs(120);
 /// An error that comes again is logged so often.
 const AGAIN: Duration = Duration::from_secs(60);
 
@@ -122,7 +127,7 @@ fn found(database: &Path, source: &Source, name: &str) -> Result<Found> {
     let mut reported = Reported::default();
     loop {
         match (database.symlink_metadata().is_ok(), Kept::read(database)?, source) {
-            (true, Some(Kept::Promoted), _) => return Ok(Found::Promoted),
+            (true, Some(Kept::Promoted | Kept::Leading { .. }), _) => return Ok(Found::Promoted),
             (true, Some(Kept::Following { transaction, lsn }), Source::Archive(_)) => {
                 return Ok(Found::Following { transaction, lsn })
             }
@@ -226,6 +231,7 @@ pub fn followers(folder: &Path) -> Result<Vec<String>> {
 pub fn leave(database: &Path) -> Result<()> {
     match Kept::read(database)? {
         None | Some(Kept::Promoted) => Ok(()),
+        Some(Kept::Leading { .. }) => Kept::Promoted.write(database),
         Some(Kept::Restoring) => Err(PgError::new(
             SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
             format!("\"{}\" is not complete: it was being restored for a standby", database.display()),
@@ -263,12 +269,14 @@ pub struct Followers {
     threads: Mutex<Vec<(Sender<()>, JoinHandle<()>)>>,
     /// how far each database has come, by its name
     known: Mutex<Vec<(String, Arc<Recovery>)>>,
+    /// a lease decides who is the primary
+    failover: Option<Arc<Failover>>,
 }
 
 impl Followers {
     /// None yet, of this server.
-    pub fn new(standby: Arc<Standby>) -> Followers {
-        Followers { standby, left: Arc::default(), threads: Mutex::default(), known: Mutex::default() }
+    pub fn new(standby: Arc<Standby>, failover: Option<Arc<Failover>>) -> Followers {
+        Followers { standby, left: Arc::default(), threads: Mutex::default(), known: Mutex::default(), failover }
     }
 
     /// Has a database follow. `promoted` is called when the last database of the server follows no more.
@@ -289,15 +297,22 @@ impl Followers {
                     engine: Arc::downgrade(engine),
                     database: database.to_path_buf(),
                     archive: Archive::reader(place),
+                    failover: self.failover.clone(),
+                    at_end: None,
                     recovery,
                     applier: None,
                     transaction,
                     looked: None,
+                    time: 0,
                     looked_at_all: None,
                     rest: Duration::ZERO,
                     reported: Reported::default(),
                 };
-                self.spawn(work, TICK, Work::step, |_| {}, promoted)
+                self.spawn(work, TICK, Work::step, |_| {}, promoted)?;
+                if let Some(failover) = &self.failover {
+                    failover.take();
+                }
+                Ok(())
             }
             (Source::Primary(conninfo), Found::Streaming { lsn, position }) => {
                 recovery.applied(lsn, 0);
@@ -385,12 +400,17 @@ struct Work {
     engine: Weak<Engine>,
     database: PathBuf,
     archive: Archive,
+    failover: Option<Arc<Failover>>,
+    /// when the archive was read to its end last
+    at_end: Option<SystemTime>,
     recovery: Arc<Recovery>,
     applier: Option<Applier>,
     /// the last transaction that was applied
     transaction: u64,
     looked: Option<Instant>,
     looked_at_all: Option<Instant>,
+    /// when the last transaction was committed
+    time: i64,
     /// how much longer than usual the archive is left alone
     rest: Duration,
     reported: Reported,
@@ -400,7 +420,13 @@ impl Work {
     fn step(&mut self) -> Step {
         let Some(engine) = self.engine.upgrade() else { return Step::Closed };
         let asked = promotion_file(&self.database);
-        if asked.exists() {
+        if asked.exists() && self.failover.is_some() {
+            let database = self.database.display();
+            tracing::error!("\"{database}\" is not promoted: a lease decides which server is the primary");
+            if let Err(e) = forget(&asked) {
+                tracing::error!("{}", e.message());
+            }
+        } else if asked.exists() {
             self.recovery.standby.promote();
         }
         let promoted = self.recovery.standby.is_promoted();
@@ -446,11 +472,15 @@ impl Work {
     /// Applies what is new. `all`: nothing that the archive has is missing afterwards.
     fn follow(&mut self, engine: &Engine, all: bool) -> Result<()> {
         let looks = all || self.looked_at_all.is_none_or(|at| at.elapsed() >= WHOLE_LOOK);
-        let entries = follow::newer(&self.archive, self.transaction, looks).map_err(|e| failed(&e))?;
+        let began = SystemTime::now();
+        // (a clock that was set back says nothing)
+        let lately = self.at_end.is_some_and(|at| began.duration_since(at).is_ok_and(|age| age < LATELY));
+        let entries = follow::newer(&self.archive, self.transaction, looks, lately).map_err(|e| failed(&e))?;
         if looks {
             self.looked_at_all = Some(Instant::now());
         }
-        for entry in &entries {
+        let mut left = &entries[..];
+        while !left.is_empty() {
             if self.recovery.standby.pauses() {
                 return Ok(());
             }
@@ -458,26 +488,38 @@ impl Work {
                 Some(applier) => applier,
                 None => self.applier.insert(engine.applier()?),
             };
+            let readers = self.archive.read_first(left).map_err(|e| failed(&e))?;
+            let (these, others) = left.split_at(readers.len());
             let mut header = None;
+            // (what follows each other leads to a state that the primary had, too)
             engine.apply(applier, |change| {
-                let read = self.archive.each_page(entry, |_, number, content| {
-                    change.page(number, content).map_err(|e| Error::new(e.message()))
-                });
-                let read = read.map_err(|e| failed(&e))?;
-                change.size(read.pages)?;
-                header = Some(read);
-                Ok(())
+                for (mut reader, entry) in readers.into_iter().zip(these) {
+                    let mut page = |_: &Header, number, content: &[u8]| {
+                        change.page(number, content).map_err(|e| Error::new(e.message()))
+                    };
+                    header = Some(pages_of(&mut reader, entry, &mut page).map_err(|e| failed(&e))?);
+                }
+                change.size(header.as_ref().map_or(0, |header| header.pages))
             })?;
+            left = others;
             let header = header.ok_or_else(|| PgError::internal("a change without a header"))?;
             self.transaction = header.last;
             Kept::Following { transaction: header.last, lsn: header.lsn.1 }.write(&self.database)?;
             self.recovery.applied(header.lsn.1, header.time);
+            self.time = header.time;
         }
+        self.at_end = Some(began);
         Ok(())
     }
 
     /// The database follows no more.
     fn promote(&mut self, engine: &Engine, asked: &Path) -> Result<()> {
+        if let Some(failover) = self.failover.clone() {
+            self.begin_to_lead(engine, &failover)?;
+            self.applier = None;
+            engine.prepare_to_write()?;
+            return failover.keep();
+        }
         self.applier = None;
         promoted(engine, &self.database, asked)
     }
@@ -487,6 +529,11 @@ impl Work {
 fn promoted(engine: &Engine, database: &Path, asked: &Path) -> Result<()> {
     engine.prepare_to_write()?;
     Kept::Promoted.write(database)?;
+    forget(asked)
+}
+
+/// What this file asks for is done, or will not be.
+fn forget(asked: &Path) -> Result<()> {
     match std::fs::remove_file(asked) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(asked, &e)),
         _ => Ok(()),

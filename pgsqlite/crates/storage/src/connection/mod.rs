@@ -11,6 +11,7 @@ pub(crate) mod without_natives;
 
 use crate::changes::recorder::Recorder;
 use crate::error;
+use crate::error::sqlite_error;
 use crate::files::Room;
 use crate::lru_cache::LruCache;
 pub use crate::sqlite_statement::{Counted, RawStatement, Step};
@@ -256,6 +257,11 @@ impl<N: Natives> Connection<N> {
     /// The number of the last commit that may have been seen through this connection.
     pub fn seen(&self) -> u64 {
         self.reading.as_ref().map_or(u64::MAX, Reading::seen)
+    }
+
+    /// Forgets the pages that it has read, so that it marks what it reads again. To be called outside of transactions.
+    pub fn forget_pages(&self) -> Result<()> {
+        self.rusqlite().release_memory().map_err(sqlite_error)
     }
 
     /// It has made this commit.

@@ -7,6 +7,8 @@
 //! nothing, however busy the writers are. [`Progress::on_disk`] is always the end of a commit: a sync may come between the frames of
 //! one, and the first of them on disk are nothing without the last.
 //!
+//! Where others have to have a commit before it is acknowledged (`crate::writer::Replicator`), "on disk" means that they have it.
+//!
 //! Commits under `synchronous_commit = off` are exempt, as in PostgreSQL: [`Progress::begun`] counts only those that somebody waits for.
 //!
 //! A sync that has failed is remembered here, whoever asked for it (SQLite's own checkpoints ignore such an error at COMMIT): the system
@@ -24,6 +26,8 @@ pub struct Progress {
     begun: AtomicU64,
     /// all commits up to this number are on disk
     synced: AtomicU64,
+    /// all commits up to this number are on this machine's disk; where others have to have them, too, `synced` comes later
+    on_own_disk: AtomicU64,
     /// the log is on disk up to here, the end of a commit, as far as is known
     on_disk: AtomicI64,
     /// the log has been written up to here, or is being written
@@ -134,6 +138,16 @@ impl Progress {
         }
         drop(cuts);
         self.synced.fetch_max(upto, Ordering::AcqRel);
+    }
+
+    /// Commits up to this number are on this machine's disk, and others are yet to have them.
+    pub fn is_on_own_disk(&self, upto: u64) {
+        self.on_own_disk.fetch_max(upto, Ordering::AcqRel);
+    }
+
+    /// The number up to which commits are on this machine's disk.
+    pub fn on_own_disk(&self) -> u64 {
+        self.on_own_disk.load(Ordering::Acquire).max(self.synced())
     }
 
     /// Commit `number`, which somebody will wait for, is about to be made: readers may see it from now on.

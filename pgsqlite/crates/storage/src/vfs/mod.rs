@@ -25,7 +25,7 @@ mod marks;
 pub mod open;
 mod wal_frames;
 
-pub use log_progress::{OldestReader, Progress, Reading};
+pub use log_progress::{Extent, OldestReader, Progress, Reading};
 pub use marks::{Anchor, Pin};
 
 use libsqlite3_sys as ffi;

@@ -62,6 +62,11 @@ impl<N: Natives> Writer<N> {
     }
 }
 
+/// The error of a sync that has failed.
+pub(super) fn not_synced(error: std::io::Error) -> PgError {
+    PgError::new(SqlState::IO_ERROR, format!("could not sync the write-ahead log: {error}")).fatal()
+}
+
 /// Wakes the thread that waits for a future.
 struct Unparks(Thread);
 
@@ -75,14 +80,16 @@ impl<N: Natives> Inner<N> {
     /// One sync, by whoever has set `syncing`; who waits for it is told.
     pub(super) fn sync(self: &Arc<Self>) -> Result<()> {
         let upto = self.state.lock().commits;
-        let result = match self.wal.as_ref().map_or(Ok(()), |wal| wal.sync(upto)) {
-            // what is on disk in a file that nobody finds again is not kept
-            Ok(()) => self.wal.as_ref().map_or(Ok(()), Wal::check),
-            Err(e) => {
-                let message = format!("could not sync the write-ahead log: {e}");
-                Err(PgError::new(SqlState::IO_ERROR, message).fatal())
+        let result = self.wal.as_ref().map_or(Ok(()), |wal| {
+            let extent = wal.sync_file().map_err(not_synced)?;
+            if self.replicator.get().is_some() {
+                wal.check()?;
+                self.replicate(upto)?;
             }
-        };
+            self.log.progress.is_synced(&extent, upto);
+            // what is on disk in a file that nobody finds again is not kept
+            wal.check()
+        });
         let told = {
             let mut state = self.state.lock();
             state.syncing = false;

@@ -15,6 +15,7 @@
 //! Readers see a commit before it is synced. Whoever has seen one waits for that sync before a client gets to know ([`seen`]).
 
 mod disk;
+mod replicator;
 mod seen;
 mod testing;
 
@@ -24,10 +25,12 @@ use crate::wal::Wal;
 use parking_lot::{Condvar, Mutex};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, Notify};
+
+pub use replicator::Replicator;
 
 /// How the commit of a transaction that was left to others went.
 pub type Outcome = oneshot::Receiver<Result<()>>;
@@ -184,6 +187,7 @@ impl<N: Natives> State<N> {
     fn check(&self, progress: &Progress) -> Result<()> {
         match &self.failed {
             None if !progress.has_failed() => Ok(()),
+            Some(lost) if lost.code() == SqlState::TRANSACTION_RESOLUTION_UNKNOWN => Err(replicator::lost()),
             Some(lost) if lost.code() == SqlState::UNDEFINED_FILE => Err(PgError::new(
                 SqlState::UNDEFINED_FILE,
                 format!("the server has stopped accepting writes: {}", lost.message()),
@@ -220,6 +224,10 @@ struct Inner<N: Natives> {
     log: Reading,
     /// where the connections of shared transactions come back to
     idle: Arc<Idle<N>>,
+    /// others that have to have each commit
+    replicator: OnceLock<Arc<dyn Replicator>>,
+    /// of those who wait for this machine's disk alone, one syncs
+    own_disk: Mutex<()>,
 }
 
 /// The queue of a database's writers.
@@ -423,7 +431,8 @@ impl<N: Natives> Writer<N> {
     /// `log`: what the engine's own connection sees of it.
     pub fn new(wal: Option<Wal>, log: Reading, idle: Arc<Idle<N>>) -> Writer<N> {
         let (state, work, silences, committer) = Default::default();
-        Writer(Arc::new(Inner { state, work, silences, committer, wal, log, idle }))
+        let (replicator, own_disk) = Default::default();
+        Writer(Arc::new(Inner { state, work, silences, committer, wal, log, idle, replicator, own_disk }))
     }
 
     /// Errors: 58030 after a sync has failed, whoever asked for it.

@@ -16,10 +16,26 @@ impl SessionContext {
         self.seen = self.seen.max(connection.seen());
     }
 
-    /// Waits until this commit is on disk. Errors: 58030, fatal: it may be lost, and what was seen of it with it.
+    /// Whether the session's commits wait for all that a commit can wait for: the disk, and others that have to have it.
+    pub(in crate::session) fn waits_for_all(&self) -> bool {
+        let often = &self.gucs.often;
+        often.waits_for_disk && (often.waits_for_others || !self.engine.writer.replicates())
+    }
+
+    /// Whether the session is shown what a failover may take back (`pgsqlite.read_unreplicated`).
+    fn reads_unreplicated(&self) -> bool {
+        self.gucs.often.reads_unreplicated && self.engine.writer.replicates()
+    }
+
+    /// Waits until this commit is on disk. Errors: 58030, fatal: it may be lost, and what was seen of it with it; 57P01, fatal: another server writes by now.
     pub(in crate::session) async fn settle(&mut self, commit: u64) -> Result<()> {
+        self.engine.writer.check_leads()?;
+        let unreplicated = self.reads_unreplicated();
         self.observation.activity.set_wait(Wait::Sync);
-        let settled = self.engine.writer.wait_durable(commit, self.own_thread).await;
+        let settled = match unreplicated {
+            false => self.engine.writer.wait_durable(commit, self.own_thread).await,
+            true => self.engine.writer.wait_on_own_disk(commit, self.own_thread).await,
+        };
         self.observation.activity.set_wait(Wait::Nothing);
         settled
     }
@@ -29,13 +45,20 @@ impl Executor {
     /// The number of the last commit that the session may have seen and that is not on disk yet; None: there is none.
     pub(in crate::session) fn unsettled(&self) -> Option<u64> {
         let progress = self.context.engine.writer.progress();
+        if self.context.engine.writer.check_leads().is_err() {
+            return Some(progress.begun());
+        }
         if !progress.has_unsynced() {
             return None;
         }
         let held = self.connection.iter().chain(self.portals.values().filter_map(|p| p.own_connection()));
         let without = self.context.seen.max(self.context.engine.writer.seen_by_all());
         let seen = held.map(Connection::seen).fold(without, u64::max).min(progress.begun());
-        (seen > progress.synced()).then_some(seen)
+        let settled = match self.context.reads_unreplicated() {
+            false => progress.synced(),
+            true => progress.on_own_disk(),
+        };
+        (seen > settled).then_some(seen)
     }
 
     /// Waits until all that the session may have seen is on disk. Errors: as of [`SessionContext::settle`].

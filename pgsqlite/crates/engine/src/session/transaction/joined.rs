@@ -34,7 +34,7 @@ impl Executor {
         self.context.sync_follows
             && !self.context.transaction.block().is_explicit()
             && !self.context.transaction.has_begun()
-            && self.context.gucs.often.waits_for_disk
+            && self.context.waits_for_all()
             && self.connection_is_passing()
     }
 
@@ -123,7 +123,7 @@ impl Executor {
             || busy
                 && is_plain
                 && t.watched().is_none()
-                && self.context.gucs.often.waits_for_disk
+                && self.context.waits_for_all()
                 && self.context.engine.writer.syncs()
                 && self.connection_is_passing()
                 && self.connection.as_ref().is_some_and(|c| !c.has_deferred_violations())

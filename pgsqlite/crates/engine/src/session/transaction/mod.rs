@@ -516,6 +516,15 @@ impl Executor {
         }
         let wrote = self.context.writes();
         let waits = self.context.gucs.often.waits_for_disk;
+        let replicates = self.context.engine.writer.replicates();
+        let waits_for_all = self.context.waits_for_all();
+        if wrote && replicates && self.context.gucs.often.waits_for_apply {
+            // (nobody tells the primary what standbys have applied)
+            return Err(PgError::not_supported(
+                "a commit with synchronous_commit = remote_apply on a server with a lease",
+            )
+            .hint("With synchronous_commit = on the bucket has the commit before it is acknowledged."));
+        }
         // (others see the transaction in progress as long as this lives)
         let number = self.context.server.last_number();
         let mut keeps_schema = !self.context.transaction.changes_schema();
@@ -540,7 +549,7 @@ impl Executor {
                     return self.leave_commit(number).await;
                 }
                 if self.connection()?.is_writing() {
-                    self.context.engine.writer.expect_commit(waits)?;
+                    self.context.engine.writer.expect_commit(waits || replicates)?;
                 }
             }
             let cookie = match self.context.transaction.catalog() {
@@ -560,8 +569,10 @@ impl Executor {
             self.context.transaction.closed();
             if wrote && changed {
                 let number = self.context.engine.writer.committed();
-                if waits {
+                if waits_for_all {
                     self.connection()?.mark_seen(number);
+                } else if replicates {
+                    self.connection()?.forget_pages()?;
                 }
                 durable = Some(number);
             } else if wrote {
@@ -572,7 +583,7 @@ impl Executor {
                 }
             }
             if let Some(catalog) = self.context.transaction.take_catalog() {
-                if let Some(number) = durable.filter(|_| waits) {
+                if let Some(number) = durable.filter(|_| waits || replicates) {
                     self.context.engine.writer.progress().changes_catalog(number);
                 }
                 let catalog = self.context.take_temporary(catalog).with_labels_committed();
@@ -587,14 +598,18 @@ impl Executor {
         self.finish(false);
         if let Some(commit) = durable.filter(|_| waits) {
             self.context.observation.activity.set_wait(Wait::Sync);
-            let durable = self.context.engine.writer.wait_durable(commit, self.context.own_thread).await;
+            let (writer, here) = (&self.context.engine.writer, self.context.own_thread);
+            let durable = match waits_for_all {
+                true => writer.wait_durable(commit, here).await,
+                false => writer.wait_on_own_disk(commit, here).await,
+            };
             self.context.observation.activity.set_wait(Wait::Nothing);
             if durable.is_err() {
                 self.context.server.pending.lock().clear();
             }
             durable?;
         }
-        match waits {
+        match waits_for_all {
             true => self.context.sequences.durable(),
             false => self.context.sequences.not_durable(),
         }

@@ -100,6 +100,10 @@ fn promote(c: &Call) -> Result<Datum> {
             "\"wait_seconds\" must not be negative or zero",
         ));
     }
+    if recovery.standby.is_by_lease() {
+        return Err(PgError::not_supported("pg_promote() where a lease decides which server is the primary")
+            .hint("Stop the primary: it gives its lease away."));
+    }
     recovery.standby.promote();
     if !waits {
         return Ok(true.into());
