@@ -717,7 +717,12 @@ fn run() -> anyhow::Result<ExitCode> {
         print!("{}", greeting::greeting(&server, sqli_port));
         use std::io::Write;
         std::io::stdout().flush()?;
-        let ended = server.run(stop(signals, config.stop_with_input)).await.map_err(offline::told);
+        // (also while a server that has lost its lease ends)
+        let told = tokio::spawn(async move {
+            stop(signals, config.stop_with_input).await;
+            failover::stops();
+        });
+        let ended = server.run(async { drop(told.await) }).await.map_err(offline::told);
         if !is_deposed() {
             ended?;
         }
@@ -728,7 +733,7 @@ fn run() -> anyhow::Result<ExitCode> {
 fn main() -> ExitCode {
     pgsqlite_memory::limit_arenas();
     let ended = run();
-    if is_deposed() {
+    if is_deposed() && !failover::is_stopping() {
         // (as a standby, with what the archive has)
         logging::fail(&format!("the server cannot begin again: {}", begin_again()));
         return ExitCode::FAILURE;

@@ -111,6 +111,19 @@ def wait_for_primary(nodes: list[Node]) -> Node:
     return found
 
 
+def wait_for_standbys(nodes: list[Node]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    for node in nodes:
+        while True:
+            try:
+                node.ask("SELECT pg_is_in_recovery()")
+                break
+            except GONE:
+                if time.monotonic() > deadline:
+                    raise SystemExit(f"{node.name} does not start again:\n{node.log()[-3000:]}") from None
+            time.sleep(0.02)
+
+
 class Clients:
     """Sessions that append and read."""
 
@@ -223,7 +236,7 @@ def again(kind: str, node: Node) -> None:
     node.proxy.down = ""
 
 
-def run(folder: str, moto: bucket.Moto, rounds: int, seed: int, lease: int, kinds: list[str], careless: bool) -> list[str]:
+def run(folder: str, moto: bucket.Moto, rounds: int, seed: int, lease: int, kinds: list[str], careless: bool, verbose: bool) -> list[str]:
     chance = random.Random(seed)
     nodes = [Node(folder, name, moto, lease, seed + n) for n, name in enumerate(("n1", "n2", "n3"))]
     try:
@@ -255,6 +268,8 @@ def run(folder: str, moto: bucket.Moto, rounds: int, seed: int, lease: int, kind
                 node.proxy.failing = chance.choice([0.0, 0.0, 0.05])
             time.sleep(chance.uniform(0.5, 2))
             victim = wait_for_primary(nodes)
+            # (a server that is still reading the archive takes no lease)
+            wait_for_standbys([node for node in nodes if node is not victim])
             kind = kinds[number % len(kinds)]
             began = happens(kind, victim, lease, chance)
             others = [node for node in nodes if node is not victim]
@@ -270,6 +285,8 @@ def run(folder: str, moto: bucket.Moto, rounds: int, seed: int, lease: int, kind
                         return [*problems, f"round {number} ({kind}): {successor.name} does not write: {e}"]
                     successor = wait_for_primary(others)
             times.setdefault(kind, []).append(time.monotonic() - began)
+            if verbose:
+                print(f"  round {number}: {kind} of {victim.name}, {successor.name} after {times[kind][-1]:.2f} s", flush=True)
             time.sleep(chance.uniform(0, lease / 2))
             again(kind, victim)
             if clients.problems:
@@ -321,12 +338,13 @@ def main() -> None:
     arguments.add_argument("--lease", type=int, default=2)
     arguments.add_argument("--kinds", default="kill,pause,lost,cut,stop")
     arguments.add_argument("--careless", action="store_true")
+    arguments.add_argument("--verbose", action="store_true")
     arguments.add_argument("--keep", action="store_true")
     given = arguments.parse_args()
     folder = tempfile.mkdtemp(prefix="pgsqlite-failover.")
     moto = bucket.Moto(given.moto, folder)
     try:
-        problems = run(folder, moto, given.rounds, given.seed, given.lease, given.kinds.split(","), given.careless)
+        problems = run(folder, moto, given.rounds, given.seed, given.lease, given.kinds.split(","), given.careless, given.verbose)
     finally:
         moto.close()
         if given.keep:

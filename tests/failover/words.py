@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import pathlib
 import shutil
@@ -23,6 +24,8 @@ import lists  # noqa: E402
 from lists import bucket, pgwire, server  # noqa: E402
 
 PROBLEMS: list[str] = []
+#: What the large value hashes to.
+LARGE: list[str] = []
 
 
 def expect(what: str, found: object, wanted: object) -> None:
@@ -121,6 +124,30 @@ def settings(node: lists.Node) -> None:
         expect(f"{setting}: the values", found, {"commit": str(number), "other": str(number), "careless": str(number)})
         # who waits, waits until the bucket answers again; who does not, is answered before
         expect(f"{setting}: who waited", {name: at > healed for name, at in done.items()}, {"commit": waits, "other": True, "careless": False})
+    # an entry of many megabytes is one object
+    text = os.urandom(10 << 20).hex()
+    own.query("SET synchronous_commit = on; CREATE TABLE big (s text)")
+    own.query(f"INSERT INTO big VALUES ('{text}')")
+    expect("a large transaction", told(own, "SELECT md5(s) FROM big"), hashlib.md5(text.encode()).hexdigest())
+    LARGE.append(hashlib.md5(text.encode()).hexdigest())
+    # what a clone has is not taken back
+    own.query("SET synchronous_commit = local")
+    node.proxy.down = "refused"
+    own.query("INSERT INTO t VALUES (5)")
+    found: list[tuple[str, float]] = []
+
+    def clone() -> None:
+        made = pgwire.Connection(node.dir, server.Server.port, "postgres", "made", options="-c pgsqlite.clone=main")
+        found.append((told(made, "SELECT max(i) FROM t"), time.monotonic()))
+        made.close()
+
+    thread = threading.Thread(target=clone)
+    thread.start()
+    time.sleep(0.5)
+    healed = time.monotonic()
+    node.proxy.down = ""
+    thread.join(60)
+    expect("a clone", [(value, at > healed) for value, at in found], [("5", True)])
     for connection in (own, other, careless):
         connection.close()
 
@@ -202,6 +229,19 @@ def alone(node: lists.Node) -> None:
     comes("what was committed locally", lambda: node.ask("SELECT count(*) FROM alone WHERE NOT pg_is_in_recovery()"), "3")
 
 
+def ended(node: lists.Node) -> None:
+    """A primary that is told to end while the bucket does not answer ends: it does not begin again when it loses its lease meanwhile."""
+    node.proxy.down = "refused"
+    connection = node.connect()
+    connection.query("SET synchronous_commit = local; INSERT INTO t VALUES (500)")
+    node.server.process.send_signal(signal.SIGTERM)
+    try:
+        expect("how it has ended", node.server.process.wait(60), 0)
+    except subprocess.TimeoutExpired:
+        PROBLEMS.append(f"{node.name} has not ended: {node.log()[-1000:]}")
+    node.proxy.down = ""
+
+
 def strangers(folder: str, moto: bucket.Moto) -> None:
     """Files that have nothing to do with the archive, and servers without a lease."""
     node = lists.Node(folder, "stranger", moto, 2, 9)
@@ -247,8 +287,10 @@ def main() -> None:
         for node in nodes[1:]:
             node.start()
         for node in nodes[1:]:
-            comes("a standby follows", lambda node=node: node.ask("SELECT count(*) FROM t"), "5")
+            comes("a standby follows", lambda node=node: node.ask("SELECT count(*) FROM t"), "6")
+            comes("a large value there", lambda node=node: node.ask("SELECT md5(s) FROM big"), LARGE[0])
         lost(nodes)
+        ended(lists.wait_for_primary(nodes))
         strangers(folder, moto)
     finally:
         for node in nodes:

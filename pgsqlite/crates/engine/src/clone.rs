@@ -33,6 +33,8 @@ impl Engine {
             return Engine::open_read(config, folder, read);
         }
         let (image, sequences) = self.image_and_sequences(bytes)?;
+        // (a clone's sessions wait for nobody)
+        self.writer.settle_all()?;
         let folder = MemoryFolder::with_room(bytes)?;
         let failed = |e| PgError::new(SqlState::IO_ERROR, format!("cannot copy the database \"{database}\": {e}"));
         image.room.copy_to(&folder.file()).map_err(failed)?;

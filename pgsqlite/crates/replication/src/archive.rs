@@ -196,7 +196,10 @@ impl Archive {
 
     /// Puts files that follow each other together, as one of this level: of each page the newest content.
     pub fn merge(&self, level: u32, entries: &[Entry]) -> Result<()> {
-        let mut readers = entries.iter().map(|entry| self.read(entry)).collect::<Result<Vec<_>>>()?;
+        let mut readers = Vec::new();
+        while readers.len() < entries.len() {
+            readers.extend(self.read_first(&entries[readers.len()..])?);
+        }
         let (Some(first), Some(last)) = (readers.first(), readers.last()) else { return Ok(()) };
         let (first, last) = (first.header().clone(), last.header().clone());
         // (the first ones may be of a time when it was not known)
@@ -297,6 +300,18 @@ impl Archive {
             Place::Folder(_) => std::fs::remove_file(&entry.path).map_err(|e| Error::file(&entry.path, &e)),
             Place::Bucket(bucket) => bucket.remove(entry),
         }
+    }
+
+    /// Removes files that others stand for: several at the same time, because each is waited for.
+    pub fn remove_all(&self, entries: &[Entry]) -> Result<()> {
+        for some in entries.chunks(TOGETHER) {
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = some.iter().map(|entry| scope.spawn(|| self.remove(entry))).collect();
+                let panicked = || Err(Error::new("a thread that removed a file of the archive has panicked"));
+                threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| panicked()))
+            })?;
+        }
+        Ok(())
     }
 
     /// Begins to read a file. Errors: also for one that says of itself something else than its name.

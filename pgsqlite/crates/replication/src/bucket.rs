@@ -45,6 +45,8 @@ pub(crate) enum Kind {
 const AT_ONCE: u64 = 8 << 20;
 /// A bucket takes so many parts.
 const MOST_PARTS: u64 = 9000;
+/// An answer to more than that, which is put on a condition nevertheless, may take so long.
+const LONG_ANSWER: Duration = Duration::from_secs(600);
 /// So many bytes are read at once.
 const READ: u64 = 4 << 20;
 /// So many headers are read at the same time.
@@ -56,6 +58,8 @@ const READS: u32 = 5;
 #[derive(Clone)]
 pub struct Bucket {
     store: Arc<dyn ObjectStore>,
+    /// the same, for what takes long
+    patient: Arc<dyn ObjectStore>,
     kind: Kind,
     name: String,
     prefix: String,
@@ -119,46 +123,53 @@ fn variables(start: &'static str) -> impl Iterator<Item = (String, String)> {
     })
 }
 
+/// The store that keeps a bucket.
+fn store(kind: Kind, name: &str, patience: Patience) -> Answer<Arc<dyn ObjectStore>> {
+    let max_retries = if patience.tries.is_zero() { 0 } else { 10 };
+    let retry = RetryConfig { max_retries, retry_timeout: patience.tries, ..RetryConfig::default() };
+    let connects = patience.answer.min(Duration::from_secs(5));
+    let client = || ClientOptions::new().with_timeout(patience.answer).with_connect_timeout(connects);
+    match kind {
+        Kind::S3 => {
+            use object_store::aws::AmazonS3Builder;
+            let builder = AmazonS3Builder::new().with_client_options(client());
+            let builder = variables("AWS_").fold(builder, |builder, (name, value)| match name.parse() {
+                Ok(key) => builder.with_config(key, value),
+                Err(_) => builder,
+            });
+            builder.with_bucket_name(name).with_retry(retry).build().map(|s| Arc::new(s) as Arc<dyn ObjectStore>)
+        }
+        Kind::Google => {
+            use object_store::gcp::GoogleCloudStorageBuilder;
+            let builder = GoogleCloudStorageBuilder::new().with_client_options(client());
+            let builder = variables("GOOGLE_").fold(builder, |builder, (name, value)| match name.parse() {
+                Ok(key) => builder.with_config(key, value),
+                Err(_) => builder,
+            });
+            builder.with_bucket_name(name).with_retry(retry).build().map(|s| Arc::new(s) as Arc<dyn ObjectStore>)
+        }
+        Kind::Azure => {
+            use object_store::azure::MicrosoftAzureBuilder;
+            let builder = MicrosoftAzureBuilder::new().with_client_options(client());
+            let builder = variables("AZURE_").fold(builder, |builder, (name, value)| match name.parse() {
+                Ok(key) => builder.with_config(key, value),
+                Err(_) => builder,
+            });
+            builder.with_container_name(name).with_retry(retry).build().map(|s| Arc::new(s) as Arc<dyn ObjectStore>)
+        }
+    }
+}
+
 impl Bucket {
     pub(crate) fn open(kind: Kind, name: &str, prefix: &str, patience: Patience) -> Result<Bucket> {
         // (there is one already in a server, or in the second bucket)
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let max_retries = if patience.tries.is_zero() { 0 } else { 10 };
-        let retry = RetryConfig { max_retries, retry_timeout: patience.tries, ..RetryConfig::default() };
-        let connects = patience.answer.min(Duration::from_secs(5));
-        let client = || ClientOptions::new().with_timeout(patience.answer).with_connect_timeout(connects);
-        let store = match kind {
-            Kind::S3 => {
-                use object_store::aws::AmazonS3Builder;
-                let builder = AmazonS3Builder::new().with_client_options(client());
-                let builder = variables("AWS_").fold(builder, |builder, (name, value)| match name.parse() {
-                    Ok(key) => builder.with_config(key, value),
-                    Err(_) => builder,
-                });
-                builder.with_bucket_name(name).with_retry(retry).build().map(|s| Arc::new(s) as Arc<dyn ObjectStore>)
-            }
-            Kind::Google => {
-                use object_store::gcp::GoogleCloudStorageBuilder;
-                let builder = GoogleCloudStorageBuilder::new().with_client_options(client());
-                let builder = variables("GOOGLE_").fold(builder, |builder, (name, value)| match name.parse() {
-                    Ok(key) => builder.with_config(key, value),
-                    Err(_) => builder,
-                });
-                builder.with_bucket_name(name).with_retry(retry).build().map(|s| Arc::new(s) as Arc<dyn ObjectStore>)
-            }
-            Kind::Azure => {
-                use object_store::azure::MicrosoftAzureBuilder;
-                let builder = MicrosoftAzureBuilder::new().with_client_options(client());
-                let builder = variables("AZURE_").fold(builder, |builder, (name, value)| match name.parse() {
-                    Ok(key) => builder.with_config(key, value),
-                    Err(_) => builder,
-                });
-                builder.with_container_name(name).with_retry(retry).build().map(|s| Arc::new(s) as Arc<dyn ObjectStore>)
-            }
-        };
+        let made = |answer: Duration| store(kind, name, Patience { answer, ..patience });
+        let (made, patient) = (made(patience.answer), made(LONG_ANSWER.max(patience.answer)));
         let (name, prefix, folder) = (name.to_string(), prefix.to_string(), std::env::temp_dir());
-        let store = store.map_err(|e| Error::bucket(&name, &e))?;
-        let bucket = Bucket { store, kind, name, prefix, folder, known: Arc::default() };
+        let store = made.map_err(|e| Error::bucket(&name, &e))?;
+        let patient = patient.map_err(|e| Error::bucket(&name, &e))?;
+        let bucket = Bucket { store, patient, kind, name, prefix, folder, known: Arc::default() };
         // (whether it can be a key)
         bucket.path(&bucket.key(0, 1, 1))?;
         Ok(bucket)
@@ -243,7 +254,7 @@ impl Bucket {
         let key = self.path(&self.key(made.level, made.header.first, made.header.last))?;
         let attributes = self.attributes(made, note);
         let done = match size {
-            0..=AT_ONCE => self.put_at_once(made, size, &key, attributes)?,
+            0..=AT_ONCE => self.put_at_once(&self.store, made, size, &key, attributes)?,
             _ => self.put_in_parts(made, size, &key, attributes)?,
         };
         let done = done || self.same(made, size, &key)?;
@@ -260,7 +271,9 @@ impl Bucket {
     pub(crate) fn append(&self, made: &Made, note: &str) -> Result<Appended> {
         let size = made.file.metadata().map_err(|e| Error::new(format!("a file for the archive: {e}")))?.len();
         let key = self.path(&self.key(made.level, made.header.first, made.header.last))?;
-        if !self.put_at_once(made, size, &key, self.attributes(made, note))? && !self.same(made, size, &key)? {
+        let store = if size > AT_ONCE { &self.patient } else { &self.store };
+        let is_put = self.put_at_once(store, made, size, &key, self.attributes(made, note))?;
+        if !is_put && !self.same(made, size, &key)? {
             return Ok(Appended::Taken);
         }
         self.has_put(made, size, &key);
@@ -354,11 +367,18 @@ impl Bucket {
     }
 
     /// False: there is something by that name already.
-    fn put_at_once(&self, made: &Made, size: u64, key: &Key, attributes: Attributes) -> Result<bool> {
+    fn put_at_once(
+        &self,
+        store: &Arc<dyn ObjectStore>,
+        made: &Made,
+        size: u64,
+        key: &Key,
+        attributes: Attributes,
+    ) -> Result<bool> {
         let mut content = vec![0; size as usize];
         made.file.read_exact_at(&mut content, 0)?;
         let options = PutOptions { mode: PutMode::Create, attributes, ..PutOptions::default() };
-        match wait(self.store.put_opts(key, PutPayload::from(content), options))? {
+        match wait(store.put_opts(key, PutPayload::from(content), options))? {
             Ok(_) => Ok(true),
             Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
             Err(e) => Err(self.failed(&e)),

@@ -11,6 +11,9 @@ struct Step {
     kept: Duration,
 }
 
+/// So many files are put together at most: all of them are open at the same time.
+const MOST: usize = 500;
+
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// From level 0 to 1, from 1 to 2, and from 2 to 3.
@@ -69,7 +72,9 @@ pub fn tidy(archive: &Archive, policy: &Policy, now: i64, removes: bool) -> Resu
         let entries = archive.entries()?;
         let done = covered(&entries, level + 1);
         if let Some(due) = chain(&entries, level, done).filter(|due| due.len() >= step.files) {
-            archive.merge(level + 1, &due)?;
+            for some in due.chunks(MOST) {
+                archive.merge(level + 1, some)?;
+            }
         }
     }
     let entries = archive.entries()?;
@@ -103,21 +108,18 @@ fn remove_old(archive: &Archive, policy: &Policy, now: i64) -> Result<()> {
     for (level, step) in (0..).zip(&STEPS) {
         let done = covered(&entries, level + 1);
         let stood_for = entries.iter().filter(|e| e.level == level && e.last <= done && removable(e));
-        for (entry, time) in times(archive, stood_for)? {
-            if time <= before(now, step.kept) {
-                archive.remove(&entry)?;
-            }
-        }
+        let timed = times(archive, stood_for)?.into_iter();
+        let old: Vec<Entry> =
+            timed.filter(|(_, time)| *time <= before(now, step.kept)).map(|(entry, _)| entry).collect();
+        archive.remove_all(&old)?;
     }
     // the newest whole database that is old enough: nothing before it is needed
     let entries = archive.entries()?;
     let snapshots = times(archive, entries.iter().filter(|e| e.level == SNAPSHOTS))?;
     let old = snapshots.iter().filter(|(_, time)| *time <= before(now, policy.retention));
     let Some(base) = old.map(|(snapshot, _)| snapshot.last).max() else { return Ok(()) };
-    entries
-        .iter()
-        .filter(|e| (e.last < base || e.last == base && e.level != SNAPSHOTS) && removable(e))
-        .try_for_each(|e| archive.remove(e))
+    let is_old = |e: &&Entry| (e.last < base || e.last == base && e.level != SNAPSHOTS) && removable(e);
+    archive.remove_all(&entries.iter().filter(is_old).cloned().collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use pgsqlite_engine::engine::Engine;
 use pgsqlite_engine::writer::Replicator;
 use pgsqlite_natives::statistics::{add, LogPlace};
 use pgsqlite_replication::archive::{Archive, Made, Published};
-use pgsqlite_replication::failover::node::{Role, Verdict};
+use pgsqlite_replication::failover::node::Verdict;
 use pgsqlite_replication::levels::{tidy, Policy};
 use pgsqlite_replication::ltx::{Header, FIRST_LSN};
 use pgsqlite_replication::place::Place;
@@ -49,6 +49,8 @@ const MOST_KEPT: usize = 32 << 20;
 const AGAIN: Duration = Duration::from_secs(60);
 /// Between two looks at what is to be put together or removed.
 const TIDY: Duration = Duration::from_secs(10);
+/// Before the first look. (What an earlier process has left is read more quickly after it.)
+const FIRST_TIDY: Duration = Duration::from_secs(2);
 
 /// With a lease nothing is removed earlier after it was taken, whatever other machines' clocks have said.
 const SETTLED: Duration = Duration::from_secs(5 * 60);
@@ -191,6 +193,7 @@ struct Work {
     /// what is put together or removed just now
     tidying: Option<JoinHandle<()>>,
     tidied: Instant,
+    has_tidied: bool,
 }
 
 /// In the writer's slot: writes the log back. Returns what has been committed since the last look, to be written to the archive after the slot. `taken` is told of it before
@@ -258,6 +261,7 @@ impl Work {
             reported: None,
             tidying: None,
             tidied: Instant::now(),
+            has_tidied: false,
         }
     }
 
@@ -357,8 +361,8 @@ impl Work {
             }
             Next::Batch(batch) => self.write(engine, &batch),
             Next::Lost(why) => {
-                if let Some(failover) = self.failover.as_ref().filter(|f| self.last > 0 && f.role() != Role::Leads) {
-                    // (the file is another one than the archive's, or an older state of it)
+                if let Some(failover) = self.failover.as_ref().filter(|_| self.last > 0) {
+                    // (the file is another one than the archive's, or another program has written to it; and whoever has the writer's slot may wait for this thread)
                     failover.drop_file(why)?;
                     return Err(unknown());
                 }
@@ -493,10 +497,11 @@ impl Work {
             return;
         }
         let removes = self.failover.as_ref().is_none_or(|failover| failover.has_led() >= SETTLED);
-        if self.tidied.elapsed() < TIDY || self.tidying.as_ref().is_some_and(|t| !t.is_finished()) {
+        let pause = if self.has_tidied { TIDY } else { FIRST_TIDY };
+        if self.tidied.elapsed() < pause || self.tidying.as_ref().is_some_and(|t| !t.is_finished()) {
             return;
         }
-        self.tidied = Instant::now();
+        (self.tidied, self.has_tidied) = (Instant::now(), true);
         let (archive, name, policy) = (self.archive.clone(), self.name.clone(), self.policy);
         let work = move || {
             let done = match archive.is_claimed() {

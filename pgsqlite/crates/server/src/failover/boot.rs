@@ -113,7 +113,10 @@ impl Failover {
     fn hold(&self, archive: &Archive, first: bool) -> Result<()> {
         let database = self.database.as_path();
         loop {
-            self.step();
+            if !self.step() {
+                let message = "the server has lost its lease while it started";
+                return Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).hint("Start it again."));
+            }
             if self.role() == Role::Reads {
                 break;
             }

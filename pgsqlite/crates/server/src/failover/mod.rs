@@ -44,6 +44,19 @@ const OFTEN: Duration = Duration::from_secs(60);
 /// A server of this process has lost its lease.
 static DEPOSED: AtomicBool = AtomicBool::new(false);
 
+/// Somebody has told the process to end.
+static STOPS: AtomicBool = AtomicBool::new(false);
+
+/// The process is to end: if its server loses a lease now, it does not begin again.
+pub fn stops() {
+    STOPS.store(true, Ordering::Release);
+}
+
+/// Whether the process is to end.
+pub fn is_stopping() -> bool {
+    STOPS.load(Ordering::Acquire)
+}
+
 /// Whether this process has lost a lease, and is to begin again.
 pub fn is_deposed() -> bool {
     DEPOSED.load(Ordering::Acquire)
@@ -256,6 +269,9 @@ impl Failover {
         self.deposed.send_replace(true);
         let ends = || {
             std::thread::sleep(LAST);
+            if is_stopping() {
+                std::process::exit(0);
+            }
             tracing::error!("the server begins again at once: {}", begin_again());
             std::process::abort();
         };

@@ -22,6 +22,14 @@ impl Work {
             let position = position.ok_or_else(|| PgError::internal("the log cannot be looked at"))?;
             let (content, pages) = engine.first_page()?;
             let number = self.transaction + 1;
+            if self.time == 0 {
+                // (nothing has come since the start; times never go back)
+                let entries = self.archive.entries().map_err(|e| failed(&e))?;
+                if let Some(newest) = entries.iter().max_by_key(|entry| entry.last) {
+                    let headers = self.archive.headers(std::slice::from_ref(newest)).map_err(|e| failed(&e))?;
+                    self.time = headers[0].time;
+                }
+            }
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64);
             let lsn = self.recovery.replayed.load(Ordering::Acquire);
             let header = Header::new(content.len() as u32, pages, number, number, now.max(self.time)).at((lsn, lsn));
