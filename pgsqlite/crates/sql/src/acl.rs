@@ -183,6 +183,9 @@ pub fn inherits(catalog: &Catalog, role: Oid, predefined: &str) -> bool {
     inherited_roles(catalog, role).iter().any(|&r| catalog.role_name(r) == Some(predefined))
 }
 
+/// pg_database_owner: whoever owns the database is a member of it.
+const DATABASE_OWNER_ROLE: Oid = 6171;
+
 /// `role` and the roles whose privileges it inherits.
 pub fn inherited_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
     let mut out = vec![role];
@@ -194,6 +197,9 @@ pub fn inherited_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
                     out.push(membership.role);
                 }
             }
+        }
+        if out[at] == catalog.properties.owner && !out.contains(&DATABASE_OWNER_ROLE) {
+            out.push(DATABASE_OWNER_ROLE);
         }
         at += 1;
     }
@@ -215,6 +221,27 @@ pub fn member_of(catalog: &Catalog, role: Oid, other: Oid) -> bool {
                 }
             }
         }
+        if seen[at] == catalog.properties.owner && !seen.contains(&DATABASE_OWNER_ROLE) {
+            seen.push(DATABASE_OWNER_ROLE);
+        }
+        at += 1;
+    }
+    false
+}
+
+/// Whether `role`, or a role that it is a member of, directly or not, has the admin option on `other`.
+pub fn is_admin_of(catalog: &Catalog, role: Oid, other: Oid) -> bool {
+    let mut seen = vec![role];
+    let mut at = 0;
+    while at < seen.len() {
+        for membership in catalog.roles.get(&seen[at]).iter().flat_map(|r| &r.memberships) {
+            if membership.role == other && membership.admin {
+                return true;
+            }
+            if !seen.contains(&membership.role) {
+                seen.push(membership.role);
+            }
+        }
         at += 1;
     }
     false
@@ -226,11 +253,7 @@ pub fn is_superuser(catalog: &Catalog, role: Oid) -> bool {
 
 /// The role owns the object, or inherits from the one that does.
 pub fn owns(catalog: &Catalog, role: Oid, owner: Oid) -> bool {
-    is_superuser(catalog, role) || inherited_roles(catalog, role).contains(&owner) || {
-        // whoever owns the database is a member of pg_database_owner
-        catalog.role_name(owner) == Some("pg_database_owner")
-            && inherited_roles(catalog, role).contains(&crate::catalog::BOOTSTRAP_ROLE)
-    }
+    is_superuser(catalog, role) || inherited_roles(catalog, role).contains(&owner)
 }
 
 /// The privileges (bits of [`privilege`]) that `role` has on an object.

@@ -429,7 +429,8 @@ impl CatalogNames<'_> {
             search_path: self.search_path,
             settings: &settings,
             names: self,
-            user: 0,
+            // (whoever reads a type's name need not be let into its schema)
+            user: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
             rights: pgsqlite_sql::analyze::Rights::AskedNow,
             fitted_parameters: false,
             sqlite_text: pgsqlite_sql::lower::lower_expression,

@@ -272,6 +272,9 @@ impl Ddl<'_> {
     }
 
     pub(super) fn collation_oid(&self, parts: &[&str]) -> Result<Oid> {
+        if let [.., schema, _] = parts {
+            pgsqlite_sql::acl::check_schema_usage(&self.catalog, self.environment.user, schema)?;
+        }
         pgsqlite_sql::analyze::find_collation(&self.catalog, self.environment.search_path, parts)
     }
 

@@ -2,7 +2,8 @@
 //!
 //! An entry without a schema starts from PostgreSQL's built-in privileges and stands in their place; one of a schema adds to it.
 
-use super::grant::{add_item, privilege_bits, revoke};
+use super::acl_change::{AclChange, Mode};
+use super::grant::privilege_bits;
 use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::acl::{self, AclItem, AclObject, PUBLIC_ROLE};
 use pgsqlite_sql::catalog::*;
@@ -55,9 +56,13 @@ impl Ddl<'_> {
         let mut items = everywhere.map_or(built_in.clone(), |d| d.acl.clone());
         for item in here.iter().flat_map(|d| &d.acl) {
             work::visit();
-            add_item(&mut items, item.grantee, item.grantor, item.privileges, false);
-            if let Some(added) = items.iter_mut().find(|i| i.grantee == item.grantee && i.grantor == item.grantor) {
-                added.grant_options |= item.grant_options;
+            let place = items.iter().position(|i| i.grantee == item.grantee && i.grantor == item.grantor);
+            match place.and_then(|at| items.get_mut(at)) {
+                Some(same) => {
+                    same.privileges |= item.privileges;
+                    same.grant_options |= item.grant_options;
+                }
+                None => items.push(item.clone()),
             }
         }
         let items = sorted(items);
@@ -86,12 +91,6 @@ impl Ddl<'_> {
                 return Err(PgError::internal("a grantee that is no role"));
             };
             let public = spec.roletype() == ast::RoleSpecType::RolespecPublic;
-            if public && action.is_grant && action.grant_option {
-                return Err(PgError::new(
-                    SqlState::INVALID_GRANT_OPERATION,
-                    "grant options can only be granted to roles",
-                ));
-            }
             grantees.push(if public { PUBLIC_ROLE } else { self.role(spec)?.oid });
         }
         let object = match action.objtype() {
@@ -158,12 +157,17 @@ impl Ddl<'_> {
                 let mut items = entry.as_ref().map_or(start.clone(), |d| d.acl.clone());
                 for &grantee in &grantees {
                     work::visit();
-                    if action.is_grant {
-                        add_item(&mut items, grantee, role, bits, action.grant_option);
-                    } else {
-                        let kept = if action.grant_option { bits } else { 0 };
-                        revoke(&mut items, grantee, role, bits, kept, false)?;
+                    let (grant, option) = (action.is_grant, action.grant_option);
+                    if grant && option && grantee == PUBLIC_ROLE {
+                        let message = "grant options can only be granted to roles";
+                        return Err(PgError::new(SqlState::INVALID_GRANT_OPERATION, message));
                     }
+                    let privileges = if grant || !option { bits } else { 0 };
+                    let grant_options = if !grant || option { bits } else { 0 };
+                    let cascade = action.behavior() == ast::DropBehavior::DropCascade;
+                    let mode = if grant { Mode::Add } else { Mode::Remove { cascade } };
+                    let change = AclItem { grantee, grantor: role, privileges, grant_options };
+                    AclChange { catalog: &self.catalog, owner: role }.update(&mut items, &change, mode)?;
                 }
                 let items = sorted(items);
                 let mut properties = self.catalog.properties.clone();

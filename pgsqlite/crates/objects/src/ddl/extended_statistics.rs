@@ -294,7 +294,7 @@ impl Ddl<'_> {
 
     pub(super) fn give_statistics(&mut self, parts: &[&str], owner: Oid) -> Result<()> {
         let (table, object) = self.own_statistics(parts)?;
-        self.check_becomes_owner(owner)?;
+        self.check_new_owner(object.owner, owner, object.schema)?;
         self.put_statistics(table.oid, StatisticsObject { owner, ..object })
     }
 

@@ -23,6 +23,23 @@ fn action(letter: &str) -> ForeignKeyAction {
 }
 
 impl Ddl<'_> {
+    /// 42501 unless the session's role may reference these columns of a table.
+    fn check_references(&self, parent: &Relation, columns: &[i16]) -> Result<()> {
+        let (catalog, user) = (&self.catalog, self.environment.user);
+        let on_column = |attnum: &i16| {
+            parent.column_by_attnum(*attnum).is_some_and(|c| {
+                pgsqlite_sql::acl::column_privileges(catalog, user, parent, c)
+                    & pgsqlite_sql::acl::privilege::REFERENCES
+                    != 0
+            })
+        };
+        if columns.iter().all(on_column) {
+            return Ok(());
+        }
+        let message = format!("permission denied for table {}", parent.name);
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message))
+    }
+
     /// A FOREIGN KEY of `relation` (which the catalog knows). Errors: 42P01, 42703, 42809, 42830, 42704, 42804.
     pub(super) fn foreign_key(&mut self, relation: &Relation, spec: &ForeignKeySpec) -> Result<Constraint> {
         let c = &spec.constraint;
@@ -43,13 +60,6 @@ impl Ddl<'_> {
                 ),
             )
             .detail("This feature is not yet supported on partitioned tables."));
-        }
-        let has = pgsqlite_sql::acl::relation_privileges(&self.catalog, self.environment.user, &parent);
-        if has & pgsqlite_sql::acl::privilege::REFERENCES == 0 {
-            return Err(PgError::new(
-                SqlState::INSUFFICIENT_PRIVILEGE,
-                format!("permission denied for table {}", parent.name),
-            ));
         }
         if relation.temporary != parent.temporary {
             let message = if relation.temporary {
@@ -104,6 +114,7 @@ impl Ddl<'_> {
             }
             (attnums, index)
         };
+        self.check_references(&parent, &referenced)?;
         if referenced.len() != columns.len() {
             return Err(PgError::new(
                 SqlState::INVALID_FOREIGN_KEY,

@@ -3,7 +3,7 @@
 //! The analyzer enforces the privileges on relations and schemas (`pgsqlite_sql::acl`), DDL those on schemas, types and the
 //! database, and those on functions. What could be stored but not enforced is refused: privileges on languages.
 
-use super::dependencies::kind_word;
+use super::acl_change::{AclChange, Mode};
 use super::{strings, Ddl, NodeEnum};
 use pgsqlite_metadata::store;
 use pgsqlite_natives::large_object;
@@ -26,16 +26,19 @@ struct Change {
 }
 
 impl Change {
-    /// Gives (or takes) these privileges, for all the statement's grantees.
-    fn apply(&self, items: &mut Vec<AclItem>, grantor: Oid, bits: u32) -> Result<()> {
+    /// Gives (or takes) these privileges, for all the statement's grantees. Errors: 0LP01 for an option that PUBLIC would get, and those of
+    /// [`AclChange::update`].
+    fn apply(&self, list: &AclChange, items: &mut Vec<AclItem>, grantor: Oid, bits: u32) -> Result<()> {
         for &grantee in &self.grantees {
             work::visit();
-            if self.grant {
-                add_item(items, grantee, grantor, bits, self.option);
-            } else {
-                let kept = if self.option { bits } else { 0 };
-                revoke(items, grantee, grantor, bits, kept, self.cascade)?;
+            if self.grant && self.option && grantee == PUBLIC_ROLE {
+                let message = "grant options can only be granted to roles";
+                return Err(PgError::new(SqlState::INVALID_GRANT_OPERATION, message));
             }
+            let privileges = if self.grant || !self.option { bits } else { 0 };
+            let grant_options = if !self.grant || self.option { bits } else { 0 };
+            let mode = if self.grant { Mode::Add } else { Mode::Remove { cascade: self.cascade } };
+            list.update(items, &AclItem { grantee, grantor, privileges, grant_options }, mode)?;
         }
         Ok(())
     }
@@ -101,12 +104,6 @@ impl Ddl<'_> {
                 return Err(PgError::internal("a grantee that is no role"));
             };
             let public = spec.roletype() == ast::RoleSpecType::RolespecPublic;
-            if public && statement.is_grant && statement.grant_option {
-                return Err(PgError::new(
-                    SqlState::INVALID_GRANT_OPERATION,
-                    "grant options can only be granted to roles",
-                ));
-            }
             change.grantees.push(if public { PUBLIC_ROLE } else { self.role(spec)?.oid });
         }
         let mut of_columns: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -198,21 +195,64 @@ impl Ddl<'_> {
         }
         for target in targets {
             work::visit();
-            if !change.words.is_empty() || of_columns.is_empty() {
-                self.change_privileges(target, &change, objtype)?;
-            }
-            for (word, columns) in &of_columns {
-                work::visit();
-                let Securable::Relation(oid) = target else {
-                    return Err(PgError::new(
-                        SqlState::INVALID_GRANT_OPERATION,
-                        "column privileges are only valid for relations",
-                    ));
-                };
-                self.change_column_privileges(oid, word, columns, &change)?;
-            }
+            self.change_object(target, &change, &of_columns, objtype)?;
         }
         Ok(tag.into())
+    }
+
+    /// Takes all privileges from a role, with what it has granted on, on each object whose privileges name it. As whoever says DROP OWNED: what
+    /// others than the owner granted stays.
+    pub(super) fn revoke_all_from(&mut self, role: Oid) -> Result<()> {
+        let named = |owner: Oid, acl: &Option<Vec<AclItem>>| {
+            owner != role && acl.iter().flatten().any(|i| i.grantee == role || i.grantor == role)
+        };
+        let catalog = &self.catalog;
+        let mut targets: Vec<Securable> = Vec::new();
+        let relations = catalog.relations.values();
+        let concerned =
+            |r: &&std::sync::Arc<Relation>| named(r.owner, &r.acl) || r.columns.iter().any(|c| named(r.owner, &c.acl));
+        targets.extend(relations.filter(concerned).map(|r| Securable::Relation(r.oid)));
+        let schemas = catalog.schemas.values().filter(|s| named(s.owner, &s.acl));
+        targets.extend(schemas.map(|s| Securable::Schema(s.oid)));
+        targets.extend(catalog.types.values().filter(|t| named(t.owner, &t.acl)).map(|t| Securable::Type(t.oid)));
+        let functions = catalog.routines.values().map(|r| &r.function).filter(|f| named(f.owner, &f.acl));
+        targets.extend(functions.map(|f| Securable::Function(f.oid)));
+        if named(catalog.properties.owner, &catalog.properties.acl) {
+            targets.push(Securable::Database);
+        }
+        let large = large_object::store::all(self.conn)?.into_iter().filter(|l| named(l.owner, &l.acl));
+        targets.extend(large.map(|l| Securable::LargeObject(l.object)));
+        let change = Change { grant: false, option: false, cascade: true, grantees: vec![role], words: vec![] };
+        for target in targets {
+            work::visit();
+            self.change_object(target, &change, &[], ast::ObjectType::ObjectTable)?;
+        }
+        Ok(())
+    }
+
+    /// Changes the privileges on an object and on its columns.
+    fn change_object(
+        &mut self,
+        target: Securable,
+        change: &Change,
+        of_columns: &[(&str, Vec<&str>)],
+        objtype: ast::ObjectType,
+    ) -> Result<()> {
+        let Securable::Relation(oid) = target else {
+            if of_columns.is_empty() {
+                return self.change_privileges(target, change, objtype).map(|_| ());
+            }
+            let message = "column privileges are only valid for relations";
+            return Err(PgError::new(SqlState::INVALID_GRANT_OPERATION, message));
+        };
+        let before = (**self.required(oid)?).clone();
+        let mut implied = 0;
+        if !change.words.is_empty() || of_columns.is_empty() {
+            let bits = self.change_privileges(target, change, objtype)?;
+            // what is taken from the relation is taken from its columns
+            implied = if change.grant { 0 } else { bits & acl::OF_COLUMNS };
+        }
+        self.change_column_privileges(&before, implied, of_columns, change)
     }
 
     fn securable(&self, objtype: ast::ObjectType, node: &ast::Node) -> Result<Securable> {
@@ -300,11 +340,13 @@ impl Ddl<'_> {
         }
     }
 
-    fn change_privileges(&mut self, target: Securable, change: &Change, objtype: ast::ObjectType) -> Result<()> {
+    /// Changes the privileges on an object. Returns those that the statement names.
+    fn change_privileges(&mut self, target: Securable, change: &Change, objtype: ast::ObjectType) -> Result<u32> {
         let (kind, word, name, owner, old) = match target {
             Securable::Relation(oid) => {
                 let r = self.required(oid)?;
-                (AclObject::of_relation(r), kind_word(&r.kind), r.name.clone(), r.owner, r.acl.clone())
+                let word = if matches!(r.kind, RelationKind::Sequence(_)) { "sequence" } else { "table" };
+                (AclObject::of_relation(r), word, r.name.clone(), r.owner, r.acl.clone())
             }
             Securable::Schema(oid) => {
                 let s = &self.catalog.schemas[&oid];
@@ -316,7 +358,7 @@ impl Ddl<'_> {
             }
             Securable::Function(oid) => {
                 let f = self.catalog.function(oid).ok_or_else(|| PgError::internal("a function that is gone"))?;
-                (AclObject::Function, super::function::routine_word(f), f.name.clone(), f.owner, f.acl.clone())
+                (AclObject::Function, "function", f.name.clone(), f.owner, f.acl.clone())
             }
             Securable::Database => {
                 let p = &self.catalog.properties;
@@ -330,7 +372,7 @@ impl Ddl<'_> {
         };
         // GRANT … ON TABLE (or without a word for the kind) takes sequences, too, and passes over what they do not have
         let sequence = kind == AclObject::Sequence && objtype == ast::ObjectType::ObjectTable;
-        let mut bits = if sequence && !change.words.is_empty() {
+        let bits = if sequence && !change.words.is_empty() {
             let bits = relation_bits(&change.words)?;
             if bits & !kind.all() != 0 {
                 let message = format!("sequence \"{name}\" only supports USAGE, SELECT, and UPDATE privileges");
@@ -342,58 +384,27 @@ impl Ddl<'_> {
             privilege_bits(&change.words, kind)?
         };
         let mut items = old.unwrap_or_else(|| acl::default_acl(kind, owner));
-        // a superuser grants as the owner does
-        let grantor = if acl::owns(&self.catalog, self.environment.user, owner) {
-            owner
-        } else {
-            let user = self.environment.user;
-            let held = items.iter().filter(|i| i.grantee == user).fold(0, |all, i| all | i.grant_options);
-            let any = acl::privileges(&self.catalog, user, kind, owner, Some(&items));
-            if bits & held == 0 && any != 0 {
-                let (code, verb) = match change.grant {
-                    true => (SqlState::PRIVILEGE_NOT_GRANTED, "were granted"),
-                    false => (SqlState::PRIVILEGE_NOT_REVOKED, "could be revoked"),
-                };
-                let message = format!("no privileges {verb} for \"{name}\"");
-                self.notices.push(PgError::new(code, message).severity(Severity::Warning));
-                return Ok(());
+        let user = self.environment.user;
+        let list = AclChange { catalog: &self.catalog, owner };
+        let (grantor, available) = list.best_grantor(user, bits, &items);
+        if available == 0 {
+            let mut any = acl::privileges(&self.catalog, user, kind, owner, Some(&items));
+            any |= match target {
+                Securable::Relation(oid) => acl::relation_privileges(&self.catalog, user, self.required(oid)?),
+                Securable::Schema(oid) => acl::schema_privileges(&self.catalog, user, oid),
+                _ => 0,
+            };
+            if any & kind.all() == 0 {
+                let message = format!("permission denied for {word} {name}");
+                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
             }
-            if bits & held == 0 {
-                return Err(PgError::new(
-                    SqlState::INSUFFICIENT_PRIVILEGE,
-                    format!("permission denied for {word} {name}"),
-                ));
-            }
-            // (ALL means what can be granted)
-            if bits & held != bits && !change.words.is_empty() {
-                let (code, verb) = match change.grant {
-                    true => (SqlState::PRIVILEGE_NOT_GRANTED, "were granted"),
-                    false => (SqlState::PRIVILEGE_NOT_REVOKED, "could be revoked"),
-                };
-                let message = format!("not all privileges {verb} for \"{name}\"");
-                self.notices.push(PgError::new(code, message).severity(Severity::Warning));
-            }
-            bits &= held;
-            user
-        };
-        if bits != 0 {
-            change.apply(&mut items, grantor, bits)?;
         }
+        change.apply(&list, &mut items, grantor, bits & available)?;
+        self.note_left_out(change, bits, available, change.words.is_empty(), &format!("\"{name}\""));
         let acl = Some(items);
         match target {
             Securable::Relation(oid) => {
-                let mut relation = Relation { acl, ..(**self.required(oid)?).clone() };
-                // what is taken from the relation is taken from its columns
-                for column in relation.columns.iter_mut().filter(|_| !change.grant) {
-                    work::visit();
-                    let Some(mut items) = column.acl.take() else { continue };
-                    for &grantee in &change.grantees {
-                        work::visit();
-                        let kept = if change.option { bits } else { 0 };
-                        revoke(&mut items, grantee, grantor, bits, kept, change.cascade)?;
-                    }
-                    column.acl = (!items.is_empty()).then_some(items);
-                }
+                let relation = Relation { acl, ..(**self.required(oid)?).clone() };
                 self.put_relation(relation)
             }
             Securable::Schema(oid) => {
@@ -411,49 +422,95 @@ impl Ddl<'_> {
             }
             Securable::Database => self.put_properties(DatabaseProperties { acl, ..self.catalog.properties.clone() }),
             Securable::LargeObject(object) => large_object::store::set_acl(self.conn, object, &acl),
-        }
+        }?;
+        Ok(bits)
     }
 
-    /// GRANT and REVOKE of one privilege (empty: all) on columns of a relation.
-    fn change_column_privileges(&mut self, oid: Oid, word: &str, columns: &[&str], change: &Change) -> Result<()> {
-        let mut relation = (**self.required(oid)?).clone();
-        let bits = match word {
-            "" => acl::OF_COLUMNS,
-            word => {
-                let upper = word.to_ascii_uppercase();
-                let bit = privilege::NAMES.iter().position(|n| n.1 == upper).ok_or_else(|| {
-                    PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized privilege type \"{word}\""))
-                })?;
-                if acl::OF_COLUMNS & (1 << bit) == 0 {
-                    let message = format!("invalid privilege type {upper} for column");
-                    return Err(PgError::new(SqlState::INVALID_GRANT_OPERATION, message));
-                }
-                1 << bit
-            }
+    /// The warning where not all privileges can be granted or revoked. `all`: ALL was written, which means what can be.
+    fn note_left_out(&mut self, change: &Change, bits: u32, available: u32, all: bool, what: &str) {
+        let given = bits & available;
+        if given == bits || all && given != 0 {
+            return;
+        }
+        let amount = if given == 0 { "no" } else { "not all" };
+        let (code, verb) = match change.grant {
+            true => (SqlState::PRIVILEGE_NOT_GRANTED, "were granted"),
+            false => (SqlState::PRIVILEGE_NOT_REVOKED, "could be revoked"),
         };
-        let user = self.environment.user;
-        let owner = acl::owns(&self.catalog, user, relation.owner);
-        let on_table =
-            relation.acl.iter().flatten().filter(|i| i.grantee == user).fold(0, |all, i| all | i.grant_options);
-        for name in columns {
+        let message = format!("{amount} privileges {verb} for {what}");
+        self.notices.push(PgError::new(code, message).severity(Severity::Warning));
+    }
+
+    /// GRANT and REVOKE on columns of a relation, which is `before` until now: those that the statement names, and what it revokes of all of them.
+    fn change_column_privileges(
+        &mut self,
+        before: &Relation,
+        implied: u32,
+        named: &[(&str, Vec<&str>)],
+        change: &Change,
+    ) -> Result<()> {
+        let sequence = matches!(before.kind, RelationKind::Sequence(_));
+        // (attnum, name, privileges), in the columns' order
+        let mut columns: Vec<(i16, &str, u32)> = Vec::new();
+        if !matches!(before.kind, RelationKind::View { .. }) {
+            let system = [(-6, "tableoid"), (-5, "cmax"), (-4, "xmax"), (-3, "cmin"), (-2, "xmin"), (-1, "ctid")];
+            columns.extend(system.map(|(attnum, name)| (attnum, name, implied)));
+        }
+        columns.extend(before.live_columns().map(|c| (c.attnum, c.name.as_str(), implied)));
+        for (word, names) in named {
             work::visit();
-            let Some(at) = relation.columns.iter().position(|c| !c.dropped && c.name == *name) else {
-                return Err(PgError::new(
-                    SqlState::UNDEFINED_COLUMN,
-                    format!("column \"{name}\" of relation \"{}\" does not exist", relation.name),
-                ));
-            };
-            let mut items = relation.columns[at].acl.clone().unwrap_or_default();
-            let on_column = items.iter().filter(|i| i.grantee == user).fold(0, |all, i| all | i.grant_options);
-            if !owner && bits & !(on_table | on_column) != 0 {
-                return Err(PgError::new(
-                    SqlState::INSUFFICIENT_PRIVILEGE,
-                    format!("permission denied for {} {}", kind_word(&relation.kind), relation.name),
-                ));
+            let mut bits = column_bits(word)?;
+            if sequence && bits & !privilege::SELECT != 0 {
+                let message = format!("sequence \"{}\" only supports SELECT column privileges", before.name);
+                let warning = PgError::new(SqlState::INVALID_GRANT_OPERATION, message);
+                self.notices.push(warning.severity(Severity::Warning));
+                bits &= privilege::SELECT;
             }
-            let grantor = if owner { relation.owner } else { user };
-            change.apply(&mut items, grantor, bits)?;
-            relation.columns[at].acl = (!items.is_empty()).then_some(items);
+            for name in names {
+                work::visit();
+                let column = columns.iter_mut().find(|c| c.1 == *name).ok_or_else(|| {
+                    PgError::new(
+                        SqlState::UNDEFINED_COLUMN,
+                        format!("column \"{name}\" of relation \"{}\" does not exist", before.name),
+                    )
+                })?;
+                column.2 |= bits;
+            }
+        }
+        columns.retain(|c| c.2 != 0);
+        if columns.is_empty() {
+            return Ok(());
+        }
+        let user = self.environment.user;
+        let of_relation =
+            before.acl.clone().unwrap_or_else(|| acl::default_acl(AclObject::of_relation(before), before.owner));
+        let mut relation = (**self.required(before.oid)?).clone();
+        for (attnum, name, bits) in columns {
+            work::visit();
+            let at = relation.columns.iter().position(|c| c.attnum == attnum);
+            if at.is_none() && !named.is_empty() && implied == 0 {
+                return Err(PgError::not_supported("privileges on a system column"));
+            }
+            let old = at.and_then(|at| relation.columns[at].acl.clone()).unwrap_or_default();
+            let list = AclChange { catalog: &self.catalog, owner: before.owner };
+            let (grantor, available) = list.best_grantor(user, bits, &[&of_relation[..], &old[..]].concat());
+            if available == 0 {
+                let any = match at {
+                    Some(at) => acl::column_privileges(&self.catalog, user, &relation, &relation.columns[at]),
+                    None => acl::relation_privileges(&self.catalog, user, &relation),
+                };
+                if any & acl::OF_COLUMNS == 0 {
+                    let message = format!("permission denied for column \"{name}\" of relation \"{}\"", relation.name);
+                    return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+                }
+            }
+            let mut items = old;
+            change.apply(&list, &mut items, grantor, bits & available)?;
+            let what = format!("column \"{name}\" of relation \"{}\"", relation.name);
+            self.note_left_out(change, bits, available, bits == acl::OF_COLUMNS, &what);
+            if let Some(at) = at {
+                relation.columns[at].acl = (!items.is_empty()).then_some(items);
+            }
         }
         self.put_relation(relation)
     }
@@ -523,47 +580,21 @@ fn bits_among(words: &[String], all: u32, object: &str) -> Result<u32> {
     Ok(bits)
 }
 
-pub(super) fn add_item(items: &mut Vec<AclItem>, grantee: Oid, grantor: Oid, bits: u32, option: bool) {
-    let options = if option { bits } else { 0 };
-    match items.iter_mut().find(|i| i.grantee == grantee && i.grantor == grantor) {
-        Some(item) => {
-            item.privileges |= bits;
-            item.grant_options |= options;
-        }
-        None => items.push(AclItem { grantee, grantor, privileges: bits, grant_options: options }),
+/// The bits of a privilege (empty: all) on columns. Errors: as [`privilege_bits`].
+fn column_bits(word: &str) -> Result<u32> {
+    if word.is_empty() {
+        return Ok(acl::OF_COLUMNS);
     }
-}
-
-/// Takes `bits` (or, for those in `kept`, only the grant option) from the grantee, and what it granted on with them.
-/// Errors: 2BP01 if it granted on and CASCADE was not written.
-pub(super) fn revoke(
-    items: &mut Vec<AclItem>,
-    grantee: Oid,
-    grantor: Oid,
-    bits: u32,
-    kept: u32,
-    cascade: bool,
-) -> Result<()> {
-    let Some(item) = items.iter_mut().find(|i| i.grantee == grantee && i.grantor == grantor) else { return Ok(()) };
-    let lost = item.grant_options & bits;
-    item.privileges &= !(bits & !kept);
-    item.grant_options &= !bits;
-    let still: u32 = items.iter().filter(|i| i.grantee == grantee).fold(0, |all, i| all | i.grant_options);
-    let dependent: Vec<(Oid, u32)> = items
+    let upper = word.to_ascii_uppercase();
+    let bit = privilege::NAMES
         .iter()
-        .filter(|i| i.grantor == grantee && grantee != grantor && i.privileges & lost & !still != 0)
-        .map(|i| (i.grantee, i.privileges & lost & !still))
-        .collect();
-    for (other, bits) in dependent {
-        work::visit();
-        if !cascade {
-            return Err(PgError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, "dependent privileges exist")
-                .hint("Use CASCADE to revoke them too."));
-        }
-        revoke(items, other, grantee, bits, 0, true)?;
+        .position(|n| n.1 == upper)
+        .ok_or_else(|| PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized privilege type \"{word}\"")))?;
+    if acl::OF_COLUMNS & (1 << bit) == 0 {
+        let message = format!("invalid privilege type {upper} for column");
+        return Err(PgError::new(SqlState::INVALID_GRANT_OPERATION, message));
     }
-    items.retain(|i| i.privileges != 0);
-    Ok(())
+    Ok(1 << bit)
 }
 
 /// A new owner takes over what the old one had and granted.

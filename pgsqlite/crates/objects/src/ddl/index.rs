@@ -225,11 +225,12 @@ impl Ddl<'_> {
                 self.check_not_system(&relation)?;
             }
             _ => {
+                self.check_owner(&relation)?;
                 return Err(PgError::new(
                     SqlState::WRONG_OBJECT_TYPE,
                     format!("cannot create index on relation \"{}\"", relation.name),
                 )
-                .detail(kind_not_supported(&relation.kind)))
+                .detail(kind_not_supported(&relation.kind)));
             }
         }
         self.check_not_system(&relation)?;

@@ -333,6 +333,10 @@ impl Ddl<'_> {
     pub(super) fn add_parent(&mut self, child: Oid, command: &ast::AlterTableCmd) -> Result<()> {
         let parent = self.parent_of_command(command)?;
         let relation = (**self.required(child)?).clone();
+        if relation.kind != RelationKind::Table {
+            let message = format!("ALTER action INHERIT cannot be performed on relation \"{}\"", relation.name);
+            return Err(wrong_kind(&message).detail(super::index::kind_not_supported(&relation.kind)));
+        }
         if relation.is_partition() {
             return Err(wrong_kind("cannot change inheritance of a partition"));
         }

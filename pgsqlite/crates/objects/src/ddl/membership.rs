@@ -16,7 +16,8 @@ impl Ddl<'_> {
         for option in super::def_elem::def_elems(&statement.opt) {
             work::visit();
             match option.defname.as_str() {
-                "admin" => admin = super::def_elem::boolean(option)?,
+                // (of REVOKE: ADMIN OPTION FOR)
+                "admin" => admin = !statement.is_grant || super::def_elem::boolean(option)?,
                 // (of PostgreSQL 16: what says the same as without it)
                 "inherit" if statement.is_grant => inherit = Some(super::def_elem::boolean(option)?),
                 "set" if statement.is_grant && super::def_elem::boolean(option)? => {}
@@ -74,8 +75,7 @@ impl Ddl<'_> {
         let (granted_name, member_name) = (name(granted), name(member));
         let user = self.environment.user;
         let role = &self.catalog.roles[&granted];
-        let is_admin =
-            self.catalog.roles.get(&user).is_some_and(|r| r.memberships.iter().any(|m| m.role == granted && m.admin));
+        let is_admin = acl::is_admin_of(&self.catalog, user, granted);
         let may = self.is_superuser()
             || !role.superuser && (is_admin || self.catalog.roles.get(&user).is_some_and(|r| r.create_role));
         if !may {
@@ -111,7 +111,7 @@ impl Ddl<'_> {
                     self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
                     return Ok(());
                 }
-                Some(i) => changed.memberships[i].admin = true,
+                Some(i) => changed.memberships[i] = Membership { role: granted, grantor: user, admin: true },
                 None => changed.memberships.push(Membership { role: granted, grantor: user, admin }),
             }
         } else {

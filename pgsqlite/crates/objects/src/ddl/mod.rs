@@ -10,6 +10,7 @@
 //! UPDATE apply them.
 
 mod absent;
+mod acl_change;
 mod aggregate;
 mod alter_column_type;
 mod alter_table;

@@ -33,6 +33,10 @@ impl Ddl<'_> {
             relation.statistics.iter_mut().filter(|s| from.contains(&s.owner)).for_each(|s| s.owner = owner);
             if from.contains(&relation.owner) {
                 change_grantor(&mut relation.acl, relation.owner, owner);
+                for column in &mut relation.columns {
+                    work::visit();
+                    change_grantor(&mut column.acl, relation.owner, owner);
+                }
                 relation.owner = owner;
             }
             self.put_relation(relation)?;
@@ -87,7 +91,9 @@ impl Ddl<'_> {
             self.give_large_object(found, owner)?;
         }
         if from.contains(&self.catalog.properties.owner) {
-            self.put_properties(DatabaseProperties { owner, ..self.catalog.properties.clone() })?;
+            let mut properties = self.catalog.properties.clone();
+            change_grantor(&mut properties.acl, properties.owner, owner);
+            self.put_properties(DatabaseProperties { owner, ..properties })?;
         }
         Ok("REASSIGN OWNED".into())
     }
@@ -102,6 +108,11 @@ impl Ddl<'_> {
                     self.catalog.role_name(pinned).unwrap_or_default()
                 ),
             ));
+        }
+        // what was granted to the roles goes, too
+        for &role in &roles {
+            work::visit();
+            self.revoke_all_from(role)?;
         }
         let mut targets: Vec<Object> = Vec::new();
         for r in self.catalog.relations.values().filter(|r| roles.contains(&r.owner)) {
@@ -134,47 +145,6 @@ impl Ddl<'_> {
             work::visit();
             large_object::store::unlink(self.conn, found.object)?;
         }
-        // what was granted to the roles goes, too
-        let without = |acl: &Option<Vec<AclItem>>| -> Option<Vec<AclItem>> {
-            acl.as_ref().map(|items| items.iter().filter(|i| !roles.contains(&i.grantee)).cloned().collect())
-        };
-        let relations: Vec<Relation> = self
-            .catalog
-            .relations
-            .values()
-            .filter(|r| without(&r.acl) != r.acl || r.columns.iter().any(|c| without(&c.acl) != c.acl))
-            .map(|r| Relation { acl: without(&r.acl), ..(**r).clone() })
-            .collect();
-        for mut relation in relations {
-            work::visit();
-            for column in &mut relation.columns {
-                work::visit();
-                column.acl = without(&column.acl).filter(|items| !items.is_empty());
-            }
-            self.put_relation(relation)?;
-        }
-        let schemas: Vec<Schema> = self
-            .catalog
-            .schemas
-            .values()
-            .filter(|s| without(&s.acl) != s.acl)
-            .map(|s| Schema { acl: without(&s.acl), ..(**s).clone() })
-            .collect();
-        for schema in schemas {
-            work::visit();
-            self.put_schema(schema)?;
-        }
-        let types: Vec<UserType> = self
-            .catalog
-            .types
-            .values()
-            .filter(|t| without(&t.acl) != t.acl)
-            .map(|t| UserType { acl: without(&t.acl), ..(**t).clone() })
-            .collect();
-        for user_type in types {
-            work::visit();
-            self.put_type(user_type)?;
-        }
         let secured: Vec<Relation> = self
             .catalog
             .relations
@@ -189,29 +159,7 @@ impl Ddl<'_> {
             table.security.policies.retain(|p| !p.roles.is_empty());
             self.put_relation(table)?;
         }
-        let functions: Vec<_> = self
-            .catalog
-            .routines
-            .values()
-            .filter(|r| without(&r.function.acl) != r.function.acl)
-            .map(|r| pgsqlite_sql::routine::Function { acl: without(&r.function.acl), ..r.function.clone() })
-            .collect();
-        for function in functions {
-            work::visit();
-            self.put_function(function)?;
-        }
-        for found in large_object::store::all(self.conn)? {
-            work::visit();
-            let left = without(&found.acl);
-            if left != found.acl {
-                large_object::store::set_acl(self.conn, found.object, &left)?;
-            }
-        }
         self.drop_default_privileges(&roles)?;
-        let properties = self.catalog.properties.clone();
-        if without(&properties.acl) != properties.acl {
-            self.put_properties(DatabaseProperties { acl: without(&properties.acl), ..properties })?;
-        }
         Ok("DROP OWNED".into())
     }
 

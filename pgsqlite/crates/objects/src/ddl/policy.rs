@@ -24,10 +24,10 @@ impl Ddl<'_> {
         let name = name.ok_or_else(|| PgError::internal("a policy without a table"))?;
         let relation = self.find(&ast::RangeVar { location: -1, ..name.clone() })?;
         self.check_not_system(&relation)?;
+        self.check_owner(&relation)?;
         if relation.kind != RelationKind::Table {
             return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{}\" is not a table", relation.name)));
         }
-        self.check_owner(&relation)?;
         Ok((*relation).clone())
     }
 

@@ -509,8 +509,13 @@ impl Ddl<'_> {
         }
         let tag = match kind {
             T::ObjectFunction | T::ObjectProcedure | T::ObjectRoutine | T::ObjectAggregate => {
-                let mut function = self.function_of(statement.object.as_deref(), kind)?;
                 self.check_create(schema)?;
+                if let Some(NodeEnum::ObjectWithArgs(named)) = statement.object.as_ref().and_then(|o| o.node.as_ref()) {
+                    if self.function_named(named, kind, false)?.schema == schema {
+                        return Ok(format!("ALTER {}", super::function::alter_word(kind)));
+                    }
+                }
+                let mut function = self.function_of(statement.object.as_deref(), kind)?;
                 self.check_function_free(&function, schema, &function.name)?;
                 function.schema = schema;
                 self.put_function(function)?;

@@ -91,8 +91,9 @@ impl Ddl<'_> {
     ) -> Result<RuleTree> {
         let search_path = self.environment.search_path;
         let names = CatalogNames { catalog, search_path };
-        // what the commands may do is checked when they are carried out, with the owner's rights
-        let environment = Environment { catalog, search_path, names: &names, user: BOOTSTRAP_ROLE, ..self.environment };
+        // what the commands may do is checked when they are carried out, with the owner's rights; schemas are looked into now
+        let rights = analyze::Rights::AskedAtUse;
+        let environment = Environment { catalog, search_path, names: &names, rights, ..self.environment };
         let relation = catalog.relation(relation.oid).ok_or_else(|| PgError::internal("a rule of no relation"))?;
         analyze::rule_tree(&environment, relation, event, condition, commands)
     }

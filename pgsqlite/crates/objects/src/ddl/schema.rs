@@ -62,6 +62,7 @@ impl Ddl<'_> {
         };
         let name = if statement.schemaname.is_empty() { owner.name.clone() } else { statement.schemaname.clone() };
         self.check_may_create_schemas()?;
+        self.check_becomes_owner(owner.oid)?;
         if name.starts_with("pg_") {
             return Err(PgError::new(SqlState::RESERVED_NAME, format!("unacceptable schema name \"{name}\""))
                 .detail("The prefix \"pg_\" is reserved for system schemas."));

@@ -183,8 +183,8 @@ impl Ddl<'_> {
         Ok((oid, name))
     }
 
-    /// OWNED BY table.column or NONE.
-    fn owner_column(&self, parts: &[String], sequence_schema: Oid) -> Result<Option<(Oid, i16)>> {
+    /// OWNED BY table.column or NONE, of a sequence of this schema and owner.
+    fn owner_column(&self, parts: &[String], (schema, owner): (Oid, Oid)) -> Result<Option<(Oid, i16)>> {
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let (table, column) = match parts[..] {
             ["none"] => return Ok(None),
@@ -198,6 +198,9 @@ impl Ddl<'_> {
         let relation = self.find_relation(table.0, table.1).ok_or_else(|| {
             PgError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", table.1))
         })?;
+        if matches!(relation.kind, RelationKind::View { .. }) {
+            return Err(PgError::not_supported("a sequence that a view's column owns"));
+        }
         if !matches!(relation.kind, RelationKind::Table) {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,
@@ -205,7 +208,13 @@ impl Ddl<'_> {
             )
             .detail(super::index::kind_not_supported(&relation.kind)));
         }
-        if relation.schema != sequence_schema {
+        if relation.owner != owner {
+            return Err(PgError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "sequence must have same owner as table it is linked to",
+            ));
+        }
+        if relation.schema != schema {
             return Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "sequence must be in same schema as table it is linked to",
@@ -244,7 +253,7 @@ impl Ddl<'_> {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "syntax error at or near \"RESTART\""));
         }
         let owned_by = match &options.owned_by {
-            Some(parts) => self.owner_column(parts, schema)?,
+            Some(parts) => self.owner_column(parts, (schema, self.environment.user))?,
             None => None,
         };
         let lasting = Lasting { temporary, unlogged: name.relpersistence == "u" };
@@ -299,7 +308,7 @@ impl Ddl<'_> {
                 )
                 .detail(format!("Sequence \"{}\" is linked to table.", relation.name)));
             }
-            sequence.owned_by = self.owner_column(parts, relation.schema)?;
+            sequence.owned_by = self.owner_column(parts, (relation.schema, relation.owner))?;
         }
         let state = pgsqlite_metadata::store::sequence_state(self.conn, relation.oid)?.unwrap_or((old.start, false));
         match options.restart {

@@ -288,7 +288,7 @@ impl Ddl<'_> {
     pub(super) fn own_ts_configuration(&mut self, parts: &[&str], owner: Oid) -> Result<String> {
         let configuration = self.own_configuration(parts)?;
         self.check_owned(CONFIGURATION, &configuration.name, configuration.owner)?;
-        self.check_becomes_owner(owner)?;
+        self.check_new_owner(configuration.owner, owner, configuration.schema)?;
         self.put_ts_configuration(TsConfiguration { owner, ..configuration })?;
         Ok("ALTER TEXT SEARCH CONFIGURATION".into())
     }
@@ -300,7 +300,7 @@ impl Ddl<'_> {
             return Err(PgError::not_supported(format!("OWNER TO of the {DICTIONARY} \"{}\"", parts.join("."))));
         };
         self.check_owned(DICTIONARY, &own.name, own.owner)?;
-        self.check_becomes_owner(owner)?;
+        self.check_new_owner(own.owner, owner, own.schema)?;
         let dictionary = TsDictionary { owner, ..(*own).clone() };
         pgsqlite_metadata::store::storing::put_ts_dictionary(self.conn, &dictionary)?;
         self.catalog.ts_dictionaries.insert(oid, Arc::new(dictionary));

@@ -82,7 +82,7 @@ impl Ddl<'_> {
     /// As [`Ddl::find_type`]; 42501 unless the session's role owns it.
     pub(super) fn find_owned_type(&self, parts: &[&str]) -> Result<Arc<UserType>> {
         let found = self.find_type(parts)?;
-        self.check_owned("type", &found.name, found.owner)?;
+        self.check_owned("type", &self.display_type(found.oid), found.owner)?;
         Ok(found)
     }
 

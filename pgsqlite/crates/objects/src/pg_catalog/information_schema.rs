@@ -1,6 +1,7 @@
 //! information_schema: tables, columns, types, constraints, views. (Privileges, routines and usage: [`super::information_usage`].)
 //! Rows are made from the catalog like those of pg_catalog; texts of expressions follow the session's search path.
 
+use super::information_usage::enabled;
 use super::views::{expression, with_environment};
 use super::{int, text, Rows};
 use pgsqlite_natives::udf::session_cell::SessionState;
@@ -123,7 +124,9 @@ fn tables(rows: &mut Rows, state: &SessionState) {
 }
 
 fn schemata(rows: &mut Rows, state: &SessionState) {
-    for s in state.catalog.schemas.values().filter(|s| s.oid != PG_TEMP) {
+    let may_know =
+        |s: &Schema| enabled(state, s.owner) || acl::schema_privileges(&state.catalog, state.user_oid, s.oid) != 0;
+    for s in state.catalog.schemas.values().filter(|s| s.oid != PG_TEMP && may_know(s)) {
         work::visit();
         rows.push(&[
             ("catalog_name", database(state)),
@@ -317,9 +320,15 @@ fn columns(rows: &mut Rows, state: &SessionState) {
     }
 }
 
+/// Whether the current role owns a type or may use it.
+fn may_use(state: &SessionState, t: &UserType) -> bool {
+    let has = || acl::privileges(&state.catalog, state.user_oid, acl::AclObject::Type, t.owner, t.acl.as_ref());
+    enabled(state, t.owner) || has() != 0
+}
+
 fn domains(rows: &mut Rows, state: &SessionState) {
     let catalog = &*state.catalog;
-    for t in catalog.types.values() {
+    for t in catalog.types.values().filter(|t| may_use(state, t)) {
         work::visit();
         let UserTypeKind::Domain { base, typmod, default, .. } = &t.kind else { continue };
         let mut row: Row = vec![
@@ -337,7 +346,8 @@ fn domains(rows: &mut Rows, state: &SessionState) {
 }
 
 fn domain_constraints(rows: &mut Rows, state: &SessionState) {
-    for DomainCheck { schema: of, domain_name, check, .. } in state.catalog.domain_checks() {
+    let known = |c: &DomainCheck| state.catalog.types.get(&c.domain).is_none_or(|t| may_use(state, t));
+    for DomainCheck { schema: of, domain_name, check, .. } in state.catalog.domain_checks().filter(known) {
         work::visit();
         rows.push(&[
             ("constraint_catalog", database(state)),
@@ -355,7 +365,7 @@ fn domain_constraints(rows: &mut Rows, state: &SessionState) {
 /// The fields of composite types.
 fn attributes(rows: &mut Rows, state: &SessionState) {
     let catalog = &*state.catalog;
-    for t in catalog.types.values() {
+    for t in catalog.types.values().filter(|t| may_use(state, t)) {
         work::visit();
         let UserTypeKind::Composite { fields } = &t.kind else { continue };
         for ((name, ty, modifier), position) in fields.iter().zip(t.attribute_numbers()) {
@@ -397,13 +407,16 @@ fn element_types(rows: &mut Rows, state: &SessionState) {
     };
     for r in shown(state) {
         work::visit();
-        for c in r.live_columns() {
+        let known = |c: &&Column| {
+            is_owner(state, r) || acl::column_privileges(catalog, state.user_oid, r, c) & acl::OF_COLUMNS != 0
+        };
+        for c in r.live_columns().filter(known) {
             work::visit();
             // (PostgreSQL calls a view a TABLE here, too)
             push(r.schema, &r.name, "TABLE", c.attnum.to_string(), c.type_oid);
         }
     }
-    for t in catalog.types.values() {
+    for t in catalog.types.values().filter(|t| may_use(state, t)) {
         work::visit();
         match &t.kind {
             UserTypeKind::Composite { fields } => {
@@ -419,7 +432,7 @@ fn element_types(rows: &mut Rows, state: &SessionState) {
 }
 
 fn user_defined_types(rows: &mut Rows, state: &SessionState) {
-    for t in state.catalog.types.values() {
+    for t in state.catalog.types.values().filter(|t| may_use(state, t)) {
         work::visit();
         if let UserTypeKind::Composite { .. } = &t.kind {
             rows.push(&[
@@ -547,6 +560,13 @@ fn key_column_usage(rows: &mut Rows, state: &SessionState) {
             }
             for (i, &attnum) in c.columns.iter().enumerate() {
                 work::visit();
+                let known = |c: &Column| {
+                    is_owner(state, r)
+                        || acl::column_privileges(&state.catalog, state.user_oid, r, c) & acl::OF_COLUMNS != 0
+                };
+                if !r.column_by_attnum(attnum).is_some_and(known) {
+                    continue;
+                }
                 // The place of the referenced column in the key it references.
                 let position = match &c.kind {
                     ConstraintKind::ForeignKey { references, columns, .. } => state
@@ -705,7 +725,9 @@ fn check_constraints(rows: &mut Rows, state: &SessionState) {
             }
         }
     }
-    for DomainCheck { schema, base, check, .. } in state.catalog.domain_checks() {
+    let owner = |c: &DomainCheck| state.catalog.types.get(&c.domain).map_or(BOOTSTRAP_ROLE, |t| t.owner);
+    let owned = state.catalog.domain_checks().filter(|c| enabled(state, owner(c)));
+    for DomainCheck { schema, base, check, .. } in owned {
         work::visit();
         let printed = with_environment(state, |e| definitions::domain_constraint(e, check, base, Style::Full));
         push(schema, check.name.clone(), printed.map_or_else(|_| format!("({})", check.expression), clause));

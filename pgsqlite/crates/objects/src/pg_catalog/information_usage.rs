@@ -1,6 +1,6 @@
 //! information_schema, second part: privileges, routines, and who uses what.
 
-use super::information_schema::{data_type, database, schema, shown, yes, Row};
+use super::information_schema::{data_type, database, schema, yes, Row};
 use super::{int, text, Rows};
 use pgsqlite_metadata::store::base::DATABASE_OWNER_ROLE;
 use pgsqlite_natives::udf::session_cell::SessionState;
@@ -16,10 +16,14 @@ type Make = fn(&mut Rows, &SessionState);
 
 pub(super) fn maker(name: &str) -> Option<Make> {
     Some(match name {
-        "table_privileges" | "role_table_grants" => table_privileges,
-        "column_privileges" | "role_column_grants" => column_privileges,
-        "usage_privileges" | "role_usage_grants" => usage_privileges,
-        "udt_privileges" | "role_udt_grants" => udt_privileges,
+        "table_privileges" => |rows, state| table_privileges(rows, state, true),
+        "role_table_grants" => |rows, state| table_privileges(rows, state, false),
+        "column_privileges" => |rows, state| column_privileges(rows, state, true),
+        "role_column_grants" => |rows, state| column_privileges(rows, state, false),
+        "usage_privileges" => |rows, state| usage_privileges(rows, state, true),
+        "role_usage_grants" => |rows, state| usage_privileges(rows, state, false),
+        "udt_privileges" => |rows, state| udt_privileges(rows, state, true),
+        "role_udt_grants" => |rows, state| udt_privileges(rows, state, false),
         "applicable_roles" => applicable_roles,
         "administrable_role_authorizations" => administrable_roles,
         "enabled_roles" => enabled_roles,
@@ -52,37 +56,69 @@ fn nothing(_: &mut Rows, _: &SessionState) {}
 
 // --- privileges --------------------------------------------------------------------------------------------------------
 
-/// One privilege of a list: (grantor, grantee, SQL word, grantable). An owner can grant what is his.
-fn spread(catalog: &Catalog, items: &[AclItem], owner: Oid) -> Vec<(Datum, Datum, &'static str, Datum)> {
-    let name = |oid: Oid| match oid {
-        PUBLIC_ROLE => text("PUBLIC"),
-        oid => text(catalog.role_name(oid).unwrap_or("unknown")),
-    };
-    let mut out = Vec::new();
-    for item in items {
-        work::visit();
-        for (bit, (_, word)) in privilege::NAMES.iter().enumerate() {
-            work::visit();
-            if item.privileges & (1 << bit) == 0 {
-                continue;
-            }
-            let grantable = item.grant_options & (1 << bit) != 0
-                || item.grantee != PUBLIC_ROLE && acl::inherited_roles(catalog, item.grantee).contains(&owner);
-            out.push((name(item.grantor), name(item.grantee), *word, yes(grantable)));
-        }
+/// The privileges that the current role may hear of: those that it, or a role whose rights it has, has granted or was granted.
+struct Heard<'a> {
+    catalog: &'a Catalog,
+    /// None: all of them (a superuser)
+    roles: Option<Vec<Oid>>,
+    /// those of PUBLIC, too
+    public: bool,
+}
+
+impl<'a> Heard<'a> {
+    fn of(state: &'a SessionState, public: bool) -> Heard<'a> {
+        let catalog = &*state.catalog;
+        let all = acl::is_superuser(catalog, state.user_oid);
+        let roles = (!all).then(|| acl::inherited_roles(catalog, state.user_oid));
+        Heard { catalog, roles, public }
     }
-    out
+
+    /// The privileges of a list: (grantor, grantee, SQL word, grantable). An owner can grant what is his.
+    fn spread(&self, items: &[AclItem], owner: Oid) -> Vec<(Datum, Datum, &'static str, Datum)> {
+        let name = |oid: Oid| match oid {
+            PUBLIC_ROLE => text("PUBLIC"),
+            oid => text(self.catalog.role_name(oid).unwrap_or("unknown")),
+        };
+        let enabled = |role: Oid| self.roles.as_ref().is_none_or(|roles| roles.contains(&role));
+        let heard = |item: &&AclItem| match item.grantee {
+            PUBLIC_ROLE => self.public || enabled(item.grantor),
+            grantee => enabled(item.grantor) || enabled(grantee),
+        };
+        let mut out = Vec::new();
+        for item in items.iter().filter(heard) {
+            work::visit();
+            for (bit, (_, word)) in privilege::NAMES.iter().enumerate() {
+                work::visit();
+                if item.privileges & (1 << bit) == 0 {
+                    continue;
+                }
+                let grantable = item.grant_options & (1 << bit) != 0
+                    || item.grantee != PUBLIC_ROLE
+                        && (acl::is_superuser(self.catalog, item.grantee)
+                            || acl::inherited_roles(self.catalog, item.grantee).contains(&owner));
+                out.push((name(item.grantor), name(item.grantee), *word, yes(grantable)));
+            }
+        }
+        out
+    }
 }
 
 fn list(object: AclObject, owner: Oid, stored: &Option<Vec<AclItem>>) -> Vec<AclItem> {
     stored.clone().unwrap_or_else(|| acl::default_acl(object, owner))
 }
 
-fn table_privileges(rows: &mut Rows, state: &SessionState) {
-    for r in shown(state) {
+/// Tables and views, whatever the current role may do with them.
+fn all_tables(state: &SessionState) -> impl Iterator<Item = &Relation> {
+    let tables = state.catalog.relations.values().map(|r| &**r);
+    tables.filter(|r| matches!(super::relations::kind(r), b'r' | b'p' | b'v'))
+}
+
+fn table_privileges(rows: &mut Rows, state: &SessionState, public: bool) {
+    let heard = Heard::of(state, public);
+    for r in all_tables(state) {
         work::visit();
         let items = list(AclObject::Table, r.owner, &r.acl);
-        for (grantor, grantee, word, grantable) in spread(&state.catalog, &items, r.owner) {
+        for (grantor, grantee, word, grantable) in heard.spread(&items, r.owner) {
             work::visit();
             rows.push(&[
                 ("grantor", grantor),
@@ -99,12 +135,13 @@ fn table_privileges(rows: &mut Rows, state: &SessionState) {
 }
 
 /// A table's privileges hold for each of its columns.
-fn column_privileges(rows: &mut Rows, state: &SessionState) {
-    for r in shown(state) {
+fn column_privileges(rows: &mut Rows, state: &SessionState, public: bool) {
+    let heard = Heard::of(state, public);
+    for r in all_tables(state) {
         work::visit();
         let of_table = list(AclObject::Table, r.owner, &r.acl);
         let mut column = |c: &Column, items: &[AclItem]| {
-            for (grantor, grantee, word, grantable) in spread(&state.catalog, items, r.owner) {
+            for (grantor, grantee, word, grantable) in heard.spread(items, r.owner) {
                 work::visit();
                 if !matches!(word, "SELECT" | "INSERT" | "UPDATE" | "REFERENCES") {
                     continue;
@@ -130,8 +167,9 @@ fn column_privileges(rows: &mut Rows, state: &SessionState) {
 }
 
 /// USAGE of collations, domains and sequences.
-fn usage_privileges(rows: &mut Rows, state: &SessionState) {
+fn usage_privileges(rows: &mut Rows, state: &SessionState, public: bool) {
     let catalog = &*state.catalog;
+    let heard = Heard::of(state, public);
     let mut push = |object_schema: Oid, name: &str, kind: &str, (grantor, grantee, word, grantable)| {
         if word != "USAGE" {
             return;
@@ -149,7 +187,7 @@ fn usage_privileges(rows: &mut Rows, state: &SessionState) {
     };
     for t in catalog.types.values().filter(|t| matches!(t.kind, UserTypeKind::Domain { .. })) {
         work::visit();
-        for entry in spread(catalog, &list(AclObject::Type, t.owner, &t.acl), t.owner) {
+        for entry in heard.spread(&list(AclObject::Type, t.owner, &t.acl), t.owner) {
             work::visit();
             push(t.schema, &t.name, "DOMAIN", entry);
         }
@@ -157,7 +195,7 @@ fn usage_privileges(rows: &mut Rows, state: &SessionState) {
     for r in catalog.relations.values().filter(|r| matches!(r.kind, RelationKind::Sequence(_))) {
         work::visit();
         // (without a list of its own PostgreSQL takes a table's default here, which has no USAGE)
-        for entry in spread(catalog, r.acl.as_deref().unwrap_or_default(), r.owner) {
+        for entry in heard.spread(r.acl.as_deref().unwrap_or_default(), r.owner) {
             work::visit();
             push(r.schema, &r.name, "SEQUENCE", entry);
         }
@@ -165,10 +203,11 @@ fn usage_privileges(rows: &mut Rows, state: &SessionState) {
 }
 
 /// USAGE of composite types: the stand-alone ones and relations' row types.
-fn udt_privileges(rows: &mut Rows, state: &SessionState) {
+fn udt_privileges(rows: &mut Rows, state: &SessionState, public: bool) {
+    let heard = Heard::of(state, public);
     let mut push = |type_schema: Oid, name: &str, owner: Oid, stored: &Option<Vec<AclItem>>| {
         let items = list(AclObject::Type, owner, stored);
-        for (grantor, grantee, _, grantable) in spread(&state.catalog, &items, owner) {
+        for (grantor, grantee, _, grantable) in heard.spread(&items, owner) {
             work::visit();
             rows.push(&[
                 ("grantor", grantor),
@@ -200,7 +239,7 @@ fn memberships(state: &SessionState) -> impl Iterator<Item = (&Role, &Role, bool
 }
 
 /// A superuser is a member of every role.
-fn enabled(state: &SessionState, role: Oid) -> bool {
+pub(super) fn enabled(state: &SessionState, role: Oid) -> bool {
     acl::is_superuser(&state.catalog, state.user_oid)
         || acl::inherited_roles(&state.catalog, state.user_oid).contains(&role)
 }
@@ -389,13 +428,23 @@ fn character_sets(rows: &mut Rows, state: &SessionState) {
 
 // --- who uses what ---------------------------------------------------------------------------------------------------------
 
+/// The role that owns a type; those of PostgreSQL's own are the bootstrap role's.
+fn type_owner(state: &SessionState, ty: Oid) -> Oid {
+    match state.catalog.type_entry(ty) {
+        Some(TypeEntry::User(t)) => t.owner,
+        Some(TypeEntry::Row(r)) => r.owner,
+        Some(TypeEntry::ArrayOf(element)) => type_owner(state, element),
+        _ => BOOTSTRAP_ROLE,
+    }
+}
+
 fn column_domain_usage(rows: &mut Rows, state: &SessionState) {
-    for r in shown(state) {
+    for r in all_tables(state) {
         work::visit();
         for c in r.live_columns() {
             work::visit();
             let Some(t) = state.catalog.types.get(&c.type_oid) else { continue };
-            if !matches!(t.kind, UserTypeKind::Domain { .. }) {
+            if !matches!(t.kind, UserTypeKind::Domain { .. }) || !enabled(state, t.owner) {
                 continue;
             }
             rows.push(&[
@@ -413,7 +462,7 @@ fn column_domain_usage(rows: &mut Rows, state: &SessionState) {
 
 /// The type of a column, or of its domain.
 fn column_udt_usage(rows: &mut Rows, state: &SessionState) {
-    for r in shown(state) {
+    for r in all_tables(state) {
         work::visit();
         for c in r.live_columns() {
             work::visit();
@@ -421,6 +470,9 @@ fn column_udt_usage(rows: &mut Rows, state: &SessionState) {
                 Some(UserTypeKind::Domain { base, .. }) => *base,
                 _ => c.type_oid,
             };
+            if !enabled(state, type_owner(state, base)) {
+                continue;
+            }
             let mut row: Row = vec![
                 ("table_catalog", database(state)),
                 ("table_schema", schema(state, r.schema)),
@@ -437,6 +489,9 @@ fn domain_udt_usage(rows: &mut Rows, state: &SessionState) {
     for t in state.catalog.types.values() {
         work::visit();
         let UserTypeKind::Domain { base, .. } = &t.kind else { continue };
+        if !enabled(state, type_owner(state, *base)) {
+            continue;
+        }
         let mut row: Row = vec![
             ("domain_catalog", database(state)),
             ("domain_schema", schema(state, t.schema)),
@@ -468,7 +523,10 @@ fn view_table_usage(rows: &mut Rows, state: &SessionState) {
         let mut seen: Vec<Oid> = Vec::new();
         for r in references.iter().filter_map(|r| state.catalog.relation(r.object)) {
             work::visit();
-            if !matches!(super::relations::kind(r), b'r' | b'p' | b'v') || seen.contains(&r.oid) {
+            if !matches!(super::relations::kind(r), b'r' | b'p' | b'v')
+                || seen.contains(&r.oid)
+                || !enabled(state, r.owner)
+            {
                 continue;
             }
             seen.push(r.oid);
@@ -491,7 +549,7 @@ fn view_column_usage(rows: &mut Rows, state: &SessionState) {
             work::visit();
             let Some(r) = state.catalog.relation(reference.object) else { continue };
             let Some(column) = r.column_by_attnum(reference.sub as i16) else { continue };
-            if !matches!(super::relations::kind(r), b'r' | b'p' | b'v') {
+            if !matches!(super::relations::kind(r), b'r' | b'p' | b'v') || !enabled(state, r.owner) {
                 continue;
             }
             rows.push(&[

@@ -232,18 +232,20 @@ impl Analyzer<'_> {
 
     /// 42501 unless the acting role has the privilege on the relation and may look into its schema.
     pub(crate) fn check_privilege(&self, relation: &Relation, needed: u32) -> Result<()> {
-        self.check_privilege_of(self.acting, relation, needed)
+        // (what a stored text names was looked up when it was stored)
+        self.check_privilege_of(self.acting, relation, needed, !self.env.is_for_stored_text())
     }
 
-    /// The same for another role.
-    pub(super) fn check_privilege_of(&self, role: Oid, relation: &Relation, needed: u32) -> Result<()> {
+    /// The same for another role. `looks`: the relation was named now, in its schema.
+    pub(super) fn check_privilege_of(&self, role: Oid, relation: &Relation, needed: u32, looks: bool) -> Result<()> {
         let catalog = self.env.catalog;
         if crate::acl::is_superuser(catalog, role) || catalog.roles.is_empty() {
             return Ok(());
         }
         let denied =
             |what: String| PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {what}"));
-        if crate::acl::schema_privileges(catalog, role, relation.schema) & crate::acl::privilege::USAGE == 0 {
+        let usage = crate::acl::privilege::USAGE;
+        if looks && crate::acl::schema_privileges(catalog, role, relation.schema) & usage == 0 {
             return Err(denied(format!("schema {}", catalog.schema_name(relation.schema))));
         }
         let now = self.env.rights == super::Rights::AskedNow;

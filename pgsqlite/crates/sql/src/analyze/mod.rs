@@ -105,6 +105,11 @@ impl Environment<'_> {
     pub fn for_stored_text(&self) -> Self {
         Environment { search_path: STORED_PATH, ..*self }
     }
+
+    /// Whether it is such a one: no search path of a session has what stands for all extensions.
+    pub(crate) fn is_for_stored_text(&self) -> bool {
+        self.search_path.contains(&crate::catalog::EVERY_EXTENSION)
+    }
 }
 
 /// When the role is asked whether it may use the relations and functions that a text names. (Schemas are always asked for at once.)
@@ -321,7 +326,7 @@ impl<'a> Analyzer<'a> {
             locks_next: false,
             acting: env.user,
             policies_in: Vec::new(),
-            written: false,
+            written: !env.is_for_stored_text(),
             kept_view: None,
             rules_done: None,
             storing: false,
@@ -468,7 +473,6 @@ pub fn analyze(
     crate::parse::with_stack(|| {
         let mut analyzer = Analyzer::new(environment, parameter_types, true);
         analyzer.inlining = true;
-        analyzer.written = true;
         let statement = analyzer.statement(statement)?;
         Ok((statement, analyzer.finish_parameters()?))
     })
@@ -478,7 +482,6 @@ pub fn analyze(
 pub fn check_without_parameters(environment: &Environment, statement: &NodeEnum) -> Result<()> {
     crate::parse::with_stack(|| {
         let mut analyzer = Analyzer::new(environment, &[], false);
-        analyzer.written = true;
         analyzer.statement(statement).map(|_| ())
     })
 }
@@ -493,7 +496,6 @@ pub fn analyze_in_function(
         let mut analyzer = Analyzer::new(environment, &[], false);
         analyzer.variables = Some(variables);
         analyzer.inlining = true;
-        analyzer.written = true;
         analyzer.statement(statement)
     })
 }

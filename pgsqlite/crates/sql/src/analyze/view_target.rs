@@ -314,10 +314,10 @@ impl Analyzer<'_> {
         for (row_type, _) in simple.filters.iter().rev().skip(1) {
             let Some(TypeEntry::Row(below)) = self.env.catalog.type_entry(*row_type) else { continue };
             let Some(below) = self.env.catalog.relation(below.oid) else { continue };
-            self.check_privilege_of(acting, below, needed)?;
+            self.check_privilege_of(acting, below, needed, false)?;
             acting = self.acting_within(below);
         }
-        self.check_privilege_of(acting, &simple.table, needed)?;
+        self.check_privilege_of(acting, &simple.table, needed, false)?;
         for (row_type, _) in &simple.filters {
             if let Some(TypeEntry::Row(below)) = self.env.catalog.type_entry(*row_type) {
                 let below = self.env.catalog.relation(below.oid).cloned();

@@ -44,7 +44,7 @@ pub use types::*;
 pub const PG_CATALOG: Oid = 11;
 /// Stands in [`STORED_PATH`] for the schemas of all extensions, whose operators are not qualified in texts that are stored. It is no schema's:
 /// a session's path is another, even one of pg_catalog alone.
-const EVERY_EXTENSION: Oid = Oid::MAX;
+pub(crate) const EVERY_EXTENSION: Oid = Oid::MAX;
 /// The search path of texts that are stored: everything but pg_catalog and the operators of extensions is qualified.
 pub const STORED_PATH: &[Oid] = &[PG_CATALOG, EVERY_EXTENSION];
 pub const PG_TOAST: Oid = 99;

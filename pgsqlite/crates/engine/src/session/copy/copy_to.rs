@@ -82,6 +82,11 @@ impl CopyOut {
             let wrong = |kind: &str| {
                 PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot copy from {kind} \"{}\"", relation.name))
             };
+            // (what may not be read is not told of)
+            let wrong_kind = matches!(relation.kind, RelationKind::View { .. } | RelationKind::MaterializedView { .. });
+            if (wrong_kind || relation.is_partitioned()) && !session.executor.context.may_copy(&relation, c) {
+                session.executor.context.check_relation_privilege(&relation, pgsqlite_sql::acl::privilege::SELECT)?;
+            }
             match &relation.kind {
                 RelationKind::Table if relation.is_partitioned() => {
                     return Err(wrong("partitioned table").hint("Try the COPY (SELECT ...) TO variant."))

@@ -82,6 +82,19 @@ fn copies_text(c: &ast::CopyStmt) -> bool {
 }
 
 impl SessionContext {
+    /// Whether the role may read all columns that COPY … TO names.
+    fn may_copy(&self, relation: &pgsqlite_sql::catalog::Relation, c: &ast::CopyStmt) -> bool {
+        let (catalog, select) = (self.catalog(), pgsqlite_sql::acl::privilege::SELECT);
+        let user = self.user_oid(&catalog);
+        let readable = |name: &str| {
+            relation.column(name).is_some_and(|column| {
+                pgsqlite_sql::acl::column_privileges(&catalog, user, relation, column) & select != 0
+            })
+        };
+        let named = |node: &ast::Node| matches!(&node.node, Some(NodeEnum::String(s)) if readable(&s.sval));
+        !c.attlist.is_empty() && c.attlist.iter().all(named)
+    }
+
     /// The relation that COPY names. Errors: 3F000, 42501, 42P01, and 0A000 for another database.
     pub(in crate::session) fn copy_relation(&self, r: &ast::RangeVar) -> Result<Arc<Relation>> {
         let catalog = self.catalog();

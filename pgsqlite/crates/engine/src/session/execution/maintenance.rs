@@ -323,6 +323,7 @@ impl Session {
                 return Ok(command.into());
             }
         }
+        let view_catalog = self.executor.context.catalog();
         for node in &v.rels {
             let Some(NodeEnum::VacuumRelation(rel)) = &node.node else { return Err(PgError::internal("VACUUM")) };
             let r = rel.relation.as_ref().ok_or_else(|| PgError::internal("VACUUM without a table"))?;
@@ -334,13 +335,6 @@ impl Session {
             }
             let relation = self.executor.context.named_relation(r)?;
             let catalog = is_catalog(&relation);
-            if !catalog && !matches!(relation.kind, RelationKind::Table | RelationKind::MaterializedView { .. }) {
-                self.executor.context.warn(
-                    SqlState::WARNING,
-                    format!("skipping \"{}\" --- cannot {verb} non-tables or special system tables", relation.name),
-                );
-                continue;
-            }
             let shared = catalog && SHARED_CATALOGS.contains(&&*relation.name);
             if !self.executor.context.owns(relation.owner) && (!owns_database || shared) {
                 let who = match catalog {
@@ -351,6 +345,25 @@ impl Session {
                 self.executor
                     .context
                     .warn(SqlState::WARNING, format!("skipping \"{}\" --- only {who} can {verb} it", relation.name));
+                // (what is below a partitioned table is asked one by one)
+                let below =
+                    if relation.is_partitioned() { view_catalog.with_descendants(relation.oid) } else { vec![] };
+                for part in below.iter().skip(1).filter_map(|oid| view_catalog.relation(*oid)) {
+                    match self.executor.context.owns(part.owner) {
+                        true => tables.push(part.clone()),
+                        false => self.executor.context.warn(
+                            SqlState::WARNING,
+                            format!("skipping \"{}\" --- only {who} can {verb} it", part.name),
+                        ),
+                    }
+                }
+                continue;
+            }
+            if !catalog && !matches!(relation.kind, RelationKind::Table | RelationKind::MaterializedView { .. }) {
+                self.executor.context.warn(
+                    SqlState::WARNING,
+                    format!("skipping \"{}\" --- cannot {verb} non-tables or special system tables", relation.name),
+                );
                 continue;
             }
             check_columns(&relation, &rel.va_cols)?;

@@ -661,12 +661,6 @@ impl Session {
     // --- PREPARE, EXECUTE ----------------------------------------------------------------------------------------------------------
 
     async fn prepare_statement(&mut self, p: &ast::PrepareStmt, raw: &RawStatement) -> Result<String> {
-        if self.statements.contains_key(&p.name) {
-            return Err(PgError::new(
-                SqlState::DUPLICATE_PREPARED_STATEMENT,
-                format!("prepared statement \"{}\" already exists", p.name),
-            ));
-        }
         let query = p
             .query
             .as_ref()
@@ -686,6 +680,12 @@ impl Session {
         let (prepared, view, denied) = self.plan_or_describe(&inner, &types)?;
         if matches!(prepared.body, Body::Utility) {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "utility statements cannot be prepared"));
+        }
+        if self.statements.contains_key(&p.name) {
+            return Err(PgError::new(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                format!("prepared statement \"{}\" already exists", p.name),
+            ));
         }
         let statement = Statement {
             text: self.executor.context.source.clone(),
