@@ -236,6 +236,7 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	python3 tests/litestream/archive.py $(LITESTREAM) --rounds 100 --moto $(MOTO)
 	for seed in 100 101 102 103 104; do python3 tests/standby/kills.py --rounds 40 --seed $$seed; python3 tests/standby/stream.py --rounds 40 --seed $$seed; done
 	for seed in 100 101 102 103; do python3 tests/failover/lists.py --moto $(MOTO) --rounds 60 --seed $$seed; done
+	python3 tests/failover/lists.py --moto $(MOTO) --rounds 5 --lease 5 --calm 420
 	(cd pgsqlite && PGSQLITE_SCHEDULES=100000 PGSQLITE_SEED=100000 cargo test --workspace --lib nothing_is_lost_and_nothing_forks)
 	python3 tests/standby/bounds.py
 	python3 tests/standby/lag.py --most 500

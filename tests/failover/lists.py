@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Three servers with one archive and its lease, whose primary is killed, stopped, cut off and ended: no acknowledged change is lost, and nobody ever reads what is taken back.
 
-    lists.py --moto PYTHON [--rounds N] [--seed N] [--lease SECONDS] [--kinds KIND,…] [--careless]
+    lists.py --moto PYTHON [--rounds N] [--seed N] [--lease SECONDS] [--kinds KIND,…] [--careless] [--calm SECONDS]
 
 Clients append numbers to lists, each by a statement or a block, and read the lists on whatever server they reach. Each server has its own proxy before moto's bucket. In each round something happens to
 the primary. In the end the lists are compared with what was acknowledged and what was read:
@@ -236,7 +236,7 @@ def again(kind: str, node: Node) -> None:
     node.proxy.down = ""
 
 
-def run(folder: str, moto: bucket.Moto, rounds: int, seed: int, lease: int, kinds: list[str], careless: bool, verbose: bool) -> list[str]:
+def run(folder: str, moto: bucket.Moto, rounds: int, seed: int, lease: int, kinds: list[str], careless: bool, verbose: bool, calm: int) -> list[str]:
     chance = random.Random(seed)
     nodes = [Node(folder, name, moto, lease, seed + n) for n, name in enumerate(("n1", "n2", "n3"))]
     try:
@@ -263,6 +263,13 @@ def run(folder: str, moto: bucket.Moto, rounds: int, seed: int, lease: int, kind
         clients = Clients(nodes, 6, seed, careless)
         times: dict[str, list[float]] = {}
         problems: list[str] = []
+        if calm:
+            # (entries that others stand for are removed after some minutes)
+            time.sleep(calm)
+            entries = sorted(key.rsplit("/", 1)[1] for key in moto.keys() if "/0000/" in key)
+            print(f"  after {calm} s: {len(entries)} entries, from {entries[0][:16]} to {entries[-1][:16]}", flush=True)
+            if int(entries[0][:16], 16) < 100:
+                problems.append(f"no entries are removed: there are {len(entries)}")
         for number in range(rounds):
             for node in nodes:
                 node.proxy.failing = chance.choice([0.0, 0.0, 0.05])
@@ -338,13 +345,14 @@ def main() -> None:
     arguments.add_argument("--lease", type=int, default=2)
     arguments.add_argument("--kinds", default="kill,pause,lost,cut,stop")
     arguments.add_argument("--careless", action="store_true")
+    arguments.add_argument("--calm", type=int, default=0, help="seconds in which nothing happens at first")
     arguments.add_argument("--verbose", action="store_true")
     arguments.add_argument("--keep", action="store_true")
     given = arguments.parse_args()
     folder = tempfile.mkdtemp(prefix="pgsqlite-failover.")
     moto = bucket.Moto(given.moto, folder)
     try:
-        problems = run(folder, moto, given.rounds, given.seed, given.lease, given.kinds.split(","), given.careless, given.verbose)
+        problems = run(folder, moto, given.rounds, given.seed, given.lease, given.kinds.split(","), given.careless, given.verbose, given.calm)
     finally:
         moto.close()
         if given.keep:

@@ -23,6 +23,7 @@ impl Engine {
             location: Location::Memory,
             database: database.into(),
             databases: None,
+            lease: false,
             ..EngineConfig::clone(&self.config)
         };
         let bytes = self.room.bytes()?;

@@ -35,6 +35,8 @@ pub struct EngineConfig {
     pub puts_aside: bool,
     /// The catalog is read from the file before each statement, as after another program's change of the schema: for tests.
     pub rereads: bool,
+    /// Servers share the database's archive: commits wait for it, and nothing is shown that it does not have, while this one is the primary.
+    pub lease: bool,
     /// A transaction that reads while the log grows to so many bytes ends (`--log-limit`). None: none does.
     pub log_limit: Option<u64>,
     /// None: the server serves this one file, databases cannot be made.
@@ -68,6 +70,7 @@ impl EngineConfig {
             writer_timeout: None,
             puts_aside: false,
             rereads: false,
+            lease: false,
             log_limit: None,
             databases: None,
             founder: None,

@@ -147,6 +147,7 @@ impl Shared {
                     writer_timeout: self.config.writer_timeout,
                     puts_aside: self.config.puts_aside,
                     rereads: self.config.rereads,
+                    lease: self.config.lease.is_some(),
                     log_limit: self.config.log_limit,
                     founder: self.config.founder.clone(),
                     max_prepared: self.config.max_prepared,
@@ -821,6 +822,12 @@ impl Registry {
             return self.clone_named(name).ok_or_else(unknown);
         }
         self.shared.open_as(name, Location::File(path), name.to_string())
+    }
+
+    /// The number of the lease's holder, as it was seen last, and whether that is this server. None: there is no lease.
+    pub fn lease(&self) -> Option<(u64, bool)> {
+        let failover = self.shared.failover.as_ref()?;
+        Some((failover.epoch(), failover.leads()))
     }
 
     /// Waits until the server has lost its lease. Without one it waits for ever.

@@ -186,6 +186,15 @@ fn text(shared: &Shared) -> String {
         }
     }
 
+    if let Some((epoch, leads)) = shared.databases.lease() {
+        let name = "pgsqlite_lease_epoch";
+        page.head(name, "gauge", "The number of the lease's holder, as it was seen last: one more with each failover.");
+        page.value(name, &[], epoch as f64);
+        let name = "pgsqlite_lease_held";
+        page.head(name, "gauge", "1: the server has the lease, and is the primary.");
+        page.value(name, &[], if leads { 1.0 } else { 0.0 });
+    }
+
     if shared.config.max_wal_senders > 0 {
         let senders = statistics.senders.all();
         type Sent = fn(&pgsqlite_natives::statistics::senders::Sent) -> Option<f64>;

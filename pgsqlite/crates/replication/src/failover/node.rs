@@ -390,3 +390,99 @@ impl<T: Clone + PartialEq> Node<T> {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LASTS: Duration = Duration::from_secs(8);
+
+    fn at(milliseconds: u64) -> Moment {
+        Duration::from_millis(milliseconds)
+    }
+
+    fn node(nonce: u64) -> Node<u64> {
+        Node::new("n", nonce, LASTS)
+    }
+
+    /// A node that has taken the lease of a bucket without one, at the moment 100, and leads.
+    fn leader() -> Node<u64> {
+        let mut node = node(7);
+        assert_eq!(node.next(at(100)), Ask::Look);
+        node.answered(at(100), Answer::Is(None));
+        let Ask::Put(None, lease) = node.next(at(100)) else { panic!("it takes what is free") };
+        assert_eq!((lease.epoch, lease.nonce), (1, 7));
+        assert!(node.append(at(100)).is_err(), "it has no lease yet");
+        node.answered(at(120), Answer::Put(1));
+        assert_eq!(node.role(), Role::Reads);
+        assert!(node.append(at(120)).is_err(), "it has not read the log");
+        node.has_read(41);
+        assert_eq!(node.append(at(130)), Ok(42));
+        assert!(node.append(at(130)).is_err(), "there is one under way");
+        assert!(!node.leads(at(130)));
+        assert_eq!(node.appended(at(140), Appended::Done), Verdict::Acknowledged);
+        assert!(node.leads(at(140)));
+        node
+    }
+
+    #[test]
+    fn a_lease_counts_from_when_it_was_asked_for() {
+        let mut node = leader();
+        // (a part of it is left for clocks that differ)
+        assert!(node.leads(at(100 + 6999)) && !node.leads(at(100 + 7000)));
+        assert_eq!(node.append(at(7000)), Ok(43));
+        // the look: the entry is in the log, and nobody is told so
+        assert_eq!(node.appended(at(7100), Appended::Done), Verdict::Deposed);
+        assert_eq!(node.next(at(7100)), Ask::Nothing);
+    }
+
+    #[test]
+    fn a_lease_is_left_alone_as_long_as_it_changes() {
+        let mut node = node(8);
+        let lease =
+            |renewal| Lease { epoch: 3, holder: "other".into(), nonce: 1, renewal, lasts: LASTS, released: false };
+        for (moment, tag) in [(0, 1), (4000, 1), (7900, 2), (15_800, 2)] {
+            assert_eq!(node.next(at(moment)), Ask::Look, "{moment}");
+            node.answered(at(moment), Answer::Is(Some((tag, lease(tag)))));
+        }
+        let Ask::Put(Some(2), taken) = node.next(at(15_900 + 8000)) else { panic!("it has expired") };
+        assert_eq!((taken.epoch, taken.renewal), (4, 0));
+        // the answer is lost; the lease that is there is its own
+        node.answered(at(24_000), Answer::Unknown);
+        assert_eq!(node.next(at(24_500)), Ask::Look);
+        node.answered(at(24_500), Answer::Is(Some((3, taken))));
+        assert_eq!(node.role(), Role::Reads);
+    }
+
+    #[test]
+    fn another_ones_entry_or_lease_ends_a_holders_time() {
+        let mut node = leader();
+        assert_eq!(node.append(at(200)), Ok(43));
+        assert_eq!(node.appended(at(210), Appended::Unknown), Verdict::Again);
+        assert_eq!(node.appended(at(220), Appended::Taken), Verdict::Deposed);
+        let mut node = leader();
+        let Ask::Put(Some(1), renewed) = node.next(at(2200)) else { panic!("a renewal is due") };
+        assert_eq!((renewed.epoch, renewed.renewal), (1, 1));
+        node.answered(at(2300), Answer::Refused);
+        assert_eq!(node.next(at(2300)), Ask::Look);
+        let other = Lease { epoch: 2, nonce: 9, ..renewed };
+        node.answered(at(2310), Answer::Is(Some((2, other))));
+        assert_eq!((node.role(), node.append(at(2310))), (Role::Deposed, Err(NotLeading)));
+    }
+
+    #[test]
+    fn what_an_earlier_process_has_had_or_somebody_gives_away_is_taken_at_once() {
+        let old = Lease { epoch: 5, holder: "n".into(), nonce: 1, renewal: 2, lasts: LASTS, released: false };
+        for (mut node, lease) in [(node(8).resumes(1), old.clone()), (node(8), Lease { released: true, ..old.clone() })]
+        {
+            assert_eq!(node.next(at(0)), Ask::Look);
+            node.answered(at(0), Answer::Is(Some((1, lease))));
+            assert!(matches!(node.next(at(0)), Ask::Put(Some(1), Lease { epoch: 6, .. })));
+        }
+        let mut node = leader();
+        node.release();
+        assert!(matches!(node.next(at(300)), Ask::Put(Some(1), Lease { released: true, .. })));
+        node.answered(at(310), Answer::Put(2));
+        assert_eq!(node.role(), Role::Deposed);
+    }
+}

@@ -3,7 +3,7 @@
 //! A file of a process that had the lease is gone on with if nobody has had it since; else it may have what the archive has not, and is dropped. A server that finds nothing in the archive
 //! takes the lease, and begins the archive with its own file, or with an empty one. Any other is a standby.
 
-use super::{failed, Failover, LeaseConfig};
+use super::{failed, Failover, LeaseConfig, OFTEN};
 use crate::standby::Kept;
 use pgsqlite_natives::recovery::Standby;
 use pgsqlite_replication::archive::Archive;
@@ -12,7 +12,7 @@ use pgsqlite_storage::files::{folder, Room};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between two attempts to ask a bucket that does not answer.
 const REST: Duration = Duration::from_millis(500);
@@ -29,14 +29,14 @@ enum Found {
 
 /// Asks until there is an answer.
 fn asked<R>(what: impl Fn() -> pgsqlite_replication::Result<R>) -> R {
-    let mut reported = String::new();
+    let mut reported: Option<Instant> = None;
     loop {
         match what() {
             Ok(found) => return found,
             Err(e) => {
-                if reported != e.to_string() {
-                    reported = e.to_string();
-                    tracing::warn!("the server waits for its bucket: {reported}");
+                if !reported.is_some_and(|at| at.elapsed() < OFTEN) {
+                    reported = Some(Instant::now());
+                    tracing::warn!("the server waits for its bucket: {e}");
                 }
                 std::thread::sleep(REST);
             }

@@ -38,8 +38,8 @@ const AGAIN: Duration = Duration::from_millis(50);
 const TICK: Duration = Duration::from_millis(20);
 /// A deposed primary that has not ended by then is ended.
 const LAST: Duration = Duration::from_secs(10);
-/// An error that comes again is logged so often.
-const OFTEN: Duration = Duration::from_secs(60);
+/// What a bucket answers while it does not answer as it should is logged so often. (The texts differ: they say how long it took.)
+const OFTEN: Duration = Duration::from_secs(10);
 
 /// A server of this process has lost its lease.
 static DEPOSED: AtomicBool = AtomicBool::new(false);
@@ -89,7 +89,9 @@ pub fn machine() -> String {
 /// Takes the place of this process by a new one with the same arguments. Returns why that was not possible.
 pub fn begin_again() -> std::io::Error {
     use std::os::unix::process::CommandExt;
-    let program = std::env::current_exe().unwrap_or_else(|_| std::env::args_os().next().unwrap_or_default().into());
+    // (a program that was replaced has another name now)
+    let running = std::env::current_exe().ok().filter(|path| path.exists());
+    let program = running.unwrap_or_else(|| std::env::args_os().next().unwrap_or_default().into());
     std::process::Command::new(program).args(std::env::args_os().skip(1)).exec()
 }
 
@@ -121,7 +123,7 @@ pub struct Failover {
     ends: AtomicBool,
     /// since when it leads
     since: Mutex<Option<Moment>>,
-    reported: Mutex<Option<(String, Instant)>>,
+    reported: Mutex<Option<Instant>>,
     deposed: tokio::sync::watch::Sender<bool>,
     /// the process whose work this one goes on with; 0: none
     before: u64,
@@ -171,6 +173,11 @@ impl Failover {
         }
     }
 
+    /// The number of the lease's holder, as it was seen last; 0: there was none.
+    pub fn epoch(&self) -> u64 {
+        self.node.lock().lease().map_or(0, |lease| lease.epoch)
+    }
+
     /// For how long it has led.
     pub fn has_led(&self) -> Duration {
         self.since.lock().map_or(Duration::ZERO, |since| clock().saturating_sub(since))
@@ -187,9 +194,9 @@ impl Failover {
 
     fn report(&self, message: &str) {
         let mut reported = self.reported.lock();
-        if !reported.as_ref().is_some_and(|(known, at)| known == message && at.elapsed() < OFTEN) {
-            tracing::warn!("the lease: {message}");
-            *reported = Some((message.to_string(), Instant::now()));
+        if !reported.is_some_and(|at| at.elapsed() < OFTEN) {
+            tracing::warn!("the server's bucket: {message}");
+            *reported = Some(Instant::now());
         }
     }
 

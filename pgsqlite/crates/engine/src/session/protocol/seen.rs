@@ -19,12 +19,17 @@ impl SessionContext {
     /// Whether the session's commits wait for all that a commit can wait for: the disk, and others that have to have it.
     pub(in crate::session) fn waits_for_all(&self) -> bool {
         let often = &self.gucs.often;
-        often.waits_for_disk && (often.waits_for_others || !self.engine.writer.replicates())
+        often.waits_for_disk && (often.waits_for_others || !self.replicates())
+    }
+
+    /// Whether commits wait for others, too.
+    pub(in crate::session) fn replicates(&self) -> bool {
+        self.engine.config.lease && self.engine.writer.replicates()
     }
 
     /// Whether the session is shown what a failover may take back (`pgsqlite.read_unreplicated`).
     fn reads_unreplicated(&self) -> bool {
-        self.gucs.often.reads_unreplicated && self.engine.writer.replicates()
+        self.gucs.often.reads_unreplicated && self.replicates()
     }
 
     /// Waits until this commit is on disk. Errors: 58030, fatal: it may be lost, and what was seen of it with it; 57P01, fatal: another server writes by now.
@@ -45,7 +50,7 @@ impl Executor {
     /// The number of the last commit that the session may have seen and that is not on disk yet; None: there is none.
     pub(in crate::session) fn unsettled(&self) -> Option<u64> {
         let progress = self.context.engine.writer.progress();
-        if self.context.engine.writer.check_leads().is_err() {
+        if self.context.engine.config.lease && self.context.engine.writer.check_leads().is_err() {
             return Some(progress.begun());
         }
         if !progress.has_unsynced() {

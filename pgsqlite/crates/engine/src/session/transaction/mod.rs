@@ -516,7 +516,7 @@ impl Executor {
         }
         let wrote = self.context.writes();
         let waits = self.context.gucs.often.waits_for_disk;
-        let replicates = self.context.engine.writer.replicates();
+        let replicates = self.context.replicates();
         let waits_for_all = self.context.waits_for_all();
         if wrote && replicates && self.context.gucs.often.waits_for_apply {
             // (nobody tells the primary what standbys have applied)
