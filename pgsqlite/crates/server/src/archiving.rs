@@ -457,6 +457,13 @@ impl Work {
             return Err(failed(&format!("\"{}\" has a lease: start the server with --lease", self.archive.place())));
         }
         self.archive.claim().map_err(io)?;
+        if let Some(begun) = self.failover.as_ref().and_then(|failover| failover.begun()) {
+            (self.last, self.time, self.lsn) = (begun.last, begun.time, begun.lsn.max(FIRST_LSN));
+            self.position = Some(begun.position);
+            engine.archive_counters().archive_lsn.store(self.lsn, Ordering::Relaxed);
+            self.known = true;
+            return Ok(());
+        }
         let entries = self.archive.entries().map_err(io)?;
         // (of level 0, if there is one: it has the position)
         if let Some(newest) = entries.iter().max_by_key(|e| (e.last, u32::MAX - e.level)) {

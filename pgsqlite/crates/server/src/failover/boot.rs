@@ -34,7 +34,7 @@ fn asked<R>(what: impl Fn() -> pgsqlite_replication::Result<R>) -> R {
         match what() {
             Ok(found) => return found,
             Err(e) => {
-                if !reported.is_some_and(|at| at.elapsed() < OFTEN) {
+                if reported.is_none_or(|at| at.elapsed() >= OFTEN) {
                     reported = Some(Instant::now());
                     tracing::warn!("the server waits for its bucket: {e}");
                 }

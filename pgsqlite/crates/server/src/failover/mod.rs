@@ -13,6 +13,7 @@ use pgsqlite_replication::archive::{Archive, Made};
 use pgsqlite_replication::failover::node::{Appended, Ask, Moment, Node, Role, Verdict};
 use pgsqlite_replication::failover::{LeaseObject, Tag};
 use pgsqlite_replication::place::Place;
+use pgsqlite_storage::stream::Position;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -109,6 +110,19 @@ fn failed(error: &pgsqlite_replication::Error) -> PgError {
     PgError::new(SqlState::IO_ERROR, error.to_string())
 }
 
+/// The end of an archive, after the first entry of a standby that was promoted.
+#[derive(Debug, Clone, Copy)]
+pub struct Begun {
+    /// the number of that entry
+    pub last: u64,
+    /// when it was written
+    pub time: i64,
+    /// all of the log that is in the archive, counted from its beginning
+    pub lsn: u64,
+    /// where that is in the file's log
+    pub position: Position,
+}
+
 /// The lease of a server's database, and this server's part in it.
 pub struct Failover {
     node: Mutex<Node<Tag>>,
@@ -128,6 +142,8 @@ pub struct Failover {
     /// the process whose work this one goes on with; 0: none
     before: u64,
     database: PathBuf,
+    /// where a standby that was promoted has begun to write
+    begun: Mutex<Option<Begun>>,
 }
 
 impl Failover {
@@ -152,6 +168,7 @@ impl Failover {
             deposed: tokio::sync::watch::Sender::new(false),
             before,
             database: database.to_path_buf(),
+            begun: Mutex::new(None),
         })
     }
 
@@ -194,7 +211,7 @@ impl Failover {
 
     fn report(&self, message: &str) {
         let mut reported = self.reported.lock();
-        if !reported.is_some_and(|at| at.elapsed() < OFTEN) {
+        if reported.is_none_or(|at| at.elapsed() >= OFTEN) {
             tracing::warn!("the server's bucket: {message}");
             *reported = Some(Instant::now());
         }
@@ -316,6 +333,16 @@ impl Failover {
         let mut deposed = self.deposed.subscribe();
         // (the sender lives as long as this)
         let _ = deposed.wait_for(|deposed| *deposed).await;
+    }
+
+    /// Where a standby that was promoted has begun to write: the archive need not be asked for it.
+    pub fn begins(&self, begun: Begun) {
+        *self.begun.lock() = Some(begun);
+    }
+
+    /// See [`Failover::begins`].
+    pub fn begun(&self) -> Option<Begun> {
+        *self.begun.lock()
     }
 
     /// The archive has been read to its end, since the lease was taken: to this transaction.

@@ -1,7 +1,7 @@
 //! A standby that has got the lease of its archive: it reads the archive to its end, and puts the first entry of its own, before anybody may write.
 
 use super::{failed, Work};
-use crate::failover::{unknown, Failover};
+use crate::failover::{unknown, Begun, Failover};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_replication::failover::node::{Role, Verdict};
 use pgsqlite_replication::ltx::Header;
@@ -36,7 +36,10 @@ impl Work {
             let made = self.archive.make_file(0, &header.by(failover.process().0), |to| to.page(1, &content));
             let (made, ()) = made.map_err(|e| failed(&e))?;
             match failover.append(&self.archive, &made, &crate::archiving::note(number, position))? {
-                Verdict::Acknowledged => self.transaction = number,
+                Verdict::Acknowledged => {
+                    self.transaction = number;
+                    failover.begins(Begun { last: number, time: made.header.time, lsn, position });
+                }
                 // (a late request of an earlier primary)
                 Verdict::Behind => self.follow(engine, true)?,
                 Verdict::Again | Verdict::Deposed => return Err(unknown()),

@@ -475,6 +475,8 @@ impl Work {
         let began = SystemTime::now();
         // (a clock that was set back says nothing)
         let lately = self.at_end.is_some_and(|at| began.duration_since(at).is_ok_and(|age| age < LATELY));
+        // (where a lease decides, nobody else removes anything)
+        let looks = looks && !(lately && self.failover.is_some());
         let entries = follow::newer(&self.archive, self.transaction, looks, lately).map_err(|e| failed(&e))?;
         if looks {
             self.looked_at_all = Some(Instant::now());
