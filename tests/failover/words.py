@@ -12,6 +12,7 @@ import os
 import pathlib
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -183,6 +184,9 @@ def lost(nodes: list[lists.Node]) -> None:
     primary.proxy.down = ""
     comes("the old one follows", lambda: primary.ask("SELECT max(i) FROM t WHERE pg_is_in_recovery()"), "200")
     expect("what it has had and nobody else", primary.ask("SELECT count(*) FROM t WHERE i = 100"), "0")
+    aside = sqlite3.connect(f"{primary.database}.dropped")
+    expect("what is aside", aside.execute("SELECT count(*) FROM t WHERE i = 100").fetchall(), [(1,)])
+    aside.close()
     # a primary that stands still, and goes on after another one has its place
     primary, others = successor, [node for node in nodes if node is not successor]
     session, block = primary.connect(), primary.connect()
@@ -240,6 +244,12 @@ def ended(node: lists.Node) -> None:
     except subprocess.TimeoutExpired:
         PROBLEMS.append(f"{node.name} has not ended: {node.log()[-1000:]}")
     node.proxy.down = ""
+    # a URL with a mistake in it
+    os.environ.update(node.proxy.environment)
+    flags = [f"s3://{bucket.NAME}/mistake" if flag == lists.ARCHIVE else flag for flag in node.flags]
+    done = subprocess.run([server.binary(), "--database", node.database, "--socket-dir", node.dir, "--no-tcp", *flags], capture_output=True, text=True, timeout=60)
+    expect("another archive", (done.returncode != 0, "belongs to an archive with a lease, and this one has none" in done.stderr), (True, True))
+    expect("the file is left", os.path.getsize(node.database) > 0, True)
 
 
 def strangers(folder: str, moto: bucket.Moto) -> None:

@@ -70,14 +70,17 @@ impl Failover {
                 let lease = asked(|| trial.object.look());
                 match lease.map(|(_, lease)| lease.nonce) {
                     Some(last) if last == process || last == before => Found::Own(last),
-                    _ => {
-                        tracing::warn!(
-                            "\"{}\" is dropped: another server has had the lease since, and the archive may not have all of it",
+                    Some(_) => {
+                        drop_file(database)?;
+                        Found::Follows
+                    }
+                    None => {
+                        let message = format!(
+                            "\"{}\" belongs to an archive with a lease, and this one has none",
                             database.display()
                         );
-                        Kept::Restoring.write(database)?;
-                        folder::remove(database)?;
-                        Found::Follows
+                        return Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                            .hint("Is the URL of the archive another one? To begin a new archive with the file, remove the file that ends in .standby."));
                     }
                 }
             }
@@ -118,7 +121,11 @@ impl Failover {
                 return Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message).hint("Start it again."));
             }
             if self.role() == Role::Reads {
-                break;
+                if !first || asked(|| archive.is_empty()) {
+                    break;
+                }
+                // (another server has begun the archive, and has given the lease away)
+                return self.follows_other(database);
             }
             // (None: there is no other server's)
             let other = {
@@ -126,22 +133,38 @@ impl Failover {
                 node.lease().map(|lease| lease.nonce).filter(|nonce| *nonce != node.nonce())
             };
             if !first && other.is_some_and(|nonce| nonce != self.before) {
-                Kept::Restoring.write(database)?;
-                return folder::remove(database);
+                return drop_file(database);
             }
             if first && other.is_some() && !asked(|| archive.is_empty()) {
-                let is_file = database.metadata().is_ok_and(|file| file.len() > 0);
-                return match is_file {
-                    false => Ok(()),
-                    true => Err(PgError::new(
-                        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                        format!("another server has begun the archive: \"{}\" is not part of it", database.display()),
-                    )),
-                };
+                return self.follows_other(database);
             }
         }
         folder::make_empty(database)
             .map_err(|e| PgError::new(SqlState::IO_ERROR, format!("\"{}\": {e}", database.display())))?;
         self.keep()
     }
+
+    /// Another server has begun the archive while this one was about to. Errors: 55000 for a file that has something else.
+    fn follows_other(&self, database: &Path) -> Result<()> {
+        match database.metadata().is_ok_and(|file| file.len() > 0) {
+            // (an empty file is none)
+            false => folder::remove(database),
+            true => {
+                let message =
+                    format!("another server has begun the archive: \"{}\" is not part of it", database.display());
+                Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
+            }
+        }
+    }
+}
+
+/// Puts a file aside that may have what the archive has not. It is made again.
+fn drop_file(database: &Path) -> Result<()> {
+    let aside = folder::put_aside(database)?;
+    tracing::warn!(
+        "\"{}\" is dropped: another server has had the lease since, and the archive may not have all of it; it is \"{}\" now",
+        database.display(),
+        aside.display()
+    );
+    Kept::Restoring.write(database)
 }

@@ -312,7 +312,8 @@ impl Failover {
 
     /// Gives the database up, and has its file made again from the archive, for this reason.
     pub fn drop_file(&self, why: &str) -> Result<()> {
-        Kept::Restoring.write(&self.database)?;
+        // (of no process that can have the lease)
+        Kept::Leading { process: 0, before: 0 }.write(&self.database)?;
         self.give_up(why);
         Ok(())
     }

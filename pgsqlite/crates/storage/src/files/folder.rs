@@ -52,6 +52,24 @@ pub fn remove(path: &Path) -> Result<()> {
     sync_folder(folder_of(path))
 }
 
+/// Puts a database that is not open aside, with its log, under its name and `.dropped`, in the place of one that was put aside before. Returns where it is.
+pub fn put_aside(path: &Path) -> Result<PathBuf> {
+    let mut target = path.as_os_str().to_os_string();
+    target.push(".dropped");
+    let target = PathBuf::from(target);
+    remove(&target)?;
+    std::fs::rename(path, &target).map_err(|e| io(path, e))?;
+    let [log, ..] = companions(path);
+    let [log_aside, ..] = companions(&target);
+    match std::fs::rename(&log, &log_aside) {
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(io(&log, e)),
+        _ => {}
+    }
+    remove_companions(path)?;
+    sync_folder(folder_of(path))?;
+    Ok(target)
+}
+
 /// Gives a database that was made under another name the name it is to have, for good. What a database of this name has left behind is
 /// removed first: SQLite would take a log for the new file's.
 pub fn install(made: &Path, path: &Path) -> Result<()> {
