@@ -157,7 +157,10 @@ class Clients:
                     number = next(self.numbers)
                     change = f"UPDATE lists SET v = v || {number} WHERE k = {k}"
                     began = time.monotonic()
-                    connection.query(chance.choice([change, f"BEGIN; SELECT 1; {change}; COMMIT", f"BEGIN; {change}; INSERT INTO log VALUES ({number}); COMMIT"]))
+                    # (the write-ahead log is to begin anew now and then)
+                    filler = f"INSERT INTO filler VALUES ('{chance.randbytes(150_000).hex()}')" if chance.random() < 0.05 else f"INSERT INTO log VALUES ({number})"
+                    for message in chance.choice([[change], [f"BEGIN; SELECT 1; {change}; COMMIT"], [f"BEGIN; {change}; {filler}; COMMIT"], ["BEGIN", change, filler, "COMMIT"]]):
+                        connection.query(message)
                     self.appends.append((k, number, began, time.monotonic()))
                     number = 0
                 else:
@@ -245,7 +248,7 @@ def run(folder: str, moto: bucket.Moto, rounds: int, seed: int, lease: int, kind
         first = wait_for_primary(nodes)
         connection = first.connect()
         connection.query(
-            "CREATE TABLE lists (k int PRIMARY KEY, v int[] NOT NULL); CREATE TABLE log (n int);"
+            "CREATE TABLE lists (k int PRIMARY KEY, v int[] NOT NULL); CREATE TABLE log (n int); CREATE TABLE filler (s text);"
             f"INSERT INTO lists SELECT k, '{{}}' FROM generate_series(0, {LISTS - 1}) k"
         )
         connection.close()

@@ -61,6 +61,8 @@ const LONGEST_FAILURE: Duration = Duration::from_secs(30);
 enum Ask {
     /// All that is committed is to be in the archive.
     Ship(Sender<Result<()>>),
+    /// Nobody writes until this is done: the log may begin anew. None: that cannot be had.
+    Anew(Option<Sender<()>>),
     /// … and the thread is to end.
     Stop,
 }
@@ -106,6 +108,7 @@ impl Archiver {
         let mut work = Work::new(Arc::downgrade(engine), archive, name, policy);
         work.feed = feed;
         work.failover = failover;
+        let own = work.failover.as_ref().map(|_| asks.clone());
         if let Some(failover) = work.failover.clone() {
             work.begin_to_lead(engine, &failover)?;
             engine.replicate_by(Arc::new(Ships { asks: Mutex::new(asks.clone()), failover }));
@@ -118,16 +121,22 @@ impl Archiver {
                     Ok(Ask::Ship(answer)) => {
                         // (who has asked may be gone)
                         let _ = answer.send(work.ship_all());
-                        match work.is_long() {
-                            false => continue,
-                            true => false,
+                        work.ask_anew(own.as_ref());
+                        continue;
+                    }
+                    Ok(Ask::Anew(done)) => {
+                        work.waits_for_slot = false;
+                        if let Some(Err(e)) = done.as_ref().map(|_| work.begin_anew()) {
+                            tracing::warn!("the log does not begin anew: {}", e.message());
                         }
+                        continue;
                     }
                     Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => true,
                 };
                 if !work.step() || last {
                     break;
                 }
+                work.ask_anew(own.as_ref());
             }
         };
         let thread = std::thread::Builder::new()
@@ -164,8 +173,8 @@ struct Work {
     feed: Option<Arc<Feed>>,
     /// other servers may write to the archive, one at a time
     failover: Option<Arc<Failover>>,
-    /// somebody waits: nobody is waited for
-    hurries: bool,
+    /// another thread waits for the writer's slot, so that the log begins anew
+    waits_for_slot: bool,
     archive: Archive,
     name: String,
     /// what is kept
@@ -244,7 +253,7 @@ impl Work {
             engine,
             feed: None,
             failover: None,
-            hurries: false,
+            waits_for_slot: false,
             archive,
             name: name.to_string(),
             policy,
@@ -320,7 +329,7 @@ impl Work {
             None => engine.stream(self.position),
         };
         let shipped = match self.failover.is_some() {
-            true => self.ship_leading(engine, &mut stream),
+            true => self.ship_next(engine, &mut stream),
             false => self.ship_from(engine, &mut stream),
         };
         // (what was taken from the stream is made already, or is taken again)
@@ -530,8 +539,8 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        // a file that is half written would be written again
-        if let Some(thread) = self.tidying.take() {
+        // a file that is half written would be written again (in a bucket there is none, and another server waits for the lease)
+        if let Some(thread) = self.tidying.take().filter(|_| self.failover.is_none()) {
             let _ = thread.join();
         }
     }

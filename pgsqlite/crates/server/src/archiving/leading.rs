@@ -3,13 +3,14 @@
 //! It puts an entry for each group of commits, and answers those who wait for that. The log begins anew when all of it is in the archive: what is in the database's file has been shown to others
 //! only after that.
 
-use super::{failed, now, Pending, Work, LONG, LONGEST_FAILURE, PATIENCE, VERY_LONG};
+use super::{failed, now, Ask, Pending, Work, LONG, LONGEST_FAILURE, PATIENCE, VERY_LONG};
 use crate::failover::{unknown, Failover};
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_replication::failover::node::Role;
 use pgsqlite_replication::ltx::Header;
 use pgsqlite_storage::stream::{Next, Stream};
 use pgsqlite_types::Result;
+use std::sync::mpsc::{channel, Sender};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -60,49 +61,59 @@ impl Work {
             return Err(unknown());
         };
         let began = Instant::now();
-        self.hurries = true;
-        let shipped = loop {
+        loop {
             match self.ship(&engine) {
-                Ok(()) => break Ok(()),
-                Err(_) if failover.is_deposed() => break Err(unknown()),
+                Ok(()) => return Ok(()),
+                Err(_) if failover.is_deposed() => return Err(unknown()),
                 Err(e) if began.elapsed() > LONGEST_FAILURE => {
                     failover.give_up(e.message());
-                    break Err(unknown());
+                    return Err(unknown());
                 }
                 Err(e) => {
                     tracing::warn!("the archive of database \"{}\" is not written: {}", self.name, e.message());
                     std::thread::sleep(AGAIN);
                 }
             }
-        };
-        self.hurries = false;
-        shipped
-    }
-
-    /// Whether the log is so long that it should begin anew.
-    pub(super) fn is_long(&self) -> bool {
-        self.stream.as_ref().is_some_and(|stream| stream.log_length() > LONG)
-    }
-
-    /// Puts what is committed, and has the log begin anew.
-    pub(super) fn ship_leading(&mut self, engine: &Arc<Engine>, stream: &mut Stream) -> Result<()> {
-        self.ship_next(engine, stream)?;
-        let length = stream.log_length();
-        if self.hurries || length <= LONG {
-            return Ok(());
         }
-        engine.while_nobody_writes(|| {
-            let began = Instant::now();
-            match stream.advance()? {
-                Next::Nothing => {}
-                Next::Batch(batch) => self.write(engine, &batch)?,
-                // (there is another time)
-                Next::Lost(_) => return Ok(()),
+    }
+
+    /// If the log is long: asks for the writer's slot, and then this thread to have the log begin anew ([`Ask::Anew`]). Another thread waits for the slot, because whoever has it may wait for this one.
+    pub(super) fn ask_anew(&mut self, asks: Option<&Sender<Ask>>) {
+        let is_long = self.stream.as_ref().is_some_and(|stream| stream.log_length() > LONG);
+        let Some(engine) = self.engine.upgrade().filter(|_| is_long && !self.waits_for_slot) else { return };
+        let Some(asks) = asks.cloned() else { return };
+        let work = move || {
+            let waited = engine.while_nobody_writes(|| {
+                let (done, is_done) = channel();
+                // (the thread may have ended, or end before it comes to that)
+                if asks.send(Ask::Anew(Some(done))).is_ok() {
+                    let _ = is_done.recv();
+                }
+            });
+            if waited.is_err() {
+                let _ = asks.send(Ask::Anew(None));
             }
-            while !stream.write_back()? && length > VERY_LONG && began.elapsed() < PATIENCE {
-                std::thread::sleep(Duration::from_millis(2));
-            }
-            Ok(())
-        })?
+        };
+        match std::thread::Builder::new().name("begins-anew".into()).spawn(work) {
+            Ok(_) => self.waits_for_slot = true,
+            Err(e) => tracing::warn!("no thread to have the log begin anew: {e}"),
+        }
+    }
+
+    /// While nobody writes: puts what is committed, and has the log begin anew.
+    pub(super) fn begin_anew(&mut self) -> Result<()> {
+        let (Some(engine), Some(mut stream)) = (self.engine.upgrade(), self.stream.take()) else { return Ok(()) };
+        match stream.advance()? {
+            Next::Nothing => {}
+            Next::Batch(batch) => self.write(&engine, &batch)?,
+            // (it is told when it is looked at next)
+            Next::Lost(_) => return Ok(()),
+        }
+        let (length, began) = (stream.log_length(), Instant::now());
+        while !stream.write_back()? && length > VERY_LONG && began.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.stream = Some(stream);
+        Ok(())
     }
 }
