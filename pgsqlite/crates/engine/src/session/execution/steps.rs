@@ -19,6 +19,9 @@ impl Executor {
         max_rows: u64,
         sink: &mut dyn RowSink,
     ) -> Result<Execution> {
+        if matches!(portal.state, State::New) {
+            self.defer_for_functions(plan)?;
+        }
         if matches!(portal.state, State::New) && plan.steps.len() > 1 {
             self.defer_between_steps(plan)?;
             self.connection()?.exec("SAVEPOINT pg_statement")?;

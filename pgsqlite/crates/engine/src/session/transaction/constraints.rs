@@ -86,6 +86,20 @@ impl Executor {
         Ok(())
     }
 
+    /// Before a change of data that calls functions which may say SET CONSTRAINTS: SQLite cannot begin to wait with keys in the midst of one.
+    pub(in crate::session) fn defer_for_functions(&mut self, plan: &pgsqlite_sql::plan::QueryPlan) -> Result<()> {
+        let calls = plan.calls_writers && plan.triggered.is_none() && plan.rewritten.is_none();
+        let transaction = &self.context.transaction;
+        if !calls || plan.modifies.is_empty() || !transaction.is_in_sqlite() || transaction.defers_all() {
+            return Ok(());
+        }
+        if !foreign_keys(&self.context.catalog(), |c| c.deferrable && !c.initially_deferred).is_empty() {
+            self.connection()?.exec("PRAGMA defer_foreign_keys = ON")?;
+            self.context.transaction.set_defers_all(true);
+        }
+        Ok(())
+    }
+
     /// Foreign keys are due when a statement ends, not after one of its steps: SQLite waits with them until
     /// [`Executor::check_constraints`] has looked at them.
     pub(in crate::session) fn defer_between_steps(&mut self, plan: &pgsqlite_sql::plan::QueryPlan) -> Result<()> {
