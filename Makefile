@@ -156,7 +156,7 @@ test-dump: debug
 
 # Statements by chance, on both servers, answer by answer: a fixed part here, ten minutes of another seed each day in test-slow.
 test-differential: debug
-	@if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then tools/oracle.sh python3 tests/differential/run.py --statements 2000 && tools/oracle.sh python3 tests/differential/calls.py --statements 3000 && tools/oracle.sh python3 tests/differential/guards.py --statements 1500 && tools/oracle.sh python3 tests/differential/names.py && tools/oracle.sh python3 tests/differential/lives.py --statements 400 && tools/oracle.sh python3 tests/differential/texts.py --statements 3000 && tools/oracle.sh python3 tests/differential/programs.py --statements 400 && tools/oracle.sh python3 tests/differential/privileges.py --statements 800; \
+	@if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then tools/oracle.sh python3 tests/differential/run.py --statements 2000 && tools/oracle.sh python3 tests/differential/calls.py --statements 3000 && tools/oracle.sh python3 tests/differential/guards.py --statements 1500 && tools/oracle.sh python3 tests/differential/names.py && tools/oracle.sh python3 tests/differential/lives.py --statements 400 && tools/oracle.sh python3 tests/differential/texts.py --statements 3000 && tools/oracle.sh python3 tests/differential/programs.py --statements 400 && tools/oracle.sh python3 tests/differential/privileges.py --statements 800 && tools/oracle.sh python3 tests/differential/partitions.py --statements 300; \
 	  else echo "test-differential: skipped, for want of PostgreSQL 15 (Debian, Ubuntu: apt-get install postgresql-15)"; fi
 
 test-clients: debug build/venv/done
@@ -268,6 +268,7 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	tools/oracle.sh python3 tests/differential/texts.py --seconds 300 --seed $$(date +%Y%m%d)
 	tools/oracle.sh python3 tests/differential/programs.py --seconds 300 --seed $$(date +%Y%m%d)
 	tools/oracle.sh python3 tests/differential/privileges.py --seconds 300 --seed $$(date +%Y%m%d)
+	tools/oracle.sh python3 tests/differential/partitions.py --seconds 300 --seed $$(date +%Y%m%d)
 	ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/sqljson.py --seconds 200 --seed $$(date +%Y%m%d)
 	ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/returning.py --seconds 200 --seed $$(date +%Y%m%d)
 	python3 tests/memory/limit.py --all

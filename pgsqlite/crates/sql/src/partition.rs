@@ -4,8 +4,10 @@
 
 use crate::catalog::{Catalog, KeyPart, PartitionBound, PartitionKey, PartitionStrategy, RangeDatum, Relation};
 use crate::names::{quote_constant, quote_identifier, Names};
+use pgsqlite_types::codec::{Context, NoNames};
 use pgsqlite_types::work;
-use pgsqlite_types::{oid, Oid, PgError, Result};
+use pgsqlite_types::{oid, Oid, PgError, Result, Settings};
+use std::cmp::Ordering;
 
 /// The columns of a key as SQL: names, and expressions in parentheses.
 pub fn key_texts(table: &Relation, key: &PartitionKey) -> Result<Vec<String>> {
@@ -44,7 +46,7 @@ pub fn bound_conditions(catalog: &Catalog, parent: &Relation, bound: &PartitionB
             let bounds: Vec<&PartitionBound> = siblings.iter().filter_map(|r| r.inheritance.bound.as_ref()).collect();
             match key.strategy {
                 PartitionStrategy::List => {
-                    let all: Vec<Option<String>> = bounds
+                    let mut all: Vec<Option<String>> = bounds
                         .iter()
                         .filter_map(|b| match b {
                             PartitionBound::List(values) => Some(values.clone()),
@@ -52,6 +54,11 @@ pub fn bound_conditions(catalog: &Catalog, parent: &Relation, bound: &PartitionB
                         })
                         .flatten()
                         .collect();
+                    let ty = key.columns[0].type_oid;
+                    all.sort_by(|a, b| match (a, b) {
+                        (Some(a), Some(b)) => compare_values(catalog, ty, a, b),
+                        _ => a.is_none().cmp(&b.is_none()),
+                    });
                     if all.is_empty() {
                         return Ok(vec![]);
                     }
@@ -59,6 +66,13 @@ pub fn bound_conditions(catalog: &Catalog, parent: &Relation, bound: &PartitionB
                 }
                 _ => {
                     let mut arms = Vec::new();
+                    let mut bounds = bounds;
+                    bounds.sort_by(|a, b| match (a, b) {
+                        (PartitionBound::Range { from: a, .. }, PartitionBound::Range { from: b, .. }) => {
+                            compare_bounds(catalog, key, a, b)
+                        }
+                        _ => Ordering::Equal,
+                    });
                     for bound in bounds {
                         work::visit();
                         if let PartitionBound::Range { from, to } = bound {
@@ -75,6 +89,37 @@ pub fn bound_conditions(catalog: &Catalog, parent: &Relation, bound: &PartitionB
             }
         }
     })
+}
+
+/// The order of two values of a bound, as they are written. (What cannot be read is equal to all.)
+fn compare_values(catalog: &Catalog, ty: Oid, a: &str, b: &str) -> Ordering {
+    let settings = Settings::default();
+    let context = Context { settings: &settings, names: &NoNames };
+    let Some(codec) = catalog.codec(ty) else { return Ordering::Equal };
+    match (codec.text_in(a, -1, &context), codec.text_in(b, -1, &context)) {
+        (Ok(a), Ok(b)) => codec.compare_storage(a.as_ref(), b.as_ref()),
+        _ => Ordering::Equal,
+    }
+}
+
+/// The order of two bounds of ranges.
+fn compare_bounds(catalog: &Catalog, key: &PartitionKey, a: &[RangeDatum], b: &[RangeDatum]) -> Ordering {
+    let rank = |d: &RangeDatum| match d {
+        RangeDatum::MinValue => 0,
+        RangeDatum::Value(_) => 1,
+        RangeDatum::MaxValue => 2,
+    };
+    for ((a, b), column) in a.iter().zip(b).zip(&key.columns) {
+        work::visit();
+        let order = match (a, b) {
+            (RangeDatum::Value(a), RangeDatum::Value(b)) => compare_values(catalog, column.type_oid, a, b),
+            (a, b) => rank(a).cmp(&rank(b)),
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    Ordering::Equal
 }
 
 fn all_of(mut list: Vec<String>) -> String {
@@ -192,15 +237,12 @@ pub fn constraint(catalog: &Catalog, table: &Relation) -> Result<Option<String>>
 
 /// A value as it stands in a bound, without a cast.
 fn bound_value(ty: Oid, text: &str) -> String {
-    let negative = text.starts_with('-');
+    let number =
+        |point: bool| text.contains('.') == point && text.bytes().all(|b| b.is_ascii_digit() || point && b == b'.');
     match ty {
-        oid::INT4 | oid::NUMERIC | oid::OID | oid::FLOAT8 | oid::FLOAT4
-            if (ty == oid::INT4 || ty == oid::NUMERIC)
-                && !negative
-                && text.bytes().all(|b| b.is_ascii_digit() || b == b'.') =>
-        {
-            text.to_string()
-        }
+        // (a numeric without a point would be read as an integer)
+        oid::INT4 if number(false) => text.to_string(),
+        oid::NUMERIC if number(true) => text.to_string(),
         oid::BOOL => {
             if text == "t" {
                 "true".into()
