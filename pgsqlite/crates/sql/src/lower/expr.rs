@@ -8,7 +8,7 @@ use crate::builtins::imp::{imp, native_name, Imp};
 use crate::catalog::{StorageForm, NO_COLLATION};
 use crate::routine::Language;
 use crate::typed::{AssignPart, BoolTest, CastForm, CastMethod, Expr, ExprKind, OperatorRef, RteColumn, SortKey, Var};
-use crate::volatility::likely_operand_of_case;
+use crate::volatility::{self, likely_operand_of_case};
 use crate::walk;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -319,11 +319,9 @@ impl Lowerer<'_> {
                 }
                 let f = if *slice { support::SLICE } else { support::ELEMENT };
                 let text = format!("{f}({})", args.join(", "));
-                if *slice {
-                    text
-                } else {
-                    self.from_json_element(text, expr.ty)
-                }
+                let text = if *slice { text } else { self.from_json_element(text, expr.ty) };
+                let bounds = subscripts.iter().flat_map(|(lower, upper)| [lower, upper]).flatten();
+                part_of(arg, &args[0], bounds, text)
             }
             ExprKind::JsonSubscript { arg, subscripts } => {
                 // jsonb_extract_path(jsonb, VARIADIC text[]): integers select array elements by position
@@ -333,7 +331,9 @@ impl Lowerer<'_> {
                     .map(|s| format!("CAST({s} AS TEXT)"))
                     .collect::<Vec<_>>()
                     .join(", ");
-                format!("{}({}, {}(0, {path}))", native_name(3217), self.expr(arg)?, support::ARRAY)
+                let value = self.expr(arg)?;
+                let text = format!("{}({value}, {}(0, {path}))", native_name(3217), support::ARRAY);
+                part_of(arg, &value, subscripts.iter(), text)
             }
             ExprKind::Row(fields) => {
                 let mut args = Vec::new();
@@ -786,6 +786,19 @@ impl Lowerer<'_> {
             }
         }
     }
+}
+
+/// A part of a value, whose subscripts are not computed where the value is NULL. (One that is computed anew each time is not asked first.)
+fn part_of<'e>(value: &Expr, written: &str, mut subscripts: impl Iterator<Item = &'e Expr>, part: String) -> String {
+    // (PostgreSQL computes constants before it asks for anything)
+    let varies = |e: &Expr| matches!(e.kind, ExprKind::Var(_) | ExprKind::Param(_) | ExprKind::SubLink { .. });
+    let fails = |e: &Expr| !super::conditions::cannot_fail(e) && walk::any(e, &varies);
+    let shows = |e: &Expr| fails(e) || !volatility::is_repeatable(e);
+    let known = matches!(&value.kind, ExprKind::Const(constant) if !constant.is_null());
+    if known || !subscripts.any(shows) || !volatility::is_repeatable(value) {
+        return part;
+    }
+    format!("CASE WHEN {written} IS NOT NULL THEN {part} END")
 }
 
 pub(super) fn direction(key: &SortKey) -> &'static str {
