@@ -321,9 +321,6 @@ pub fn schema_privileges(catalog: &Catalog, role: Oid, schema: Oid) -> u32 {
     }
     let Some(s) = catalog.schemas.get(&schema) else { return 0 };
     let mut has = privileges(catalog, role, AclObject::Schema, s.owner, s.acl.as_ref());
-    if owns(catalog, role, s.owner) {
-        has |= AclObject::Schema.all();
-    }
     if ["pg_read_all_data", "pg_write_all_data"].iter().any(|name| has_privileges_of(catalog, role, name)) {
         has |= privilege::USAGE;
     }

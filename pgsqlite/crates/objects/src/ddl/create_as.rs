@@ -296,11 +296,11 @@ impl Ddl<'_> {
 
     /// 42501 with this message unless the session's role has the privilege on the database.
     pub(super) fn check_database_privilege(&self, needed: u32, message: impl Fn() -> String) -> Result<()> {
-        use pgsqlite_sql::acl::{owns, privileges, AclObject};
+        use pgsqlite_sql::acl::{privileges, AclObject};
         let database = &self.catalog.properties;
         let user = self.environment.user;
         let has = privileges(&self.catalog, user, AclObject::Database, database.owner, database.acl.as_ref());
-        if has & needed != 0 || owns(&self.catalog, user, database.owner) {
+        if has & needed != 0 {
             return Ok(());
         }
         Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message()))

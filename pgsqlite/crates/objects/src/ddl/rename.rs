@@ -565,8 +565,8 @@ impl Ddl<'_> {
                     Some(NodeEnum::List(list)) => strings(&list.items),
                     _ => return Err(PgError::internal("a type without a name")),
                 };
-                let user_type = self.find_owned_type(&parts)?;
                 self.check_create(schema)?;
+                let user_type = self.find_owned_type(&parts)?;
                 if user_type.schema != schema && self.catalog.type_name_taken(schema, &user_type.name) {
                     return Err(PgError::new(
                         SqlState::DUPLICATE_OBJECT,

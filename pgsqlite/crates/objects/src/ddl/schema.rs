@@ -39,6 +39,7 @@ impl Ddl<'_> {
             ast::RoleSpecType::RolespecPublic => {
                 Err(PgError::new(SqlState::UNDEFINED_OBJECT, "role \"public\" does not exist"))
             }
+            ast::RoleSpecType::RolespecSessionUser => by_oid(self.session.session_role),
             _ => by_oid(self.environment.user),
         }
     }

@@ -114,7 +114,13 @@ fn run_ddl(host: Host, statement: &RawStatement) -> Result<()> {
         told.into_iter().for_each(|notice| host.cell.notice(notice));
         firing::fire_truncate(host, relation, timing)
     };
+    let (session_role, database) = {
+        let state = host.cell.state();
+        (state.session_oid, state.database.to_string())
+    };
     let session = ddl::DdlSession {
+        session_role,
+        database: &database,
         show_catalog: Some(&show),
         as_owner: Some(&as_owner),
         fire_truncate: Some(&fire),

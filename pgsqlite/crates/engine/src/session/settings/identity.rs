@@ -126,8 +126,7 @@ impl SessionContext {
         needed: u32,
     ) -> Result<()> {
         let catalog = self.catalog();
-        if acl::relation_privileges(&catalog, user, relation) & needed != 0 || acl::owns(&catalog, user, relation.owner)
-        {
+        if acl::relation_privileges(&catalog, user, relation) & needed != 0 || acl::is_superuser(&catalog, user) {
             return Ok(());
         }
         let word = pgsqlite_objects::ddl::kind_word(&relation.kind);
