@@ -73,7 +73,7 @@ ALLOWED = {
     "crates/server/src/feed/changes.rs": (2, "a new file for changes, whose name is removed at once"),
     "crates/server/src/feed/kept.rs": (4, "the file beside a database that says how far its log was read for standbys"),
     "crates/server/src/standby/conninfo.rs": (1, "the file of passwords, which the administrator names"),
-    "crates/server/src/standby/kept.rs": (5, "the file beside a standby's database that says how far it has come"),
+    "crates/server/src/kept.rs": (5, "the file beside a standby's database that says how far it has come"),
     "crates/server/src/standby/mod.rs": (1, "the file that asks for a promotion"),
     "crates/storage/src/apply.rs": (2, "a database in memory, to which the room's own is attached; SQLite reads the first page of a database that the engine has open"),
     "src/promote.rs": (1, "the file beside a standby's database that asks for its promotion"),

@@ -6,11 +6,10 @@
 //! A file is made in two steps. [`Archive::make_file`] writes it to a file of this machine, and [`Archive::publish`] gives it its name in the archive. The second step
 //! may be done again: a bucket whose answer is lost may have the file or not.
 
-pub use crate::entry::{Entry, Made, Published, SNAPSHOTS};
+pub use crate::entry::{Appended, Entry, Made, Published, SNAPSHOTS};
 
+use crate::bucket::LEASE;
 use crate::entry::transactions;
-use crate::failover::node::Appended;
-use crate::failover::LEASE;
 use crate::ltx::{Header, Reader, Writer, FIRST_LSN};
 use crate::place::Place;
 use crate::{Error, Result};

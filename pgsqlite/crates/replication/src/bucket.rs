@@ -6,10 +6,9 @@
 //!
 //! The thread that calls waits. Nobody else does: each database's archive has a thread.
 
-use crate::entry::{transactions, Entry, Made, Published, SNAPSHOTS};
-use crate::failover::node::Appended;
+use crate::entry::{transactions, Appended, Entry, Made, Published, SNAPSHOTS};
 use crate::ltx::{Header, Reader, HEADER};
-use crate::place::Patience;
+use crate::patience::Patience;
 use crate::{Error, Result};
 use futures_util::TryStreamExt;
 use object_store::path::Path as Key;
@@ -25,6 +24,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
+
+/// The name of the object of a lease.
+pub(crate) const LEASE: &str = "lock.json";
 
 /// What tells two states of an object apart.
 #[derive(Debug, Clone, PartialEq, Eq)]

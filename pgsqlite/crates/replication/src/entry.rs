@@ -44,6 +44,17 @@ pub enum Published {
     Taken,
 }
 
+/// What has become of an entry of a log that several nodes write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// It is in the log.
+    Done,
+    /// Its number is another entry's.
+    Taken,
+    /// No answer has come: it may be in the log, or get there yet.
+    Unknown,
+}
+
 /// What a file's name says: `FIRST-LAST.ltx`, sixteen hexadecimal digits each.
 pub(crate) fn transactions(name: &str) -> Option<(u64, u64)> {
     let (first, last) = name.strip_suffix(".ltx")?.split_once('-')?;

@@ -16,6 +16,7 @@ pub mod failover;
 pub mod follow;
 pub mod levels;
 pub mod ltx;
+mod patience;
 pub mod place;
 pub mod restore;
 pub mod stream;

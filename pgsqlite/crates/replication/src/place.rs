@@ -1,24 +1,9 @@
 //! What the URL of an archive names: a folder, or a part of a bucket.
 
 use crate::bucket::{Bucket, Kind};
+pub use crate::patience::Patience;
 use crate::{Error, Result};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// For how long a bucket is waited for.
-#[derive(Debug, Clone, Copy)]
-pub struct Patience {
-    /// so long a request is tried again before it has failed
-    pub tries: Duration,
-    /// an answer that takes longer does not come
-    pub answer: Duration,
-}
-
-impl From<Duration> for Patience {
-    fn from(tries: Duration) -> Patience {
-        Patience { tries, answer: Duration::from_secs(30) }
-    }
-}
 
 /// Where archives are.
 #[derive(Debug, Clone)]
@@ -123,6 +108,7 @@ fn parts<'u>(url: &str, rest: &'u str) -> Result<(&'u str, &'u str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn shown(url: &str) -> String {
         Place::parse(url, Duration::from_secs(1)).map_or_else(|e| e.to_string(), |place| place.to_string())

@@ -31,6 +31,7 @@ pub mod failover;
 mod feed;
 pub mod hba;
 mod http;
+mod kept;
 pub mod listen;
 mod metrics;
 pub mod os_user;

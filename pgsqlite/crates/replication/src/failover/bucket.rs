@@ -1,14 +1,12 @@
 //! The lease as an object of a bucket: `lock.json` beside the log.
 
 use super::node::{Answer, Ask, Lease};
-use crate::bucket::{Bucket, Tag};
+use crate::bucket::{Bucket, Tag, LEASE};
 use crate::place::Place;
 use crate::{Error, Result};
 use serde_json::{json, Value};
 use std::time::Duration;
 
-/// The name of the lease's object.
-pub(crate) const LEASE: &str = "lock.json";
 /// An object by which a bucket is tried.
 const TRIAL: &str = "lock.trial";
 

@@ -20,4 +20,3 @@ pub mod node;
 
 pub use crate::bucket::Tag;
 pub use bucket::LeaseObject;
-pub(crate) use bucket::LEASE;

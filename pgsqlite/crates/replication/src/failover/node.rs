@@ -5,6 +5,7 @@
 //!
 //! Moments are those of one machine's clock, which never goes back and runs while the machine sleeps.
 
+pub use crate::entry::Appended;
 use std::time::Duration;
 
 /// A time of the machine's own clock.
@@ -50,17 +51,6 @@ pub enum Answer<T> {
     /// There is another object.
     Refused,
     /// No answer has come: it may have happened, or happen yet.
-    Unknown,
-}
-
-/// What has become of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Appended {
-    /// It is in the log.
-    Done,
-    /// Its number is another entry's.
-    Taken,
-    /// No answer has come: it may be in the log, or get there yet.
     Unknown,
 }
 

@@ -4,7 +4,7 @@
 //! takes the lease, and begins the archive with its own file, or with an empty one. Any other is a standby.
 
 use super::{failed, Failover, LeaseConfig, OFTEN};
-use crate::standby::Kept;
+use crate::kept::Kept;
 use pgsqlite_natives::recovery::Standby;
 use pgsqlite_replication::archive::Archive;
 use pgsqlite_replication::failover::node::Role;

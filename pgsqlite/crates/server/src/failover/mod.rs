@@ -6,7 +6,7 @@
 
 mod boot;
 
-use crate::standby::Kept;
+use crate::kept::Kept;
 use parking_lot::Mutex;
 use pgsqlite_natives::recovery::Standby;
 use pgsqlite_replication::archive::{Archive, Made};

@@ -8,16 +8,15 @@
 //! that its database follows no more, and ends. When all have, the server is a primary.
 
 pub mod conninfo;
-mod kept;
 mod leading;
 mod primary;
 mod stream;
 mod tls;
 
 use crate::failover::Failover;
+use crate::kept::{beside, io};
+pub use crate::kept::{promotion_file, Kept};
 use conninfo::Conninfo;
-use kept::{beside, io};
-pub use kept::{promotion_file, Kept};
 use parking_lot::Mutex;
 use pgsqlite_engine::engine::Engine;
 use pgsqlite_natives::recovery::{Recovery, Standby};
