@@ -158,7 +158,7 @@ class Clients:
                     change = f"UPDATE lists SET v = v || {number} WHERE k = {k}"
                     began = time.monotonic()
                     # (the write-ahead log is to begin anew now and then)
-                    filler = f"INSERT INTO filler VALUES ('{chance.randbytes(150_000).hex()}')" if chance.random() < 0.05 else f"INSERT INTO log VALUES ({number})"
+                    filler = f"INSERT INTO filler VALUES ('{chance.randbytes(100_000).hex()}')" if chance.random() < 0.02 else f"INSERT INTO log VALUES ({number})"
                     for message in chance.choice([[change], [f"BEGIN; SELECT 1; {change}; COMMIT"], [f"BEGIN; {change}; {filler}; COMMIT"], ["BEGIN", change, filler, "COMMIT"]]):
                         connection.query(message)
                     self.appends.append((k, number, began, time.monotonic()))
