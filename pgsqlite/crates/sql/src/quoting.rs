@@ -16,7 +16,10 @@ pub fn quote_identifier(name: &str) -> String {
 
 /// An identifier in double quotes, as PostgreSQL and SQLite read it, whatever is in it.
 pub fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+    match name.contains('"') {
+        true => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => ["\"", name, "\""].concat(),
+    }
 }
 
 /// Whether PostgreSQL 15 reserves the word in some place.

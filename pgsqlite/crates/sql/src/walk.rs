@@ -4,6 +4,7 @@ use crate::typed::{
     Aggregate, AssignPart, Distinct, Expr, ExprKind, FrameBound, FromItem, InsertSource, MergeAction, Modify,
     ModifyAction, Query, QueryBody, RangeTableEntry, RteKind, SubLinkKind, TableFunction,
 };
+use std::cell::RefCell;
 
 /// Calls `f` on the direct children of an expression (not on sub-queries; `on_query` gets those).
 pub(crate) fn children<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr), on_query: &mut dyn FnMut(&'e Query)) {
@@ -245,11 +246,9 @@ fn from_exprs(item: &FromItem, depth: usize, f: &mut dyn FnMut(usize, &Expr)) {
 /// `f` on the expression, those below it, and those of its sub-queries (one level deeper).
 pub fn deep(expr: &Expr, depth: usize, f: &mut dyn FnMut(usize, &Expr)) {
     f(depth, expr);
-    let mut inner: Vec<&Expr> = Vec::new();
-    let mut queries: Vec<&Query> = Vec::new();
-    children(expr, &mut |e| inner.push(e), &mut |q| queries.push(q));
-    inner.into_iter().for_each(|e| deep(e, depth, f));
-    queries.into_iter().for_each(|q| query_exprs(q, depth + 1, f));
+    // (both callbacks go on with `f`, one at a time)
+    let f = RefCell::new(f);
+    children(expr, &mut |e| deep(e, depth, *f.borrow_mut()), &mut |q| query_exprs(q, depth + 1, *f.borrow_mut()));
 }
 
 /// As [`query_exprs`], mutable.

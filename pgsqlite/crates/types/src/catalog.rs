@@ -1,7 +1,7 @@
 //! PostgreSQL's built-in `pg_type`, as data.
 
 use crate::oid::Oid;
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::sync::OnceLock;
 
 /// One row of `pg_type`. Field names are the catalog's without the prefix `typ`.

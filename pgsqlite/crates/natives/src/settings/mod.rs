@@ -272,6 +272,8 @@ pub struct Often {
     pub tracks_activities: bool,
     /// rows that statements return and change are counted
     pub tracks_counts: bool,
+    /// backslashes are themselves in '…'
+    pub standard_conforming_strings: bool,
     /// which calls of functions are counted
     pub tracks_functions: TracksFunctions,
     /// how a transaction reads statistics again
@@ -311,6 +313,7 @@ impl Often {
         exits_on_error: false,
         tracks_activities: true,
         tracks_counts: true,
+        standard_conforming_strings: true,
         tracks_functions: TracksFunctions::None,
         fetch_consistency: crate::statistics::fetched::Consistency::Cache,
         log_statement: None,
@@ -333,6 +336,10 @@ impl Often {
             }
             "track_activities" => {
                 self.tracks_activities = value == "on";
+                return;
+            }
+            "standard_conforming_strings" => {
+                self.standard_conforming_strings = value == "on";
                 return;
             }
             "track_counts" => {

@@ -732,7 +732,7 @@ pub fn find_relation(environment: &Environment, schema: Option<&str>, name: &str
 
 /// A table of pg_catalog or information_schema as a relation.
 fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
-    use std::collections::HashMap;
+    use foldhash::HashMap;
     use std::sync::OnceLock;
     static TABLE: OnceLock<HashMap<(&'static str, &'static str), Arc<Relation>>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
@@ -775,21 +775,9 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
             })
             .collect()
     });
-    // the key borrows 'static names: look up by comparing
-    table
-        .get(&(
-            as_static(schema)?,
-            builtin::system_relations().iter().find(|r| r.schema == schema && r.name == name)?.name,
-        ))
-        .cloned()
-}
-
-fn as_static(schema: &str) -> Option<&'static str> {
-    match schema {
-        "pg_catalog" => Some("pg_catalog"),
-        "information_schema" => Some("information_schema"),
-        _ => None,
-    }
+    // (names that live shorter are looked up in a table of names that live shorter)
+    let table: &HashMap<(&str, &str), Arc<Relation>> = table;
+    table.get(&(schema, name)).cloned()
 }
 
 /// The columns a relation offers to a query.

@@ -313,6 +313,19 @@ impl<'a> Analyzer<'a> {
         all
     }
 
+    /// As [`Analyzer::resolve_operator`], where no operator is a user's and one has just these operand types: nearly always. The others of its
+    /// name are not looked at then.
+    fn exact_builtin_operator(&self, name: &str, left: Oid, right: Oid) -> Option<(OperatorRef, Vec<Oid>, Oid)> {
+        let catalog = self.env.catalog;
+        if !catalog.operators.is_empty() {
+            return None;
+        }
+        let exact = with_unknown_as_other(left, right);
+        let found = catalog.builtin_operator(self.env.search_path, name, exact.0, exact.1)?;
+        let (args, result) = self.resolve_polymorphic(&[exact.0, exact.1], &[left, right], found.result)?;
+        Some((OperatorRef { oid: found.oid, proc: found.proc }, args, result))
+    }
+
     /// The operator, the types its operands are converted to and its result type.
     /// Errors: 42883 (none), 42725 (ambiguous), with PostgreSQL's hint.
     pub(crate) fn resolve_operator(
@@ -333,6 +346,9 @@ impl<'a> Analyzer<'a> {
         if let Some((schema, _)) = name.rsplit_once('.') {
             self.check_schema(schema).map_err(|e| e.at(location))?;
         }
+        if let Some(found) = left.and_then(|left| self.exact_builtin_operator(name, left, right)) {
+            return Ok(found);
+        }
         let all = self.operators_named(name, left.is_none());
         let shown = || match left {
             Some(l) => format!("{} {name} {}", self.type_display(l), self.type_display(right)),
@@ -351,12 +367,8 @@ impl<'a> Analyzer<'a> {
         };
         // 2.a exact match; an unknown operand is assumed to be of the other's type
         let mut exact = actual.clone();
-        if let [l, r] = exact[..] {
-            if l == oid::UNKNOWN && r != oid::UNKNOWN {
-                exact[0] = r;
-            } else if r == oid::UNKNOWN && l != oid::UNKNOWN {
-                exact[1] = l;
-            }
+        if let [l, r] = &mut exact[..] {
+            (*l, *r) = with_unknown_as_other(*l, *r);
         }
         if let Some(o) = all.iter().find(|o| declared(o) == exact) {
             return finish(o).ok_or_else(|| PgError::internal("exact operator does not resolve"));
@@ -576,6 +588,15 @@ impl<'a> Analyzer<'a> {
                 None => Some(Err(())),
             },
         }
+    }
+}
+
+/// The operand types that an exact match has: an unknown operand is assumed to be of the other's type.
+fn with_unknown_as_other(left: Oid, right: Oid) -> (Oid, Oid) {
+    match (left, right) {
+        (oid::UNKNOWN, _) => (right, right),
+        (_, oid::UNKNOWN) => (left, left),
+        _ => (left, right),
     }
 }
 

@@ -2,9 +2,9 @@
 //! releases have added (`later_*.tsv`, by gen/later_releases.sh).
 
 use super::word::Word;
+use foldhash::{HashMap, HashSet};
 use pgsqlite_types::Oid;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// One row of `pg_proc`.
@@ -164,7 +164,7 @@ fn procs() -> &'static Procs {
         let first_later = rows.len();
         rows.extend(include_str!("../../data/later_proc.tsv").lines().skip(1).map(parse_proc));
         let later = rows[first_later..].iter().map(|p| p.oid).collect();
-        let mut by_name: HashMap<Word, Vec<usize>> = HashMap::new();
+        let mut by_name: HashMap<Word, Vec<usize>> = HashMap::default();
         for (i, p) in rows.iter().enumerate() {
             by_name.entry(p.name.clone()).or_default().push(i);
         }
@@ -325,7 +325,7 @@ fn operators() -> &'static Operators {
                 }
             })
             .collect();
-        let mut by_name: HashMap<Word, Vec<usize>> = HashMap::new();
+        let mut by_name: HashMap<Word, Vec<usize>> = HashMap::default();
         for (i, o) in rows.iter().enumerate() {
             by_name.entry(o.name.clone()).or_default().push(i);
         }

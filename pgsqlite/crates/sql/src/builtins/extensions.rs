@@ -6,8 +6,8 @@
 //! CREATE EXTENSION has made the extension, in its schema ([`crate::catalog::Catalog::schema_of_builtin`]).
 
 use super::imp::{row, Imp, Row};
+use foldhash::HashMap;
 use pgsqlite_types::Oid;
-use std::collections::HashMap;
 use std::sync::OnceLock;
 use Imp::{Inline, InlineAggregate, Native, NativeAggregate, NativeSet, NativeTyped, Sql};
 

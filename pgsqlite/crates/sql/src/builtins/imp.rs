@@ -5,8 +5,8 @@
 //! signature, `name(type,…)` with the type names of `pg_type`. The rows live in the sub-modules, by area.
 
 use super::catalog::{all_procs, overloads, proc_by_oid, Proc};
+use foldhash::HashMap;
 use pgsqlite_types::{catalog as pg_type, Oid};
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// How a function is carried out.
@@ -85,7 +85,7 @@ pub fn named(word: &str) -> Vec<Oid> {
     }
     static SYMBOLS: OnceLock<HashMap<&'static str, Vec<Oid>>> = OnceLock::new();
     let symbols = SYMBOLS.get_or_init(|| {
-        let mut symbols: HashMap<&'static str, Vec<Oid>> = HashMap::new();
+        let mut symbols: HashMap<&'static str, Vec<Oid>> = HashMap::default();
         for p in all_procs() {
             if let Some(symbol) = p.src.filter(|_| has_symbol(p)) {
                 symbols.entry(symbol).or_default().push(p.oid);
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn every_word_names_functions_and_none_twice() {
-        let mut seen: HashMap<Oid, &str> = HashMap::new();
+        let mut seen: HashMap<Oid, &str> = HashMap::default();
         for word in TABLES.iter().flat_map(|t| t.iter()).flat_map(|r| r.functions.split_whitespace()) {
             assert!(!named(word).is_empty(), "{word} is no function of PostgreSQL");
             for oid in named(word) {

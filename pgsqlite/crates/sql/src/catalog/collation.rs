@@ -41,6 +41,11 @@ pub const NO_COLLATION: Oid = Oid::MAX;
 /// `default`, which orders as the database: by bytes.
 pub const DEFAULT_COLLATION: Oid = 100;
 
+/// Whether a collation orders by bytes in every database: none, `default`, `C`, `POSIX`.
+pub(super) fn is_of_bytes(collation: Oid) -> bool {
+    matches!(collation, 0 | DEFAULT_COLLATION | 950 | 951 | NO_COLLATION)
+}
+
 impl Catalog {
     /// A collation by OID.
     pub fn collation(&self, oid: Oid) -> Option<CollationEntry<'_>> {
@@ -66,7 +71,7 @@ impl Catalog {
 
     /// The locale by which a collation orders texts, and whether it is deterministic; None: they are in the order of bytes.
     fn locale_of_collation(&self, oid: Oid) -> Option<(&str, bool)> {
-        if matches!(oid, 0 | DEFAULT_COLLATION | 950 | 951 | NO_COLLATION) {
+        if is_of_bytes(oid) {
             return None;
         }
         let c = self.collation(oid)?;
@@ -86,7 +91,8 @@ impl Catalog {
 
     /// Whether any column is in the order of a language.
     pub fn has_languages(&self) -> bool {
-        self.relations.values().any(|r| r.columns.iter().any(|c| self.is_of_language(c.collation)))
+        let relations = self.collated_tables.iter().filter_map(|oid| self.relations.get(oid));
+        relations.flat_map(|r| &r.columns).any(|c| self.is_of_language(c.collation))
     }
 
     /// Whether SQLite would compare some column by anything but its bytes, unless it is told to.

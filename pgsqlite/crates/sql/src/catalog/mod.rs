@@ -11,6 +11,7 @@ mod constraint;
 pub mod domains;
 mod index;
 pub mod inheritance;
+mod names_in_schemas;
 mod relation;
 mod role;
 pub mod routine;
@@ -22,20 +23,23 @@ use crate::builtins::catalog::{self as builtin, Operator, Proc};
 use crate::builtins::extensions as builtin_extensions;
 use crate::operator::{MadeOperator, UserCast};
 use acl_item::AclItem;
+use collation::is_of_bytes;
 pub use collation::*;
 pub use column::*;
 pub use constraint::*;
+use foldhash::HashMap;
 pub use index::*;
 pub use inheritance::{
     Inheritance, Inherited, PartitionBound, PartitionKey, PartitionKeyColumn, PartitionStrategy, RangeDatum,
 };
+use names_in_schemas::NamesInSchemas;
 pub use pgsqlite_types::oid::is_information_domain;
 use pgsqlite_types::Oid;
 pub use relation::*;
 pub use role::*;
 use routine::{Function, Routine, Trigger};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 pub use text_search::*;
 pub use types::*;
@@ -127,13 +131,15 @@ pub struct Catalog {
     pub comments: BTreeMap<(Oid, Oid, i32), String>,
     /// tables that have a deferrable PRIMARY KEY or UNIQUE constraint
     deferrable_tables: BTreeSet<Oid>,
+    /// relations with a column in another collation than those that order by bytes
+    collated_tables: BTreeSet<Oid>,
     /// parent → its children, by OID
     pub(crate) children: HashMap<Oid, Vec<Oid>>,
     schema_names: HashMap<String, Oid>,
-    relation_names: HashMap<(Oid, String), Oid>,
-    type_names: HashMap<(Oid, String), Oid>,
+    relation_names: NamesInSchemas,
+    type_names: NamesInSchemas,
     /// the array types over row types that are not named `_relation`
-    array_names: HashMap<(Oid, String), Oid>,
+    array_names: NamesInSchemas,
     array_types: HashMap<Oid, Oid>,
     row_types: HashMap<Oid, Oid>,
     routine_names: HashMap<String, Vec<Oid>>,
@@ -168,6 +174,23 @@ impl Catalog {
             found.extend(builtins.iter().filter(|(_, s)| *s != PG_CATALOG));
         }
         found
+    }
+
+    /// The built-in operator that [`Catalog::operators_found`] has first among those with these operands, where users have made none.
+    pub fn builtin_operator(
+        &self,
+        search_path: &[Oid],
+        name: &str,
+        left: Oid,
+        right: Oid,
+    ) -> Option<&'static Operator> {
+        let same = || builtin::operators_named(name).filter(|o| (o.left, o.right) == (left, right));
+        let is_in = |o: &Operator, schema| self.schema_of_builtin(o.oid) == Some(schema);
+        let of_path = searched_for_calls(search_path).find_map(|schema| same().find(|o| is_in(o, schema)));
+        of_path.or_else(|| {
+            let everywhere = search_path.contains(&EVERY_EXTENSION);
+            same().find(|o| everywhere && self.schema_of_builtin(o.oid).is_some_and(|schema| schema != PG_CATALOG))
+        })
     }
 
     /// The user's operators of this name in a schema.
@@ -250,18 +273,21 @@ impl Catalog {
     /// Adds or replaces (same OID) a relation.
     pub fn add_relation(&mut self, relation: Relation) {
         self.remove_relation(relation.oid);
-        self.relation_names.insert((relation.schema, relation.name.clone()), relation.oid);
+        self.relation_names.insert(relation.schema, relation.name.clone(), relation.oid);
         if relation.row_type != 0 {
             self.row_types.insert(relation.row_type, relation.oid);
         }
         if relation.array_type != 0 {
             self.array_types.insert(relation.array_type, relation.row_type);
             if let Some(name) = &relation.array_name {
-                self.array_names.insert((relation.schema, name.clone()), relation.array_type);
+                self.array_names.insert(relation.schema, name.clone(), relation.array_type);
             }
         }
         if relation.deferrable_keys().next().is_some() {
             self.deferrable_tables.insert(relation.oid);
+        }
+        if relation.columns.iter().any(|c| !is_of_bytes(c.collation)) {
+            self.collated_tables.insert(relation.oid);
         }
         for &parent in relation.inheritance.parents.iter().filter(|_| !relation.inheritance.detaching) {
             let children = self.children.entry(parent).or_default();
@@ -279,13 +305,14 @@ impl Catalog {
 
     pub fn remove_relation(&mut self, oid: Oid) {
         if let Some(old) = self.relations.remove(&oid) {
-            self.relation_names.remove(&(old.schema, old.name.clone()));
+            self.relation_names.remove(old.schema, &old.name);
             self.row_types.remove(&old.row_type);
             self.array_types.remove(&old.array_type);
             if let Some(name) = &old.array_name {
-                self.array_names.remove(&(old.schema, name.clone()));
+                self.array_names.remove(old.schema, name);
             }
             self.deferrable_tables.remove(&oid);
+            self.collated_tables.remove(&oid);
             for parent in &old.inheritance.parents {
                 if let Some(children) = self.children.get_mut(parent) {
                     children.retain(|c| *c != oid);
@@ -427,7 +454,7 @@ impl Catalog {
     }
 
     pub fn relation_in(&self, schema: Oid, name: &str) -> Option<&Arc<Relation>> {
-        self.relations.get(self.relation_names.get(&(schema, name.to_string()))?)
+        self.relations.get(&self.relation_names.get(schema, name)?)
     }
 
     /// The indexes of a table, by OID.

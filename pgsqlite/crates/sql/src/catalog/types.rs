@@ -161,8 +161,8 @@ impl Catalog {
     /// Adds or replaces (same OID) a type of the user.
     pub fn add_type(&mut self, user_type: UserType) {
         self.remove_type(user_type.oid);
-        self.type_names.insert((user_type.schema, user_type.name.clone()), user_type.oid);
-        self.type_names.insert((user_type.schema, user_type.array_name()), user_type.array_oid);
+        self.type_names.insert(user_type.schema, user_type.name.clone(), user_type.oid);
+        self.type_names.insert(user_type.schema, user_type.array_name(), user_type.array_oid);
         self.array_types.insert(user_type.array_oid, user_type.oid);
         for proc in routine::range_constructors(&user_type) {
             self.range_constructors.insert(proc.oid, Arc::new(proc));
@@ -172,8 +172,8 @@ impl Catalog {
 
     pub fn remove_type(&mut self, oid: Oid) {
         if let Some(old) = self.types.remove(&oid) {
-            self.type_names.remove(&(old.schema, old.name.clone()));
-            self.type_names.remove(&(old.schema, old.array_name()));
+            self.type_names.remove(old.schema, &old.name);
+            self.type_names.remove(old.schema, &old.array_name());
             self.array_types.remove(&old.array_oid);
             if let UserTypeKind::Range(definition) = &old.kind {
                 for (constructor, _) in definition.constructors() {
@@ -202,13 +202,13 @@ impl Catalog {
         if let Some(t) = pg_type::by_name(name).filter(|t| self.schema_of_builtin_type(t) == Some(schema)) {
             return Some(t.oid);
         }
-        if let Some(&oid) = self.type_names.get(&(schema, name.to_string())) {
+        if let Some(oid) = self.type_names.get(schema, name) {
             return Some(oid);
         }
         if let Some(relation) = self.relation_in(schema, name).filter(|r| r.row_type != 0) {
             return Some(relation.row_type);
         }
-        if let Some(&oid) = self.array_names.get(&(schema, name.to_string())) {
+        if let Some(oid) = self.array_names.get(schema, name) {
             return Some(oid);
         }
         let relation = self.relation_in(schema, name.strip_prefix('_')?)?;

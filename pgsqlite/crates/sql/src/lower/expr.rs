@@ -624,7 +624,7 @@ impl Lowerer<'_> {
             Imp::Inline(template) => {
                 // (a computed argument is a column of its own when the call is lowered again)
                 let mentioned = |i: usize| template.matches(&format!("${}", i + 1)).count();
-                let several = |(i, arg): &(usize, &Expr)| mentioned(*i) > 1 && self.is_computed_anew(arg);
+                let several = |(i, arg): &(usize, &Expr)| self.is_computed_anew(arg) && mentioned(*i) > 1;
                 let computed: Vec<Expr> = args.iter().enumerate().filter(several).map(|(_, arg)| arg.clone()).collect();
                 if !computed.is_empty() {
                     return self
@@ -650,9 +650,9 @@ impl Lowerer<'_> {
                         _ => {}
                     }
                 }
-                Ok(format!("({})", fill(template, &texts)?))
+                Ok(["(", &fill(template, &texts)?, ")"].concat())
             }
-            Imp::Native => Ok(format!("{}({})", native_name(proc), self.native_args(args)?.join(", "))),
+            Imp::Native => Ok([&native_name(proc), "(", &self.native_args(args)?.join(", "), ")"].concat()),
             Imp::NativeTyped => {
                 let mut texts = vec![self.type_list(args, variadic, whole.ty)];
                 texts.extend(self.native_args(args)?);
@@ -837,23 +837,16 @@ pub(super) fn raise(expr: &Expr, by: usize) -> Expr {
 
 /// Replaces `$1`, `$2` … of a template.
 pub(super) fn fill(template: &str, args: &[String]) -> Result<String> {
-    let mut out = String::with_capacity(template.len() + 16);
-    let mut chars = template.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '$' {
-            out.push(c);
-            continue;
-        }
-        let mut n = 0usize;
-        while let Some(d) = chars.peek().and_then(|c| c.to_digit(10)) {
-            n = n * 10 + d as usize;
-            chars.next();
-        }
+    let mut out = String::with_capacity(template.len() + args.iter().map(String::len).sum::<usize>());
+    let mut parts = template.split('$');
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let arg = part[..digits].parse::<usize>().ok().and_then(|n| args.get(n.checked_sub(1)?));
         out.push_str(
-            n.checked_sub(1)
-                .and_then(|i| args.get(i))
-                .ok_or_else(|| PgError::internal(format!("template {template} names an argument that is not there")))?,
+            arg.ok_or_else(|| PgError::internal(format!("template {template} names an argument that is not there")))?,
         );
+        out.push_str(&part[digits..]);
     }
     Ok(out)
 }

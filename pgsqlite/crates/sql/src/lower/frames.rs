@@ -8,7 +8,9 @@ use super::expr::direction;
 use super::stages::Stage;
 use super::{support, Lowerer};
 use crate::builtins::imp::{imp, Imp};
-use crate::typed::{Aggregate, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, SortKey, Var, Window};
+use crate::typed::{
+    Aggregate, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameMode, Query, SortKey, Var, Window,
+};
 use crate::walk;
 use pgsqlite_types::{oid, Datum, PgError, Result};
 
@@ -64,13 +66,13 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Puts numbered rows below the stage if one of its windows needs them.
-    pub(super) fn numbered_rows(&mut self, stage: &mut Stage, correlated: bool) -> Result<()> {
+    /// Puts numbered rows below the stage, which is of this query, if one of its windows needs them.
+    pub(super) fn numbered_rows(&mut self, stage: &mut Stage, query: &Query) -> Result<()> {
         let needed: Vec<bool> = stage.select.windows.iter().map(|w| self.needs_condition(w)).collect();
         if !needed.contains(&true) {
             return Ok(());
         }
-        if correlated || !self.scope().takes_ahead {
+        if super::query::refers_outwards(query) || !self.scope().takes_ahead {
             return Err(PgError::not_supported(
                 "this window frame in a recursive term, or in a sub-query that depends on the query around it",
             ));

@@ -120,9 +120,9 @@ impl Lowerer<'_> {
                     }
                     return self.several_tables(relation, &alias);
                 }
-                let columns = self.entry_columns(relation, &format!("{alias}."));
+                let columns = self.entry_columns(relation, &[&alias, "."].concat());
                 let Some(sample) = &rte.sample else {
-                    return Ok((format!("{} AS {alias}", self.read_table(relation)), columns));
+                    return Ok(([&self.read_table(relation), " AS ", &alias].concat(), columns));
                 };
                 // each row is chosen by a hash of its number, with a seed that is the statement's own where there is no REPEATABLE
                 let percent = self.expr(&sample.percent)?;

@@ -429,7 +429,7 @@ impl<'a> Lowerer<'a> {
     fn unique(&mut self, prefix: &str) -> String {
         loop {
             self.counter += 1;
-            let name = format!("{prefix}{}", self.counter);
+            let name = [prefix, &self.counter.to_string()].concat();
             if self.returning_name.as_ref() != Some(&name) {
                 return name;
             }
@@ -605,10 +605,10 @@ pub fn table_name(relation: &Relation) -> String {
     if relation.temporary && (relation.oid == 0 || crate::catalog::TRANSITION_TABLES.contains(&relation.oid)) {
         scratch_name(&relation.sqlite_name)
     } else if relation.temporary {
-        format!("temp.{}", quote(&relation.sqlite_name))
+        ["temp.", &quote(&relation.sqlite_name)].concat()
     } else if relation.kind == RelationKind::System {
         quote(&relation.sqlite_name)
     } else {
-        format!("main.{}", quote(&relation.sqlite_name))
+        ["main.", &quote(&relation.sqlite_name)].concat()
     }
 }

@@ -321,7 +321,7 @@ impl Lowerer<'_> {
 
     /// The texts of the target's columns, under a prefix (`"t".`, `excluded.` or none).
     pub(super) fn target_columns(&self, relation: &Relation, prefix: &str) -> Vec<String> {
-        relation.live_columns().map(|c| self.column_text(relation, c, format!("{prefix}{}", quote(&c.name)))).collect()
+        relation.live_columns().map(|c| self.column_text(relation, c, [prefix, &quote(&c.name)].concat())).collect()
     }
 
     /// The texts of a table's entry: its columns, and behind them the hidden ones that analysis may have
@@ -329,8 +329,8 @@ impl Lowerer<'_> {
     pub(super) fn entry_columns(&self, relation: &Relation, prefix: &str) -> Vec<String> {
         let mut texts = self.target_columns(relation, prefix);
         if let (true, false, Ok(rowid)) = (relation.is_stored(), relation.without_rowid, rowid_name(relation)) {
-            texts.push(format!("{prefix}{rowid}"));
-            texts.push(format!("{}()", support::XMAX));
+            texts.push([prefix, &rowid].concat());
+            texts.push([support::XMAX, "()"].concat());
             texts.push(relation.oid.to_string());
         }
         texts

@@ -372,7 +372,7 @@ impl Lowerer<'_> {
         if stage.exprs().into_iter().any(walk::contains_set_function) {
             self.set_functions(&mut stage)?;
         }
-        self.numbered_rows(&mut stage, refers_outwards(query))?;
+        self.numbered_rows(&mut stage, query)?;
         if matches!(stage.select.distinct, Distinct::On(_)) || query.with_ties {
             return self.chosen_rows(&stage, query, limit);
         }
@@ -385,7 +385,7 @@ impl Lowerer<'_> {
         for (i, target) in select.targets.iter().enumerate() {
             let text = self.windowed(&target.expr, select)?;
             let collate = if select.distinct == Distinct::All { self.collate_of(&target.expr) } else { String::new() };
-            targets.push(format!("{text}{collate} AS c{}", i + 1));
+            targets.push([&text[..], &collate, " AS c", &(i + 1).to_string()].concat());
         }
         if targets.is_empty() {
             // SELECT without columns: a column that the plan does not know of
@@ -394,9 +394,9 @@ impl Lowerer<'_> {
         let width = targets.len();
         targets.extend(self.columns_of_locks(query)?);
         let distinct = if select.distinct == Distinct::All { "DISTINCT " } else { "" };
-        let mut text = format!("SELECT {distinct}{}{}{}", targets.join(", "), stage.from_where(), stage.group_having);
+        let mut text = ["SELECT ", distinct, &targets.join(", "), &stage.from_where(), &stage.group_having].concat();
         if !order_by.is_empty() {
-            text += &format!(" ORDER BY {}", self.order_keys(order_by, select)?);
+            text += &[" ORDER BY ", &self.order_keys(order_by, select)?].concat();
         }
         if !query.row_locks.is_empty() {
             return Ok(self.locked_rows(query, &text, width, limit));

@@ -29,8 +29,8 @@ pub(super) struct Stage {
 impl Stage {
     /// ` FROM … WHERE …`
     pub fn from_where(&self) -> String {
-        let from = if self.from.is_empty() { String::new() } else { format!(" FROM {}", self.from) };
-        format!("{from}{}", self.filter)
+        let from = if self.from.is_empty() { "" } else { " FROM " };
+        [from, &self.from, &self.filter].concat()
     }
 
     /// One more item in FROM.

@@ -14,21 +14,22 @@ use crate::volatility;
 use crate::walk;
 use crate::walk::modify_exprs_mut;
 use pgsqlite_types::{Oid, PgError, Result};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 impl Lowerer<'_> {
     /// The query over what its modifying WITH queries left; their steps and tables are added.
-    pub(super) fn modifying_ctes(
+    pub(super) fn modifying_ctes<'q>(
         &mut self,
-        query: &Query,
+        query: &'q Query,
         steps: &mut Vec<Step>,
         modifies: &mut Vec<Oid>,
-    ) -> Result<Query> {
-        let mut query = query.clone();
+    ) -> Result<Cow<'q, Query>> {
         let changed = self.with_their_parts(changed_tables(&query.ctes));
         if changed.is_empty() {
-            return Ok(query);
+            return Ok(Cow::Borrowed(query));
         }
+        let mut query = query.clone();
         let order = Order::of(&query.ctes, &|i| query_names(&query, 0, i));
         let order = order.all_first();
         self.note_repeated(&query.ctes, &order, None)?;
@@ -42,21 +43,21 @@ impl Lowerer<'_> {
         each_table(&mut query, &mut |r| replace(r, &copies));
         let (now, _) = self.run_modifying_ctes(&mut query.ctes, &order, true, &copies, modifies)?;
         steps.extend(now);
-        Ok(query)
+        Ok(Cow::Owned(query))
     }
 
     /// The same for a data modification.
-    pub(super) fn modification_after_ctes(
+    pub(super) fn modification_after_ctes<'m>(
         &mut self,
-        modify: &Modify,
+        modify: &'m Modify,
         steps: &mut Vec<Step>,
         modifies: &mut Vec<Oid>,
-    ) -> Result<Modify> {
-        let mut modify = modify.clone();
+    ) -> Result<Cow<'m, Modify>> {
         let mut changed = self.with_their_parts(changed_tables(&modify.ctes));
         if changed.is_empty() {
-            return Ok(modify);
+            return Ok(Cow::Borrowed(modify));
         }
+        let mut modify = modify.clone();
         let order = Order::of(&modify.ctes, &|i| modification_names(&modify, 0, i));
         let own = self.with_their_parts(vec![modify.target.oid]);
         // whether the statement's own rows come before those of parts that it does not read can be told only by a table of both
@@ -84,7 +85,7 @@ impl Lowerer<'_> {
         let (before, after) = self.run_modifying_ctes(&mut modify.ctes, &order, false, &copies, modifies)?;
         steps.extend(before);
         self.unread_parts.extend(after);
-        Ok(modify)
+        Ok(Cow::Owned(modify))
     }
 
     /// Tables that several parts of a statement change: no part may meet a row that another one has inserted or changed. `main`: the

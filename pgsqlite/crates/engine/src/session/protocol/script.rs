@@ -62,7 +62,7 @@ impl SessionContext {
         let inserts = || text.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("insert"));
         if text.len() > LONGEST_PARAMETERIZED
             || text.len() > LONGEST && !inserts()
-            || !self.gucs.is_on("standard_conforming_strings")
+            || !self.gucs.often.standard_conforming_strings
         {
             return Ok(None);
         }
@@ -74,14 +74,15 @@ impl SessionContext {
         let template = match self.engine.plans.template(&masked) {
             Some(template) => template,
             None => {
-                let statements: Parsed = pgsqlite_sql::parse::parse(text)?.into_iter().map(Arc::new).collect();
-                let [raw] = &*statements else { return Ok(None) };
-                let mut node = raw.node.clone();
-                let parameterized = parameterize::parameterize(&mut node, &masked, text);
+                let mut parsed = pgsqlite_sql::parse::parse(text)?;
+                let [raw] = &mut parsed[..] else { return Ok(None) };
+                let parameterized = parameterize::parameterize(&mut raw.node, &masked, text);
                 if parameterized.is_empty() {
+                    let statements: Parsed = parsed.into_iter().map(Arc::new).collect();
                     self.engine.plans.put_parsed(text, &statements);
                     return Ok(Some(Script { statements, parameterized: None, next: 0, running: false }));
                 }
+                let Some(raw) = parsed.pop() else { return Ok(None) };
                 let stays = |i: &usize| !parameterized.iter().any(|l| l.literal == *i);
                 let fixed: Vec<_> = (0..masked.literals.len())
                     .filter(stays)
@@ -90,7 +91,7 @@ impl SessionContext {
                 // no client's text is like this one, so the plan is found by templates alone
                 let text = format!("{}\0parameterized, but {fixed:?}", masked.mask).into();
                 let template = Arc::new(Template {
-                    statement: Arc::new(RawStatement { node, text, offset: raw.offset }),
+                    statement: Arc::new(RawStatement { text, ..raw }),
                     given: parameterized.iter().map(|l| l.type_oid).collect(),
                     parameterized,
                     fixed,
