@@ -40,6 +40,7 @@ pub mod function;
 pub mod function_body;
 mod grant;
 mod index;
+pub mod index_statistics;
 mod inherit;
 mod inverted;
 mod like;

@@ -38,7 +38,7 @@ fn bounds(mut values: Vec<Ordered>) -> Vec<String> {
 }
 
 /// What tells a value apart from the one in the next row, mostly.
-fn hash_of(value: ValueRef) -> u64 {
+pub(super) fn hash_of(value: ValueRef) -> u64 {
     let mut hasher = DefaultHasher::new();
     match value {
         ValueRef::Null => 0u8.hash(&mut hasher),
@@ -51,7 +51,7 @@ fn hash_of(value: ValueRef) -> u64 {
 
 /// How many different values `rows` rows have, of which `taken` have these, with how often each was seen (Haas and Stokes, "Estimating the
 /// number of classes in a finite population", estimator Duj1).
-fn estimated(values: &HashMap<u64, u32>, taken: i64, rows: i64) -> i64 {
+pub(super) fn estimated(values: &HashMap<u64, u32>, taken: i64, rows: i64) -> i64 {
     let (seen, once) = (values.len() as f64, values.values().filter(|n| **n == 1).count() as f64);
     let sample: f64 = values.values().map(|n| *n as f64).sum();
     if taken >= rows {
@@ -186,11 +186,7 @@ impl Ddl<'_> {
         }
         let Ok(rowid) = pgsqlite_sql::lower::rowid_name(table) else { return Ok(vec![]) };
         let name = pgsqlite_sql::lower::table_name(table);
-        let ends = format!("SELECT min({rowid}), max({rowid}) FROM {name}");
-        let ends = self.conn.query_row(&ends, [], |row| Ok((row.get(0)?, row.get(1)?)));
-        let (Some(low), Some(high)): (Option<i64>, Option<i64>) = ends.map_err(sqlite_error)? else {
-            return Ok(vec![]);
-        };
+        let Some((low, high)) = super::index_statistics::ends(self.conn, &name, &rowid)? else { return Ok(vec![]) };
         // rows at equal distances; a gap is passed over
         let step = (high.saturating_sub(low) / SAMPLE).max(1);
         let names: Vec<String> = columns.iter().map(|c| quoted(&c.name)).collect();

@@ -2,6 +2,7 @@
 //!
 //! The file is one SQLite database: VACUUM rewrites all of it whatever tables it names, and a lock on a table is the writer slot.
 
+use crate::connection::Connection;
 use crate::locks::Mode;
 use crate::session::context::SessionContext;
 use crate::session::executor::Executor;
@@ -178,14 +179,26 @@ impl Executor {
 
     /// The same, with functions that run as this role.
     fn run_long_as(&mut self, role: Option<Oid>, sql: &str) -> Result<()> {
+        self.work_long(|connection| match role {
+            Some(role) => connection.cell.as_owner(role, || connection.exec(sql)),
+            None => connection.exec(sql),
+        })
+    }
+
+    /// What may take long on the session's connection.
+    fn work_long(&mut self, work: impl FnOnce(&Connection) -> Result<()>) -> Result<()> {
         let connection = self.connection()?;
         let interrupt = Some(connection.interrupt_handle());
-        let result =
-            self.context.cancel.work(crate::session::execution::work::Begins::Apart, interrupt, || match role {
-                Some(role) => connection.cell.as_owner(role, || connection.exec(sql)),
-                None => connection.exec(sql),
-            });
+        let begins = crate::session::execution::work::Begins::Apart;
+        let result = self.context.cancel.work(begins, interrupt, || work(connection));
         self.statement_result(result)
+    }
+
+    /// ANALYZE of a table of this database, or (None) of all tables.
+    fn analyze(&mut self, database: &str, table: Option<&str>) -> Result<()> {
+        self.work_long(|connection| {
+            pgsqlite_objects::ddl::index_statistics::analyze(connection.rusqlite(), database, table)
+        })
     }
 
     pub(in crate::session) fn checkpoint(&mut self) -> Result<String> {
@@ -443,11 +456,11 @@ impl Session {
                 // ANALYZE of a temporary table has SQLite keep its figures beside it
                 let database = if table.temporary { "temp" } else { "main" };
                 let _shown = self.executor.context.show_progress(Command::Analyze, table.oid);
-                self.executor.run_long(&format!("ANALYZE {database}.{}", quoted(&table.sqlite_name)))?;
+                self.executor.analyze(database, Some(&table.sqlite_name))?;
             }
             if v.rels.is_empty() && owns_database && locked.is_empty() {
                 let _shown = self.executor.context.show_progress(Command::Analyze, 0);
-                self.executor.run_long("ANALYZE main")?;
+                self.executor.analyze("main", None)?;
             }
             counters.analyzed(meant, pgsqlite_metadata::clock::now());
             if verbose {
