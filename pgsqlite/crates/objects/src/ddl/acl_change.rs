@@ -57,6 +57,7 @@ impl AclChange<'_> {
             let mut next: Vec<Oid> = memberships.iter().map(|m| m.role).filter(|r| known.contains(r)).collect();
             next.sort_unstable();
             for role in next {
+                work::visit();
                 if !out.contains(&role) {
                     out.push(role);
                 }
@@ -119,6 +120,7 @@ impl AclChange<'_> {
         // (it may have them from somebody else, too)
         let lost = lost & !self.options(items, grantee, lost);
         while let Some(item) = items.iter().find(|i| i.grantor == grantee && i.privileges & lost != 0) {
+            work::visit();
             if !cascade {
                 return Err(PgError::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, "dependent privileges exist")
                     .hint("Use CASCADE to revoke them too."));
@@ -136,6 +138,7 @@ impl AclChange<'_> {
         }
         let mut without = items.to_vec();
         while let Some(item) = without.iter().find(|i| i.grantee == change.grantee && i.grant_options != 0).cloned() {
+            work::visit();
             self.update(&mut without, &item, Mode::Remove { cascade: true })?;
         }
         if change.grant_options & !self.options(&without, change.grantor, change.grant_options) == 0 {

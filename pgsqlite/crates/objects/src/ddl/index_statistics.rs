@@ -190,6 +190,7 @@ impl Table<'_> {
     fn figures_of(&self, index: &Index) -> Result<Option<String>> {
         let mut figures = self.rows.to_string();
         for columns in (1..=index.columns.len()).map(|n| &index.columns[..n]) {
+            work::visit();
             let Some(different) = self.different(&index.name, columns)? else { return Ok(None) };
             let each = (self.rows + different - 1) / different;
             figures += &format!(" {each}");
@@ -213,6 +214,7 @@ impl Table<'_> {
         let mut frequent: HashMap<u64, u32> = HashMap::new();
         let (mut rare, mut taken) = (0.0, 0);
         for row in &self.sample {
+            work::visit();
             let values: Vec<&Value> = columns.iter().map(|&c| &row[c]).collect();
             let key = values.iter().fold(0, |key: u64, value| key.rotate_left(5) ^ hash_of((*value).into()));
             let rows = match known.get(&key) {

@@ -45,7 +45,10 @@ impl Analyzer<'_> {
             }
             sets = next;
         }
-        Ok((exprs, canonical(elements), sets))
+        let elements = canonical(elements);
+        // (an empty set beside keys adds nothing to them: what is left is a plain GROUP BY)
+        let is_plain = !exprs.is_empty() && elements.iter().all(|e| matches!(e, GroupingElement::Keys(_)));
+        Ok(if is_plain { (exprs, vec![], vec![]) } else { (exprs, elements, sets) })
     }
 
     fn group_element(
