@@ -496,8 +496,14 @@ impl Ddl<'_> {
     pub(super) fn set_schema(&mut self, statement: &ast::AlterObjectSchemaStmt) -> Result<String> {
         use ast::ObjectType as T;
         let old = self.catalog.clone();
-        let schema = self.creation_schema(&statement.newschema, -1)?;
         let kind = statement.object_type();
+        // a function is looked for before its new schema is
+        if let Some(NodeEnum::ObjectWithArgs(named)) = statement.object.as_ref().and_then(|o| o.node.as_ref()) {
+            if kind != T::ObjectOperator {
+                self.function_named(named, kind, false)?;
+            }
+        }
+        let schema = self.creation_schema(&statement.newschema, -1)?;
         if kind == T::ObjectOperator {
             self.check_create(schema)?;
             let tag = self.change_operator(statement.object.as_deref(), |_, o| {
