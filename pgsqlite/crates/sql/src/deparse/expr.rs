@@ -6,6 +6,7 @@ use crate::catalog::Catalog;
 use crate::sql_json::SqlJson;
 use crate::typed::*;
 use crate::volatility::{operand_of_case, sides_of_case};
+use crate::walk;
 use pgsqlite_types::codec::{Context, NoNames, RegNames, TypeCodec};
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, Settings};
@@ -753,16 +754,11 @@ fn converted_as<'e>(catalog: &Catalog, left: &Expr, list: &'e [Expr]) -> Option<
     list.iter().map(item).collect::<Option<Vec<_>>>().filter(|items| !items.is_empty())
 }
 
-/// The constants of `(ARRAY['a'::varchar, …])::text[]`, whose cast analysis hands on to the elements.
+/// The items of `(ARRAY['a'::varchar, …])::text[]`, whose cast analysis hands on to the elements: IN makes such an array of what names no column.
 fn texts_of_varchar(array: &Expr) -> Option<Vec<&Expr>> {
     let ExprKind::Array(items) = &array.kind else { return None };
-    let constant = |e: &'_ Expr| match &e.kind {
-        ExprKind::Const(Datum::Text(_)) => e.ty == oid::VARCHAR,
-        ExprKind::Cast { arg, method: CastMethod::Relabel, .. } => {
-            matches!(arg.kind, ExprKind::Const(Datum::Text(_))) && arg.ty == oid::VARCHAR && e.ty == oid::VARCHAR
-        }
-        _ => false,
-    };
+    let names_column = |e: &Expr| walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_) | ExprKind::DomainValue));
+    let constant = |e: &'_ Expr| e.ty == oid::VARCHAR && !names_column(e);
     let texts = items.iter().map(|item| match &item.kind {
         ExprKind::Cast { arg, method: CastMethod::Relabel, .. } if item.ty == oid::TEXT && constant(arg) => {
             Some(&**arg)
