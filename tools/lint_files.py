@@ -71,7 +71,7 @@ ALLOWED = {
     "crates/server/src/hba/lines.rs": (1, "the files of names that a rule names with @"),
     "crates/server/src/listen.rs": (3, "the Unix socket and its lock file"),
     "crates/server/src/feed/changes.rs": (2, "a new file for changes, whose name is removed at once"),
-    "crates/server/src/feed/kept.rs": (4, "the file beside a database that says how far its log was read for standbys"),
+    "crates/server/src/feed/kept.rs": (2, "the file beside a database that says how far its log was read for standbys"),
     "crates/server/src/standby/conninfo.rs": (1, "the file of passwords, which the administrator names"),
     "crates/server/src/kept.rs": (5, "the file beside a standby's database that says how far it has come"),
     "crates/server/src/standby/mod.rs": (1, "the file that asks for a promotion"),

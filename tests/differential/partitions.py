@@ -13,7 +13,6 @@ are returned, and what is in which partition afterwards. The last line is `N pas
 from __future__ import annotations
 
 import pathlib
-import random
 import re
 import sys
 
@@ -21,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import pgwire  # noqa: E402
 import server  # noqa: E402
-from sides import Answer, Sides, difference  # noqa: E402
+from sides import Answer, Chooser, Sides, difference, in_any_order  # noqa: E402
 from tally import Tally, flags, note  # noqa: E402
 
 COLUMNS = {"a": "int", "b": "text", "c": "numeric", "d": "date"}
@@ -43,20 +42,14 @@ KNOWN: list[tuple[str, str, str]] = [
 FIRST = "21000 22P02 23502 23503 23505 23514".split()
 
 
-class Round:
+class Round(Chooser):
     """A partitioned table and the statements about it."""
 
-    def __init__(self, r: random.Random):
-        self.r = r
+    def __init__(self, seed: int):
+        super().__init__(seed)
         self.partitions: list[str] = []
         self.loose: list[str] = []
         self.made = 0
-
-    def one(self, *of: str) -> str:
-        return self.r.choice(of)
-
-    def chance(self, p: float) -> bool:
-        return self.r.random() < p
 
     def value(self, column: str) -> str:
         return self.r.choice(VALUES[column])
@@ -223,17 +216,7 @@ class Round:
 
 
 def answer(connection: pgwire.Connection, sql: str) -> Answer:
-    """The error's code and text, or the rows, in any order, and the tags."""
-    rows: list[object] = []
-    for kind, body in connection.simple(sql):
-        if kind == b"E":
-            fields = pgwire.fields_of(body)
-            return fields["C"], fields["M"], None
-        if kind == b"D":
-            rows.append([v and v.decode() for v in pgwire.data_row(body)])
-        elif kind == b"C":
-            rows.append(body[:-1].decode())
-    return "", "", sorted(rows, key=repr)
+    return in_any_order(connection, sql, b"DC")
 
 
 SHOWN = [
@@ -253,7 +236,7 @@ def main() -> int:
         seed = args.seed * 1000
         while tally.goes_on():
             seed += 1
-            one = Round(random.Random(seed))
+            one = Round(seed)
             done: list[str] = []
 
             def compare(sql: str, counts: bool = False) -> bool:

@@ -13,7 +13,6 @@ The last line is `N passed, N failed`.
 from __future__ import annotations
 
 import pathlib
-import random
 import re
 import sys
 
@@ -21,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import pgwire  # noqa: E402
 import server  # noqa: E402
-from sides import Answer, Sides, difference  # noqa: E402
+from sides import Answer, Chooser, Sides, difference, in_any_order  # noqa: E402
 from tally import Tally, flags, note  # noqa: E402
 
 ROLES = [f"r{i}" for i in range(6)]
@@ -63,17 +62,8 @@ INSERT INTO s.t0 VALUES (1, 'a', 1), (2, 'b', 2); INSERT INTO s.t1 VALUES (1, 'a
 KNOWN: list[tuple[str, str, str]] = []
 
 
-class Statements:
+class Statements(Chooser):
     """Random statements."""
-
-    def __init__(self, seed: int):
-        self.r = random.Random(seed)
-
-    def one(self, *of: str) -> str:
-        return self.r.choice(of)
-
-    def chance(self, p: float) -> bool:
-        return self.r.random() < p
 
     def role(self) -> str:
         return self.r.choice(ROLES)
@@ -258,21 +248,7 @@ SHOWN = [
 
 
 def answer(connection: pgwire.Connection, sql: str) -> Answer:
-    """The error's code and text, or the rows, in any order, with the codes of warnings."""
-    rows: list[object] = []
-    for kind, body in connection.simple(sql):
-        if kind == b"E":
-            fields = pgwire.fields_of(body)
-            return fields["C"], fields["M"], None
-        if kind == b"N":
-            rows.append((pgwire.fields_of(body)["C"], pgwire.fields_of(body)["M"]))
-        elif kind == b"D":
-            rows.append([v and v.decode() for v in pgwire.data_row(body)])
-        elif kind == b"C":
-            rows.append(body[:-1].decode())
-        elif kind == b"d":
-            rows.append(body)
-    return "", "", sorted(rows, key=repr)
+    return in_any_order(connection, sql, b"DCNd")
 
 
 def shown(answer: Answer) -> str:

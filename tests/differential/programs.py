@@ -12,7 +12,6 @@ differs is made smaller for as long as it differs in the same way. `KNOWN` names
 from __future__ import annotations
 
 import pathlib
-import random
 import re
 import sys
 
@@ -20,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import pgwire  # noqa: E402
 import server  # noqa: E402
+from sides import Chooser  # noqa: E402
 from tally import Tally, flags, note  # noqa: E402
 from tree import Node, Part, listed, shrink  # noqa: E402
 
@@ -59,9 +59,9 @@ DECLARED = (
 )
 
 
-class Programs:
+class Programs(Chooser):
     def __init__(self, seed: int):
-        self.r = random.Random(seed)
+        super().__init__(seed)
         self.labels: list[str] = []
         self.loops: list[str] = []
         self.counter = 0
@@ -69,12 +69,6 @@ class Programs:
         self.kind = ""
         #: whether an expression is computed in any case: PostgreSQL computes what is constant in a query while it plans it
         self.certain = False
-
-    def one(self, *of: str) -> str:
-        return self.r.choice(of)
-
-    def chance(self, p: float) -> bool:
-        return self.r.random() < p
 
     # --- expressions -----------------------------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ The last line is `N passed, N failed`.
 from __future__ import annotations
 
 import pathlib
-import random
 import re
 import sys
 
@@ -21,7 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import pgwire  # noqa: E402
 import server  # noqa: E402
-from sides import Answer, Sides, difference  # noqa: E402
+from sides import Answer, Chooser, Sides, difference  # noqa: E402
 from tally import Tally, flags, note  # noqa: E402
 
 MADE = """
@@ -64,16 +63,7 @@ KNOWN: list[tuple[str, str, str]] = [
 ]
 
 
-class Statements:
-    def __init__(self, seed: int):
-        self.r = random.Random(seed)
-
-    def one(self, *of: str) -> str:
-        return self.r.choice(of)
-
-    def chance(self, p: float) -> bool:
-        return self.r.random() < p
-
+class Statements(Chooser):
     def some(self, make, least: int, most: int) -> str:
         return ", ".join(make() for _ in range(self.r.randint(least, most)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Callable
 
 import pgwire
@@ -48,6 +49,39 @@ class Sides:
                 answers.append(("the connection broke", repr(e), None))
                 self.sessions[i] = self._opened(i)
         return answers[0], answers[1]
+
+
+class Chooser:
+    """Random choices, the same for the same seed."""
+
+    def __init__(self, seed: int):
+        self.r = random.Random(seed)
+
+    def one(self, *of: str) -> str:
+        return self.r.choice(of)
+
+    def chance(self, p: float) -> bool:
+        return self.r.random() < p
+
+
+def in_any_order(connection: pgwire.Connection, sql: str, wanted: bytes) -> Answer:
+    """The error's code and text, or what came, in any order. `wanted`: the kinds of messages, of D (rows), C (tags), N (notices), d (COPY)."""
+    came: list[object] = []
+    for kind, body in connection.simple(sql):
+        if kind == b"E":
+            fields = pgwire.fields_of(body)
+            return fields["C"], fields["M"], None
+        if kind not in wanted:
+            continue
+        if kind == b"N":
+            came.append((pgwire.fields_of(body)["C"], pgwire.fields_of(body)["M"]))
+        elif kind == b"D":
+            came.append([v and v.decode() for v in pgwire.data_row(body)])
+        elif kind == b"C":
+            came.append(body[:-1].decode())
+        elif kind == b"d":
+            came.append(body)
+    return "", "", sorted(came, key=repr)
 
 
 def difference(theirs: Answer, ours: Answer) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import pathlib
-import random
 import re
 import sys
 from typing import Callable
@@ -23,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import pgwire  # noqa: E402
 import server  # noqa: E402
-from sides import Answer, Sides, difference  # noqa: E402
+from sides import Answer, Chooser, Sides, difference  # noqa: E402
 from tally import Tally, flags, note  # noqa: E402
 
 #: (pattern of the statement, of both answers) → why the difference stays
@@ -36,17 +35,8 @@ KNOWN: list[tuple[str, str, str]] = [
 Call = tuple[str, list[str]]
 
 
-class Texts:
+class Texts(Chooser):
     """The grammars, each with its calls."""
-
-    def __init__(self, seed: int):
-        self.r = random.Random(seed)
-
-    def one(self, *of: str) -> str:
-        return self.r.choice(of)
-
-    def chance(self, p: float) -> bool:
-        return self.r.random() < p
 
     def spoiled(self, text: str) -> str:
         """The text itself, or with one character changed."""

@@ -79,24 +79,33 @@ impl Kept {
 
     /// Keeps it, for good.
     pub fn write(self, database: &Path) -> Result<()> {
-        use std::io::Write;
-        let (path, making) = (Kept::path(database), beside(database, ".standby.new"));
-        let text = self.text();
-        let write = || {
-            let mut file = std::fs::File::create(&making)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&making, &path)?;
-            let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            std::fs::File::open(folder)?.sync_all()
-        };
-        write().map_err(|e| io(&path, &e))
+        replace(&Kept::path(database), &self.text(), true)
     }
 }
 
 /// The file beside a database that asks for its promotion.
 pub fn promotion_file(database: &Path) -> PathBuf {
     beside(database, ".promote")
+}
+
+/// Puts a file with this text in the place of another one. `for_good`: it is on disk. Errors: 58030.
+pub fn replace(path: &Path, text: &str, for_good: bool) -> Result<()> {
+    use std::io::Write;
+    let making = beside(path, ".new");
+    let write = || {
+        let mut file = std::fs::File::create(&making)?;
+        file.write_all(text.as_bytes())?;
+        if for_good {
+            file.sync_all()?;
+        }
+        std::fs::rename(&making, path)?;
+        if !for_good {
+            return Ok(());
+        }
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::File::open(folder)?.sync_all()
+    };
+    write().map_err(|e| io(path, &e))
 }
 
 /// A path with something behind it.

@@ -69,7 +69,8 @@ pub fn bound_conditions(catalog: &Catalog, parent: &Relation, bound: &PartitionB
                     let mut bounds = bounds;
                     bounds.sort_by(|a, b| match (a, b) {
                         (PartitionBound::Range { from: a, .. }, PartitionBound::Range { from: b, .. }) => {
-                            compare_bounds(catalog, key, a, b)
+                            let compare = |ty, a: &str, b: &str| Ok(compare_values(catalog, ty, a, b));
+                            compare_bounds(key, a, b, compare).unwrap_or(Ordering::Equal)
                         }
                         _ => Ordering::Equal,
                     });
@@ -91,19 +92,24 @@ pub fn bound_conditions(catalog: &Catalog, parent: &Relation, bound: &PartitionB
     })
 }
 
-/// The order of two values of a bound, as they are written. (What cannot be read is equal to all.)
+/// The order of two values of a bound, as they are written. (What cannot be read comes after the others.)
 fn compare_values(catalog: &Catalog, ty: Oid, a: &str, b: &str) -> Ordering {
     let settings = Settings::default();
     let context = Context { settings: &settings, names: &NoNames };
     let Some(codec) = catalog.codec(ty) else { return Ordering::Equal };
     match (codec.text_in(a, -1, &context), codec.text_in(b, -1, &context)) {
         (Ok(a), Ok(b)) => codec.compare_storage(a.as_ref(), b.as_ref()),
-        _ => Ordering::Equal,
+        (a, b) => a.is_err().cmp(&b.is_err()),
     }
 }
 
-/// The order of two bounds of ranges.
-fn compare_bounds(catalog: &Catalog, key: &PartitionKey, a: &[RangeDatum], b: &[RangeDatum]) -> Ordering {
+/// The order of two bounds of ranges. `compare`: that of two values of a type.
+pub fn compare_bounds(
+    key: &PartitionKey,
+    a: &[RangeDatum],
+    b: &[RangeDatum],
+    compare: impl Fn(Oid, &str, &str) -> Result<Ordering>,
+) -> Result<Ordering> {
     let rank = |d: &RangeDatum| match d {
         RangeDatum::MinValue => 0,
         RangeDatum::Value(_) => 1,
@@ -112,14 +118,16 @@ fn compare_bounds(catalog: &Catalog, key: &PartitionKey, a: &[RangeDatum], b: &[
     for ((a, b), column) in a.iter().zip(b).zip(&key.columns) {
         work::visit();
         let order = match (a, b) {
-            (RangeDatum::Value(a), RangeDatum::Value(b)) => compare_values(catalog, column.type_oid, a, b),
+            (RangeDatum::Value(a), RangeDatum::Value(b)) => compare(column.type_oid, a, b)?,
+            // all that follow are the same
+            (a, b) if rank(a) == rank(b) => return Ok(Ordering::Equal),
             (a, b) => rank(a).cmp(&rank(b)),
         };
         if order.is_ne() {
-            return order;
+            return Ok(order);
         }
     }
-    Ordering::Equal
+    Ok(Ordering::Equal)
 }
 
 fn all_of(mut list: Vec<String>) -> String {

@@ -344,24 +344,7 @@ impl Ddl<'_> {
     }
 
     fn compare_bounds(&self, key: &PartitionKey, a: &[RangeDatum], b: &[RangeDatum]) -> Result<Ordering> {
-        let rank = |d: &RangeDatum| match d {
-            RangeDatum::MinValue => 0,
-            RangeDatum::Value(_) => 1,
-            RangeDatum::MaxValue => 2,
-        };
-        for ((a, b), column) in a.iter().zip(b).zip(&key.columns) {
-            work::visit();
-            let order = match (a, b) {
-                (RangeDatum::Value(a), RangeDatum::Value(b)) => self.compare_values(column.type_oid, a, b)?,
-                // all that follow are the same
-                (a, b) if rank(a) == rank(b) => return Ok(Ordering::Equal),
-                (a, b) => rank(a).cmp(&rank(b)),
-            };
-            if order.is_ne() {
-                return Ok(order);
-            }
-        }
-        Ok(Ordering::Equal)
+        partition::compare_bounds(key, a, b, |ty, a, b| self.compare_values(ty, a, b))
     }
 
     /// Errors: 42P17 if the bound is empty, overlaps another partition's, or there is a DEFAULT one already.

@@ -1,10 +1,8 @@
 //! What is kept of a database's feed, so that it goes on after a restart.
 
-use super::failed;
+use crate::kept::{beside, io, replace};
 use pgsqlite_storage::stream::Position;
 use pgsqlite_types::Result;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// What is kept of a database's feed, in a file beside it.
@@ -18,9 +16,7 @@ pub struct Kept {
 
 impl Kept {
     fn path(database: &Path) -> PathBuf {
-        let mut name = database.as_os_str().to_os_string();
-        name.push(".feed");
-        name.into()
+        beside(database, ".feed")
     }
 
     /// None: there is none yet, or it is no such file.
@@ -29,7 +25,7 @@ impl Kept {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(failed(&format!("\"{}\": {e}", path.display()))),
+            Err(e) => return Err(io(&path, &e)),
         };
         let parse = || {
             let mut words = text.split_whitespace();
@@ -44,25 +40,15 @@ impl Kept {
     pub fn forget(database: &Path) -> Result<()> {
         let path = Kept::path(database);
         match std::fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(failed(&format!("\"{}\": {e}", path.display()))),
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io(&path, &e)),
             _ => Ok(()),
         }
     }
 
     /// Keeps it. `for_good`: it is on disk.
     pub fn write(&self, database: &Path, for_good: bool) -> Result<()> {
-        let path = Kept::path(database);
-        let mut making = path.clone().into_os_string();
-        making.push(".new");
-        let write = || {
-            let mut file = File::create(&making)?;
-            writeln!(file, "{:016x} {:016x} {}", self.identifier, self.lsn, self.position)?;
-            if for_good {
-                file.sync_all()?;
-            }
-            std::fs::rename(&making, &path)
-        };
-        write().map_err(|e| failed(&format!("\"{}\": {e}", path.display())))
+        let text = format!("{:016x} {:016x} {}\n", self.identifier, self.lsn, self.position);
+        replace(&Kept::path(database), &text, for_good)
     }
 }
 
