@@ -108,6 +108,9 @@ impl Archiver {
         let mut work = Work::new(Arc::downgrade(engine), archive, name, policy);
         work.feed = feed;
         work.failover = failover;
+        let mut opened = engine.stream(None);
+        opened.begin_here()?;
+        work.opened = Some(opened);
         let own = work.failover.as_ref().map(|_| asks.clone());
         if let Some(failover) = work.failover.clone() {
             work.begin_to_lead(engine, &failover)?;
@@ -179,6 +182,8 @@ struct Work {
     name: String,
     /// what is kept
     policy: Policy,
+    /// where the log was when the database was opened, before anybody could write
+    opened: Option<Stream>,
     stream: Option<Stream>,
     /// whether the archive has been looked at: the following is known from then on
     known: bool,
@@ -257,6 +262,7 @@ impl Work {
             archive,
             name: name.to_string(),
             policy,
+            opened: None,
             stream: None,
             known: false,
             position: None,
@@ -326,7 +332,11 @@ impl Work {
         self.publish(engine)?;
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => engine.stream(self.position),
+            // (it has the count of commits, by which it goes on also if a commit has begun the log anew since)
+            None => match self.opened.take().filter(|opened| opened.position() == self.position) {
+                Some(opened) => opened,
+                None => engine.stream(self.position),
+            },
         };
         let shipped = match self.failover.is_some() {
             true => self.ship_next(engine, &mut stream),

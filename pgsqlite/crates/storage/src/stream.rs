@@ -11,6 +11,7 @@
 
 use crate::files::{Header, Room};
 use crate::vfs::open::open_file;
+use libsqlite3_sys as ffi;
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -283,8 +284,8 @@ impl Stream {
         })
     }
 
-    /// All of the database, as it is now. To be called in the writer's slot; the batch may be read after it. Errors: 58030, 55P03 if
-    /// another program writes meanwhile.
+    /// All of the database, as it is now. To be called in the writer's slot; the batch may be read after it, and the log does not begin anew as long as the batch is there. Errors: 58030,
+    /// 55P03 if another program writes meanwhile.
     pub fn whole(&mut self) -> Result<Batch> {
         for _ in 0..20 {
             let Some(before) = self.committed()? else { continue };
@@ -294,6 +295,9 @@ impl Stream {
             };
             reader.execute_batch("BEGIN").map_err(crate::error::sqlite_error)?;
             let pages = page("PRAGMA page_count")?;
+            if before.frames > 0 && !hold_log(&reader)? {
+                continue;
+            }
             // (an empty log does not say it)
             let header = Header { page: page("PRAGMA page_size")?, ..before };
             if self.room.state() != Some(before) {
@@ -335,6 +339,28 @@ impl Stream {
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .map_err(crate::error::sqlite_error)?;
         Ok(busy == 0 && all == done)
+    }
+}
+
+/// Makes a reader's transaction one that keeps the log from beginning anew. SQLite lets a transaction read the file alone if all of the log has been written back, and then the next commit
+/// begins the log anew; a transaction that opens a snapshot (<https://www.sqlite.org/c3ref/snapshot_open.html>) always reads the log. False: a checkpoint is under way, or has just been. Errors:
+/// 58030.
+fn hold_log(reader: &rusqlite::Connection) -> Result<bool> {
+    let mut snapshot = std::ptr::null_mut();
+    // SAFETY: a live connection of this thread; the snapshot is freed once, after its last use.
+    let rc = unsafe {
+        let rc = match ffi::sqlite3_snapshot_get(reader.handle(), c"main".as_ptr(), &mut snapshot) {
+            ffi::SQLITE_OK => ffi::sqlite3_snapshot_open(reader.handle(), c"main".as_ptr(), snapshot),
+            rc => rc,
+        };
+        ffi::sqlite3_snapshot_free(snapshot);
+        rc
+    };
+    match rc {
+        ffi::SQLITE_OK => Ok(true),
+        ffi::SQLITE_ERROR_SNAPSHOT => Ok(false),
+        rc if rc & 0xff == ffi::SQLITE_BUSY => Ok(false),
+        rc => Err(crate::error::from_sqlite(rc, "the write-ahead log could not be held")),
     }
 }
 
@@ -456,6 +482,32 @@ mod tests {
         assert!(anew > 3, "{anew}");
         assert_eq!(followed.follow(), None);
         followed.check();
+    }
+
+    /// A copy of the whole database holds the log also when all of the log has been written back.
+    #[test]
+    fn a_whole_copy_can_be_read_while_others_commit() {
+        for back in [false, true] {
+            let (mut followed, db) = Followed::new();
+            db.execute_batch("INSERT INTO t SELECT value, zeroblob(3000) FROM json_each('[1, 2, 3, 4, 5, 6, 7, 8]')")
+                .expect("runs");
+            let batch = followed.stream.whole().expect("reads");
+            drop(batch);
+            if back {
+                assert!(followed.stream.write_back().expect("runs"));
+            }
+            let batch = followed.stream.whole().expect("reads");
+            let salt = batch.position.salt;
+            for i in 0..20 {
+                db.execute("INSERT INTO t VALUES (?1, zeroblob(9000))", [i]).expect("runs");
+                db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).expect("runs");
+            }
+            followed.apply(&batch);
+            assert_eq!(followed.stream.room.state().expect("a log").salt, salt, "written back before: {back}");
+            assert_eq!(followed.follow(), None, "what comes after it is in the log");
+            drop(batch);
+            followed.check();
+        }
     }
 
     #[test]
