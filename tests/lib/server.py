@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -35,6 +36,19 @@ def free_port() -> int:
         return int(s.getsockname()[1])
 
 
+#: What servers have said of threads that panicked. A test in which one has fails, whatever else it found.
+_panics: list[str] = []
+
+
+@atexit.register
+def _fail_for_panics() -> None:
+    # (registered first, so that it runs last: nothing but this can change how the program ends by then)
+    if _panics:
+        print(f"FAILED: {len(_panics)} servers had threads that panicked:", *_panics, sep="\n", flush=True)
+        sys.stderr.flush()
+        os._exit(1)
+
+
 #: The servers that run. They end with the program that started them, also when it is told to end (a shell's `timeout`).
 _running: set[Server] = set()
 
@@ -45,6 +59,7 @@ def _end_all() -> None:
         # a forked process has the set, too, but not the servers
         if server.owner == os.getpid():
             server.process.kill()
+            server.look_for_panics()
 
 
 def _end_by_signal(number: int, _frame: object) -> None:
@@ -65,6 +80,8 @@ class Server:
         self.dir = directory or tempfile.mkdtemp(prefix="pgsqlite-test.")
         self.database = database or os.path.join(self.dir, "main.db")
         self.log = open(os.path.join(self.dir, "server.log"), "ab")
+        # (the log may be that of earlier servers, too)
+        self.begins = self.log.seek(0, os.SEEK_END)
         where = () if {"--in-memory", "--data-dir"} & set(flags) else ("--database", self.database)
         # as the recorded answers' initdb: whoever runs the tests is no role
         founder = () if "--superuser" in flags else ("--superuser", "postgres")
@@ -102,11 +119,24 @@ class Server:
         with open(os.path.join(self.dir, "server.log"), encoding="utf-8", errors="replace") as f:
             return f.read()[-2000:]
 
+    def look_for_panics(self) -> None:
+        """Remembers what the log says of threads that have panicked since this server was started."""
+        try:
+            with open(os.path.join(self.dir, "server.log"), encoding="utf-8", errors="replace") as f:
+                f.seek(self.begins)
+                text = f.read()
+        except OSError:
+            return
+        at = text.find(" panicked at ")
+        if at >= 0:
+            _panics.append(text[max(0, at - 200) : at + 3000])
+
     def kill(self) -> None:
         """kill -9, as a crash."""
         self.process.kill()
         self.process.wait()
         _running.discard(self)
+        self.look_for_panics()
 
     def stop(self) -> None:
         if self.process.poll() is None:
@@ -117,6 +147,7 @@ class Server:
                 self.process.kill()
                 self.process.wait()
         _running.discard(self)
+        self.look_for_panics()
         self.log.close()
         if self.own:
             shutil.rmtree(self.dir, ignore_errors=True)

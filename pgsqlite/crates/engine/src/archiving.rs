@@ -69,7 +69,7 @@ impl Engine {
     /// other tasks. Errors: 58030 after a sync has failed.
     pub fn while_nobody_writes<R>(&self, work: impl FnOnce() -> R) -> Result<R> {
         let failed = |e: std::io::Error| PgError::new(SqlState::IO_ERROR, format!("no waiting for the writer: {e}"));
-        let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(failed)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(failed)?;
         let mut slot = runtime.block_on(self.writer.acquire(Default::default()))?;
         slot.commit_shared();
         Ok(work())

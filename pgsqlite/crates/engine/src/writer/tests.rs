@@ -481,3 +481,30 @@ fn what_is_told_is_what_there_is() {
         assert!(told.len() > 100, "{} rows", told.len());
     });
 }
+
+/// A thread that waits in a runtime of its own has a silent transaction put aside, and so has who waits after it.
+#[test]
+fn a_silent_transaction_is_put_aside_for_a_thread_without_the_servers_runtime() {
+    test(async {
+        let d = Database::new().await;
+        for n in 0..3 {
+            let mut block = d.session();
+            numbers(&mut block, &format!("BEGIN; INSERT INTO t VALUES ({n}, 1)")).await.expect("inserts");
+            // (a client that is quick is waited for before it is put aside)
+            for _ in 0..8 {
+                block.rest_block();
+                block.rouse();
+                numbers(&mut block, "SELECT 1").await.expect("reads");
+            }
+            block.rest_block();
+            let engine = d.engine.clone();
+            let thread = std::thread::spawn(move || engine.while_nobody_writes(|| ()));
+            let waited = tokio::task::spawn_blocking(move || thread.join());
+            waited.await.expect("no panic").expect("no panic").expect("has its turn");
+            numbers(&mut d.session(), &format!("INSERT INTO t VALUES ({n} + 10, 1)")).await.expect("inserts");
+            block.rouse();
+            numbers(&mut block, "COMMIT").await.expect("commits");
+        }
+        assert_eq!(d.ids().await, [0, 1, 2, 10, 11, 12]);
+    });
+}

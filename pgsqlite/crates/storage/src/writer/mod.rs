@@ -25,9 +25,11 @@ use crate::wal::Wal;
 use parking_lot::{Condvar, Mutex};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{oneshot, Notify};
 
 pub use replicator::Replicator;
@@ -125,8 +127,6 @@ struct State<N: Natives> {
     kept: Option<Silence>,
     /// the last silence of a holder that kept the slot
     last: u64,
-    /// a task looks after a silence that is waited for
-    watched: bool,
     /// since when the present holder has been waited for
     contended: Option<Instant>,
     /// who waits for it
@@ -153,7 +153,7 @@ impl<N: Natives> Default for State<N> {
     fn default() -> Self {
         let (held, holder, due, syncing, commits, synced, failed, closed) = Default::default();
         let (resting, open, queue, waiting) = (None, None, VecDeque::new(), Vec::new());
-        let (graced, silent, kept, last, watched, contended) = Default::default();
+        let (graced, silent, kept, last, contended) = Default::default();
         State {
             held,
             holder,
@@ -162,7 +162,6 @@ impl<N: Natives> Default for State<N> {
             silent,
             kept,
             last,
-            watched,
             contended,
             queue,
             open,
@@ -228,6 +227,10 @@ struct Inner<N: Natives> {
     replicator: OnceLock<Arc<dyn Replicator>>,
     /// of those who wait for this machine's disk alone, one syncs
     own_disk: Mutex<()>,
+    /// the server's runtime, once a session has been seen in it
+    runtime: OnceLock<Handle>,
+    /// a task looks after a silence that is waited for; changed while the state is locked, but for a task that is dropped
+    watched: AtomicBool,
 }
 
 /// The queue of a database's writers.
@@ -295,40 +298,67 @@ impl<N: Natives> Slot<N> {
     }
 }
 
-impl<N: Natives> Inner<N> {
-    /// A holder that is still silent after [`GRACE`] has its transaction put aside, and who waits longest gets the slot. One task looks after
-    /// all silences of this moment: a task for each would cost more than the silences themselves take.
-    fn watch(self: &Arc<Self>, state: &mut State<N>) {
-        if state.watched {
+/// The task that looks after silences ([`Inner::watch`]).
+struct Watch<N: Natives> {
+    inner: Arc<Inner<N>>,
+    /// it is known already that nobody watches
+    over: bool,
+}
+
+impl<N: Natives> Watch<N> {
+    async fn look(mut self) {
+        let mut rest = GRACE;
+        loop {
+            tokio::time::sleep(rest).await;
+            let resting = {
+                let mut state = self.inner.state.lock();
+                let silence = state.silent.filter(|_| state.graced && state.resting.is_some() && state.is_waited_for());
+                match silence.map(|since| GRACE.saturating_sub(since.elapsed())) {
+                    Some(left) if !left.is_zero() => {
+                        rest = left;
+                        continue;
+                    }
+                    over => {
+                        self.inner.watched.store(false, Ordering::Release);
+                        state.graced &= over.is_none();
+                        over.and_then(|_| state.resting.take())
+                    }
+                }
+            };
+            self.over = true;
+            drop(resting.and_then(|resting| resting.put_aside()));
             return;
         }
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        state.watched = true;
-        let inner = self.clone();
-        runtime.spawn(async move {
-            let mut rest = GRACE;
-            loop {
-                tokio::time::sleep(rest).await;
-                let resting = {
-                    let mut state = inner.state.lock();
-                    let silence =
-                        state.silent.filter(|_| state.graced && state.resting.is_some() && state.is_waited_for());
-                    match silence.map(|since| GRACE.saturating_sub(since.elapsed())) {
-                        Some(left) if !left.is_zero() => {
-                            rest = left;
-                            continue;
-                        }
-                        over => {
-                            state.watched = false;
-                            state.graced &= over.is_none();
-                            over.and_then(|_| state.resting.take())
-                        }
-                    }
-                };
-                drop(resting.and_then(|resting| resting.put_aside()));
-                return;
+    }
+}
+
+impl<N: Natives> Drop for Watch<N> {
+    /// A runtime that ends drops its tasks: another one may look then.
+    fn drop(&mut self) {
+        if !self.over {
+            self.inner.watched.store(false, Ordering::Release);
+        }
+    }
+}
+
+impl<N: Natives> Inner<N> {
+    /// The server's runtime. Threads that wait in a runtime of their own, which ends with their wait, are looked after in that of the sessions. None: there is none.
+    fn runtime(&self) -> Option<Handle> {
+        match Handle::try_current() {
+            Ok(own) if own.runtime_flavor() == RuntimeFlavor::MultiThread => {
+                Some(self.runtime.get_or_init(|| own.clone()).clone())
             }
-        });
+            _ => self.runtime.get().cloned(),
+        }
+    }
+
+    /// A holder that is still silent after [`GRACE`] has its transaction put aside, and who waits longest gets the slot. One task looks after
+    /// all silences of this moment: a task for each would cost more than the silences themselves take.
+    fn watch(self: &Arc<Self>) {
+        let Some(runtime) = self.runtime() else { return };
+        if !self.watched.swap(true, Ordering::AcqRel) {
+            runtime.spawn(Watch { inner: self.clone(), over: false }.look());
+        }
     }
 
     /// The slot goes to the committer if there is something to commit and the disk is free, else to who waits longest.
@@ -432,7 +462,9 @@ impl<N: Natives> Writer<N> {
     pub fn new(wal: Option<Wal>, log: Reading, idle: Arc<Idle<N>>) -> Writer<N> {
         let (state, work, silences, committer) = Default::default();
         let (replicator, own_disk) = Default::default();
-        Writer(Arc::new(Inner { state, work, silences, committer, wal, log, idle, replicator, own_disk }))
+        let (runtime, watched) = Default::default();
+        let inner = Inner { state, work, silences, committer, wal, log, idle, replicator, own_disk, runtime, watched };
+        Writer(Arc::new(inner))
     }
 
     /// Errors: 58030 after a sync has failed, whoever asked for it.
@@ -479,7 +511,7 @@ impl<N: Natives> Writer<N> {
                         let is_first = state.resting.is_some() && !state.is_waited_for();
                         wait(&mut state);
                         if is_first && state.is_waited_for() {
-                            self.0.watch(&mut state);
+                            self.0.watch();
                         }
                         return Ok(None);
                     }
@@ -499,7 +531,7 @@ impl<N: Natives> Writer<N> {
         let mut state = self.0.state.lock();
         let is_waited_for = state.is_waited_for();
         let waits = |patience: Duration| state.contended.is_none_or(|since| since.elapsed() < patience);
-        state.graced = patience.is_some_and(waits) && tokio::runtime::Handle::try_current().is_ok();
+        state.graced = patience.is_some_and(waits) && self.0.runtime().is_some();
         if is_waited_for && !state.graced {
             state.resting = None;
             return false;
@@ -507,7 +539,7 @@ impl<N: Natives> Writer<N> {
         state.resting = Some(resting);
         state.silent = state.graced.then(Instant::now);
         if is_waited_for {
-            self.0.watch(&mut state);
+            self.0.watch();
         }
         true
     }
