@@ -153,6 +153,33 @@ def settings(node: lists.Node) -> None:
         connection.close()
 
 
+def busy(node: lists.Node, moto: bucket.Moto) -> None:
+    """Entries are put together while clients commit all the time: a server that begins anew reads few files."""
+    connection = node.connect()
+    connection.query("CREATE TABLE busy (i int)")
+    connection.close()
+    over, commits = threading.Event(), []
+
+    def commit() -> None:
+        connection = node.connect()
+        while not over.is_set():
+            connection.query("INSERT INTO busy VALUES (1)")
+            commits.append(1)
+        connection.close()
+
+    threads = [threading.Thread(target=commit) for _ in range(4)]
+    before = {key for key in moto.keys() if "/0001/" in key}
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + lists.PATIENCE
+    while not (found := {key for key in moto.keys() if "/0001/" in key} - before) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    over.set()
+    for thread in threads:
+        thread.join()
+    expect(f"entries are put together, of {len(commits)} commits", bool(found), True)
+
+
 def lost(nodes: list[lists.Node]) -> None:
     """What sessions of a primary are told that loses its lease, and what has become of their work."""
     primary = lists.wait_for_primary(nodes)
@@ -290,6 +317,7 @@ def main() -> None:
         nodes[0].start()
         lists.wait_for_primary(nodes[:1])
         settings(nodes[0])
+        busy(nodes[0], moto)
         nodes[0].end(signal.SIGTERM)
         nodes[0].flags = usual
         nodes[0].start()

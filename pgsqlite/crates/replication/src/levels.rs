@@ -11,8 +11,8 @@ struct Step {
     kept: Duration,
 }
 
-/// So many files are put together at most: all of them are open at the same time.
-const MOST: usize = 500;
+/// So many files are put together at most: all of them are open at the same time, and what is done is not done again by a server that comes to it after this one.
+const MOST: usize = 200;
 
 const MINUTE: Duration = Duration::from_secs(60);
 

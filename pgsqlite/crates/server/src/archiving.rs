@@ -125,6 +125,8 @@ impl Archiver {
                         // (who has asked may be gone)
                         let _ = answer.send(work.ship_all());
                         work.ask_anew(own.as_ref());
+                        // (who commits all the time leaves no time without asks)
+                        work.tidy();
                         continue;
                     }
                     Ok(Ask::Anew(done)) => {
