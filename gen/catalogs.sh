@@ -77,6 +77,11 @@ dump "$sql/pg_description.tsv" "
   WHERE objsubid = 0 AND objoid < 16384 AND classoid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_type'::regclass, 'pg_language'::regclass,
     'pg_extension'::regclass, 'pg_am'::regclass, 'pg_collation'::regclass, 'pg_ts_config'::regclass, 'pg_ts_dict'::regclass, 'pg_ts_parser'::regclass,
     'pg_ts_template'::regclass) ORDER BY 1, 2"
+for table in sql_features sql_implementation_info sql_parts sql_sizing; do
+  dump "$sql/$table.tsv" "SELECT * FROM information_schema.$table ORDER BY 1, 3"
+done
+# (Debian's initdb keeps a bracket of its own version's text there)
+sed -i 's/\.0000)/.0000/' "$sql/sql_implementation_info.tsv"
 dump "$sql/keywords.tsv" "SELECT word, catcode, barelabel FROM pg_get_keywords() ORDER BY word COLLATE \"C\""
 dump "$sql/pg_settings.tsv" "
   SELECT name, boot_val, unit, category, short_desc, context, vartype, min_val, max_val, enumvals::text FROM pg_settings WHERE name !~ '\\.' ORDER BY lower(name)"

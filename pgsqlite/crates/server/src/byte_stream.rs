@@ -1,6 +1,8 @@
 //! A client's byte stream: its socket, or TLS over it.
 
+use crate::certificate;
 use crate::socket::Socket;
+use pgsqlite_natives::statistics::activity::Encryption;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -35,6 +37,14 @@ impl Stream {
     pub fn client_certificate(&self) -> Option<&[u8]> {
         match self {
             Stream::Tls(tls) => tls.get_ref().1.peer_certificates()?.first().map(|certificate| certificate.as_ref()),
+            Stream::Plain(_) | Stream::Closed => None,
+        }
+    }
+
+    /// What pg_stat_ssl says of it. None: it is not encrypted.
+    pub fn encryption(&self) -> Option<Encryption> {
+        match self {
+            Stream::Tls(tls) => certificate::encryption(tls.get_ref().1),
             Stream::Plain(_) | Stream::Closed => None,
         }
     }

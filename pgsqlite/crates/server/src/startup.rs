@@ -260,6 +260,7 @@ async fn let_in(
         settings,
         backend_pid: pid,
         client_addr: address,
+        encryption: client.stream.encryption().map(Arc::new),
         server_settings: shared.settings.clone(),
         host: shared.host(),
     };

@@ -274,7 +274,12 @@ pub fn privileges(catalog: &Catalog, role: Oid, object: AclObject, owner: Oid, a
 }
 
 /// The system catalogs that not everybody may read.
-const READ_BY_SUPERUSERS: [&str; 11] = [
+const READ_BY_SUPERUSERS: [&str; 18] = [
+    "_pg_foreign_data_wrappers",
+    "_pg_foreign_servers",
+    "_pg_foreign_table_columns",
+    "_pg_foreign_tables",
+    "_pg_user_mappings",
     "pg_authid",
     "pg_config",
     "pg_file_settings",
@@ -286,16 +291,22 @@ const READ_BY_SUPERUSERS: [&str; 11] = [
     "pg_statistic",
     "pg_statistic_ext_data",
     "pg_user_mapping",
+    "sql_parts",
+    "transforms",
 ];
+
+/// Those that who has `pg_read_all_stats` may read, too.
+const READ_FOR_STATISTICS: [&str; 2] = ["pg_backend_memory_contexts", "pg_shmem_allocations"];
 
 /// The privileges of `role` on a relation, those of the predefined roles included.
 pub fn relation_privileges(catalog: &Catalog, role: Oid, relation: &Relation) -> u32 {
     let object = AclObject::of_relation(relation);
     if relation.oid < pgsqlite_types::oid::FIRST_USER_OID {
         // the catalogs: everybody reads them, except for what holds passwords
-        let readable = !READ_BY_SUPERUSERS.contains(&relation.name.as_str());
-        let superuser = is_superuser(catalog, role);
-        return if superuser || readable { privilege::SELECT } else { 0 };
+        let name = relation.name.as_str();
+        let readable = !READ_BY_SUPERUSERS.contains(&name)
+            && (!READ_FOR_STATISTICS.contains(&name) || has_privileges_of(catalog, role, "pg_read_all_stats"));
+        return if readable || is_superuser(catalog, role) { privilege::SELECT } else { 0 };
     }
     let mut has = privileges(catalog, role, object, relation.owner, relation.acl.as_ref());
     if has_privileges_of(catalog, role, "pg_read_all_data") {

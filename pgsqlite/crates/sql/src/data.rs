@@ -11,3 +11,7 @@ pub const PG_TS_CONFIG_MAP: &str = include_str!("../data/pg_ts_config_map.tsv");
 pub const PG_TS_DICT: &str = include_str!("../data/pg_ts_dict.tsv");
 pub const PG_TS_PARSER: &str = include_str!("../data/pg_ts_parser.tsv");
 pub const PG_TS_TEMPLATE: &str = include_str!("../data/pg_ts_template.tsv");
+pub const SQL_FEATURES: &str = include_str!("../data/sql_features.tsv");
+pub const SQL_IMPLEMENTATION_INFO: &str = include_str!("../data/sql_implementation_info.tsv");
+pub const SQL_PARTS: &str = include_str!("../data/sql_parts.tsv");
+pub const SQL_SIZING: &str = include_str!("../data/sql_sizing.tsv");

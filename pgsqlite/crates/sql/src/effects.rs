@@ -10,7 +10,7 @@ use crate::catalog::{Catalog, ConstraintKind, Relation, RelationKind};
 use crate::parse::NodeEnum;
 use crate::plpgsql::{self, Given, Query, Statement, StatementKind as K};
 use crate::routine::{Function, Language};
-use pgsqlite_types::Oid;
+use pgsqlite_types::{oid, Oid};
 use std::collections::HashSet;
 
 /// Whether a call of the function may change data.
@@ -285,12 +285,16 @@ fn parsed(function: &Function) -> Option<plpgsql::Body> {
 /// What the body of a function sees before its first declaration, by names; types are those of the declaration.
 pub fn given_of(function: &Function) -> Given {
     use crate::plpgsql::TypeRef;
-    let mut variables = vec![(vec!["found".to_string()], TypeRef::Known(pgsqlite_types::oid::BOOL, -1))];
+    let mut variables = vec![(vec!["found".to_string()], TypeRef::Known(oid::BOOL, -1))];
     if function.is_trigger() {
         for (name, ty) in TRIGGER_VARIABLES {
             let ty = if *ty == 0 { TypeRef::Record } else { TypeRef::Known(*ty, -1) };
             variables.push((vec![name.to_string()], ty));
         }
+    }
+    if function.is_event_trigger() {
+        let texts = ["tg_event", "tg_tag"].map(|name| (vec![name.to_string()], TypeRef::Known(oid::TEXT, -1)));
+        variables.extend(texts);
     }
     for (i, argument) in function.arguments.iter().enumerate() {
         let mut names = Vec::new();
@@ -308,7 +312,7 @@ pub fn given_of(function: &Function) -> Given {
         returns_set: function.returns_set,
         returns_nothing: !function.returns_set
             && outputs == 0
-            && (function.returns == pgsqlite_types::oid::VOID || function.procedure),
+            && (matches!(function.returns, oid::VOID | oid::EVENT_TRIGGER) || function.procedure),
         has_outputs: outputs > 0,
         procedure: function.procedure,
     }

@@ -67,7 +67,7 @@ pub fn catalog() -> &'static Catalog {
                 if oid == MONITOR_ROLE { MONITORED_ROLES.iter().map(membership).collect() } else { Vec::new() };
             catalog.roles.insert(oid, Arc::new(Role { oid, memberships, ..predefined_role(name) }));
         }
-        for relation in system_relations().iter().filter(|r| is_provided(r)) {
+        for relation in system_relations() {
             work::visit();
             catalog.add_relation(system_relation(relation));
         }
@@ -75,53 +75,6 @@ pub fn catalog() -> &'static Catalog {
         catalog.comments.insert((2615, PG_CATALOG, 0), "system catalog schema".into());
         catalog
     })
-}
-
-/// The system relations that cannot be read: the analyzer refuses them with 0A000.
-const WITHHELD: &[&str] = &[
-    "_pg_foreign_data_wrappers",
-    "_pg_foreign_servers",
-    "_pg_foreign_table_columns",
-    "_pg_foreign_tables",
-    "_pg_user_mappings",
-    "check_constraint_routine_usage",
-    "collation_character_set_applicability",
-    "collations",
-    "column_column_usage",
-    "data_type_privileges",
-    "pg_backend_memory_contexts",
-    "pg_config",
-    "pg_file_settings",
-    "pg_replication_origin_status",
-    "pg_shdepend",
-    "pg_shmem_allocations",
-    "pg_stat_bgwriter",
-    "pg_stat_database_conflicts",
-    "pg_stat_progress_basebackup",
-    "pg_stat_recovery_prefetch",
-    "pg_stat_replication_slots",
-    "pg_stat_ssl",
-    "pg_stat_subscription_stats",
-    "pg_stat_wal",
-    "pg_statio_all_sequences",
-    "pg_statio_sys_sequences",
-    "pg_statio_user_sequences",
-    "role_routine_grants",
-    "routine_column_usage",
-    "routine_privileges",
-    "routine_routine_usage",
-    "routine_sequence_usage",
-    "routine_table_usage",
-    "sql_features",
-    "sql_implementation_info",
-    "sql_parts",
-    "sql_sizing",
-    "view_routine_usage",
-];
-
-/// Whether a system relation can be read: [`crate::pg_catalog`] makes its rows.
-pub fn is_provided(relation: &SystemRelation) -> bool {
-    !WITHHELD.contains(&relation.name)
 }
 
 /// The OID of the role that a new file has beside `postgres`: the operating system's user who made it, as initdb makes one.
@@ -157,6 +110,8 @@ pub fn bootstrap_role(name: &str) -> Role {
 fn system_array_type(row_type: pgsqlite_types::Oid) -> pgsqlite_types::Oid {
     match row_type {
         0 => 0,
+        // (pg_stat_statements, which PostgreSQL has with its extension only)
+        15502 => 0,
         71 => 210,
         75 => 270,
         81 => 272,

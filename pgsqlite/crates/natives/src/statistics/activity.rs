@@ -72,6 +72,23 @@ impl Wait {
     }
 }
 
+/// The TLS of a client's connection, as pg_stat_ssl shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encryption {
+    /// `TLSv1.3`
+    pub version: String,
+    /// OpenSSL's name of the cipher suite
+    pub cipher: String,
+    /// of the cipher's key
+    pub bits: i32,
+    /// the subject of the client's certificate (`/CN=ada`)
+    pub client: Option<String>,
+    /// the number of the client's certificate, in decimal
+    pub client_serial: Option<String>,
+    /// who has issued the client's certificate
+    pub issuer: Option<String>,
+}
+
 /// A session as others see it.
 pub struct Activity {
     /// tells sessions apart, in the order in which they came
@@ -81,6 +98,8 @@ pub struct Activity {
     pub user: String,
     pub user_oid: Oid,
     pub client: Option<SocketAddr>,
+    /// None: the connection is not encrypted
+    pub encryption: Option<Arc<Encryption>>,
     /// microseconds since 2000-01-01 UTC, as all times here
     pub started: i64,
     wait: AtomicU8,
@@ -133,7 +152,7 @@ impl Activity {
         pid: i32,
         database: &str,
         (user, user_oid): (&str, Oid),
-        client: Option<SocketAddr>,
+        (client, encryption): (Option<SocketAddr>, Option<Arc<Encryption>>),
         now: i64,
     ) -> Activity {
         let live = Live {
@@ -154,6 +173,7 @@ impl Activity {
             user: user.into(),
             user_oid,
             client,
+            encryption,
             started: now,
             wait: AtomicU8::new(Wait::Nothing as u8),
             waits_since: AtomicI64::new(0),

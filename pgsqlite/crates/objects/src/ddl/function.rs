@@ -256,9 +256,6 @@ impl Ddl<'_> {
             (None, None) if statement.is_procedure => oid::VOID,
             (None, None) => return Err(invalid("function result type must be specified")),
         };
-        if returns == oid::EVENT_TRIGGER {
-            return Err(PgError::not_supported("an event trigger's function"));
-        }
         self.check_pseudo_types(language, &arguments, returns)?;
         let types: Vec<Oid> = arguments.iter().map(|a| a.type_oid).chain([returns]).collect();
         self.check_types_usable(&types)?;
@@ -448,7 +445,7 @@ impl Ddl<'_> {
         let result_fits = !kind(returns)
             || is_polymorphic(returns)
             || matches!(returns, oid::VOID | oid::RECORD)
-            || language == Language::PlPgSql && returns == oid::TRIGGER;
+            || language == Language::PlPgSql && matches!(returns, oid::TRIGGER | oid::EVENT_TRIGGER);
         if !result_fits {
             let (code, verb) = match language {
                 Language::Sql => (SqlState::INVALID_FUNCTION_DEFINITION, "return"),
@@ -471,6 +468,9 @@ impl Ddl<'_> {
         if returns == oid::TRIGGER && !arguments.is_empty() {
             return Err(invalid("trigger functions cannot have declared arguments")
                 .hint("The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead."));
+        }
+        if returns == oid::EVENT_TRIGGER && !arguments.is_empty() {
+            return Err(invalid("event trigger functions cannot have declared arguments"));
         }
         // what is polymorphic in the result must follow from the arguments
         let outputs = arguments.iter().filter(|a| a.mode.is_output()).map(|a| a.type_oid);

@@ -1,5 +1,6 @@
 //! CREATE TRIGGER, DROP TRIGGER, ALTER TRIGGER … RENAME, ALTER TABLE … ENABLE and DISABLE TRIGGER. A trigger is stored with its table.
 
+use super::def_elem::def_elems;
 use super::dependencies::Object;
 use super::{strings, Ddl, NodeEnum};
 use pgsqlite_sql::acl::{self, privilege};
@@ -284,16 +285,26 @@ impl Ddl<'_> {
         if !["ddl_command_start", "ddl_command_end", "sql_drop", "table_rewrite"].contains(&s.eventname.as_str()) {
             return PgError::new(SqlState::SYNTAX_ERROR, format!("unrecognized event name \"{}\"", s.eventname));
         }
-        // (a function that returns event_trigger cannot be made, so one that is not there may be meant to be one)
+        let variables: Vec<&str> = def_elems(&s.whenclause).map(|d| d.defname.as_str()).collect();
+        let syntax = |message: String| PgError::new(SqlState::SYNTAX_ERROR, message);
+        if let Some(other) = variables.iter().find(|v| **v != "tag") {
+            return syntax(format!("unrecognized filter variable \"{other}\""));
+        }
+        if variables.len() > 1 {
+            return syntax("filter variable \"tag\" specified more than once".into());
+        }
+        let unsupported = PgError::not_supported("an event trigger");
+        if !variables.is_empty() {
+            // (which values are none of its tags is not looked at)
+            return unsupported;
+        }
         let parts = strings(&s.funcname);
-        let found = self.routine_without_arguments(&parts).map(|function| function.is_some());
-        let builtin = |name: &&str| pgsqlite_sql::builtins::catalog::procs_named(name).any(|p| p.args.is_empty());
-        match found {
+        let is_builtin = |name: &&str| pgsqlite_sql::builtins::catalog::procs_named(name).any(|p| p.args.is_empty());
+        match self.routine_without_arguments(&parts) {
             Err(error) => error,
-            Ok(found) if found || parts.last().is_some_and(builtin) => {
-                invalid(format!("function {} must return type event_trigger", parts.join(".")))
-            }
-            Ok(_) => PgError::not_supported("an event trigger"),
+            Ok(Some(function)) if function.returns == oid::EVENT_TRIGGER => unsupported,
+            Ok(None) if !parts.last().is_some_and(is_builtin) => no_function(&parts),
+            Ok(_) => invalid(format!("function {} must return type event_trigger", parts.join("."))),
         }
     }
 

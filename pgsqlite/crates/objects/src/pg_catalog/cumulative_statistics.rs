@@ -154,10 +154,55 @@ pub(super) fn slrus(rows: &mut Rows, state: &SessionState) {
     }
 }
 
+/// pg_stat_ssl: of others' sessions only who may see what they do learns anything.
+pub(super) fn ssl(rows: &mut Rows, state: &SessionState) {
+    for session in statistics(state).iter().flat_map(|s| s.sessions()) {
+        work::visit();
+        if !may_see(state, session.user_oid) {
+            continue;
+        }
+        let mut row = vec![("pid", int(session.pid)), ("ssl", session.encryption.is_some().into())];
+        if let Some(encryption) = &session.encryption {
+            let optional = |value: &Option<String>| value.as_deref().map_or(Datum::Null, text);
+            row.extend([
+                ("version", text(&*encryption.version)),
+                ("cipher", text(&*encryption.cipher)),
+                ("bits", int(encryption.bits)),
+                ("client_dn", optional(&encryption.client)),
+                ("client_serial", optional(&encryption.client_serial)),
+                ("issuer_dn", optional(&encryption.issuer)),
+            ]);
+        }
+        rows.push(&row);
+    }
+}
+
+/// pg_stat_bgwriter and pg_stat_wal: a row of what is not counted.
+pub(super) fn uncounted(rows: &mut Rows) {
+    rows.push(&[]);
+}
+
+/// pg_stat_recovery_prefetch: nothing is read before it is needed.
+pub(super) fn prefetch(rows: &mut Rows) {
+    let counters: Vec<&'static str> = rows.column_names().filter(|c| *c != "stats_reset").collect();
+    rows.push(&counters.into_iter().map(|column| (column, int(0))).collect::<Vec<_>>());
+}
+
+/// pg_stat_database_conflicts: what a standby had to end is not counted.
+pub(super) fn conflicts(rows: &mut Rows, state: &SessionState) {
+    for database in known_databases(state) {
+        work::visit();
+        rows.push(&[("datid", Datum::Int(database.number)), ("datname", text(&*database.shown))]);
+    }
+}
+
 /// GSSAPI is not offered: no session uses it.
 pub(super) fn gssapi(rows: &mut Rows, state: &SessionState) {
     for session in statistics(state).iter().flat_map(|s| s.sessions()) {
         work::visit();
+        if !may_see(state, session.user_oid) {
+            continue;
+        }
         rows.push(&[("pid", int(session.pid)), ("gss_authenticated", false.into()), ("encrypted", false.into())]);
     }
 }

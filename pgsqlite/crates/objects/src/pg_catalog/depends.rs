@@ -5,6 +5,7 @@
 use super::relations::{composite_class, derived_oid, ATTRDEF, CLASS, CONSTRAINT, NAMESPACE, PROC, REWRITE, TYPE};
 use super::views::with_environment;
 use super::{int, text, Rows};
+use crate::ddl::function_references;
 use pgsqlite_natives::udf::session_cell::SessionState;
 use pgsqlite_sql::analyze::{analyze_domain_check, analyze_expression, analyze_policy_text, Environment};
 use pgsqlite_sql::builtins::{catalog as builtin, extensions as builtin_extensions};
@@ -16,25 +17,24 @@ use pgsqlite_types::catalog as pg_type;
 use pgsqlite_types::work;
 use pgsqlite_types::{oid, Datum, Oid};
 
-/// `n`: normal, `a`: goes with the other object, `i`: is a part of it
-struct Edges<'a> {
-    rows: &'a mut Rows,
+/// An object: class, OID, column.
+pub(super) type Node = (Oid, i64, i16);
+
+/// An object that needs another one.
+pub(super) struct Edge {
+    pub from: Node,
+    pub to: Node,
+    /// `n`: normal, `a`: goes with the other object, `i`: is a part of it
+    kind: &'static str,
 }
 
-/// An object: class, OID, column.
-type Node = (Oid, i64, i16);
+#[derive(Default)]
+struct Edges(Vec<Edge>);
 
-impl Edges<'_> {
-    fn push(&mut self, from: Node, to: Node, kind: &str) {
-        self.rows.push(&[
-            ("classid", int(from.0)),
-            ("objid", Datum::Int(from.1)),
-            ("objsubid", int(from.2)),
-            ("refclassid", int(to.0)),
-            ("refobjid", Datum::Int(to.1)),
-            ("refobjsubid", int(to.2)),
-            ("deptype", text(kind)),
-        ]);
+impl Edges {
+    fn push(&mut self, from: Node, to: Node, kind: &'static str) {
+        pgsqlite_types::work::pulse(64);
+        self.0.push(Edge { from, to, kind });
     }
 
     /// What an analyzed text names.
@@ -96,8 +96,24 @@ const POLICY: Oid = 3256;
 const STATISTICS: Oid = 3381;
 
 pub(super) fn depends(rows: &mut Rows, state: &SessionState) {
+    for Edge { from, to, kind } in edges(state) {
+        work::visit();
+        rows.push(&[
+            ("classid", int(from.0)),
+            ("objid", Datum::Int(from.1)),
+            ("objsubid", int(from.2)),
+            ("refclassid", int(to.0)),
+            ("refobjid", Datum::Int(to.1)),
+            ("refobjsubid", int(to.2)),
+            ("deptype", text(kind)),
+        ]);
+    }
+}
+
+/// Which object of the database needs which.
+pub(super) fn edges(state: &SessionState) -> Vec<Edge> {
     let catalog = &state.catalog;
-    let mut edges = Edges { rows };
+    let mut edges = Edges::default();
     extensions(&mut edges, catalog);
     with_environment(state, |environment| {
         let stored = Environment { search_path: names::STORED_PATH, ..*environment };
@@ -110,7 +126,17 @@ pub(super) fn depends(rows: &mut Rows, state: &SessionState) {
             work::visit();
             of_user_type(&mut edges, &stored, user);
         }
+        let unexpanded = definitions::unexpanded(catalog);
+        let stored = Environment { catalog: &unexpanded, ..stored };
+        let written = Environment { catalog: &unexpanded, ..*environment };
+        for routine in catalog.routines.values() {
+            work::visit();
+            let own: Node = (PROC, i64::from(routine.function.oid), 0);
+            edges.schema(own, routine.function.schema);
+            edges.push_all(own, function_references(&routine.function, &stored, &written));
+        }
     });
+    edges.0
 }
 
 /// A policy goes with its table, and needs what its conditions name.

@@ -47,8 +47,13 @@ pub(super) fn maker(name: &str) -> Option<Make> {
         | "foreign_table_options"
         | "foreign_tables"
         | "user_mapping_options"
-        | "user_mappings" => nothing,
-        _ => return None,
+        | "user_mappings"
+        | "_pg_foreign_data_wrappers"
+        | "_pg_foreign_servers"
+        | "_pg_foreign_table_columns"
+        | "_pg_foreign_tables"
+        | "_pg_user_mappings" => nothing,
+        other => return super::information_routines::maker(other),
     })
 }
 
@@ -57,7 +62,7 @@ fn nothing(_: &mut Rows, _: &SessionState) {}
 // --- privileges --------------------------------------------------------------------------------------------------------
 
 /// The privileges that the current role may hear of: those that it, or a role whose rights it has, has granted or was granted.
-struct Heard<'a> {
+pub(super) struct Heard<'a> {
     catalog: &'a Catalog,
     /// None: all of them (a superuser)
     roles: Option<Vec<Oid>>,
@@ -66,7 +71,7 @@ struct Heard<'a> {
 }
 
 impl<'a> Heard<'a> {
-    fn of(state: &'a SessionState, public: bool) -> Heard<'a> {
+    pub(super) fn of(state: &'a SessionState, public: bool) -> Heard<'a> {
         let catalog = &*state.catalog;
         let all = acl::is_superuser(catalog, state.user_oid);
         let roles = (!all).then(|| acl::inherited_roles(catalog, state.user_oid));
@@ -74,7 +79,7 @@ impl<'a> Heard<'a> {
     }
 
     /// The privileges of a list: (grantor, grantee, SQL word, grantable). An owner can grant what is his.
-    fn spread(&self, items: &[AclItem], owner: Oid) -> Vec<(Datum, Datum, &'static str, Datum)> {
+    pub(super) fn spread(&self, items: &[AclItem], owner: Oid) -> Vec<(Datum, Datum, &'static str, Datum)> {
         let name = |oid: Oid| match oid {
             PUBLIC_ROLE => text("PUBLIC"),
             oid => text(self.catalog.role_name(oid).unwrap_or("unknown")),
@@ -103,7 +108,7 @@ impl<'a> Heard<'a> {
     }
 }
 
-fn list(object: AclObject, owner: Oid, stored: &Option<Vec<AclItem>>) -> Vec<AclItem> {
+pub(super) fn list(object: AclObject, owner: Oid, stored: &Option<Vec<AclItem>>) -> Vec<AclItem> {
     stored.clone().unwrap_or_else(|| acl::default_acl(object, owner))
 }
 
@@ -285,7 +290,7 @@ fn enabled_roles(rows: &mut Rows, state: &SessionState) {
 
 // --- routines -----------------------------------------------------------------------------------------------------------
 
-fn specific_name(p: &builtin::Proc) -> String {
+pub(super) fn specific_name(p: &builtin::Proc) -> String {
     format!("{}_{}", p.name, p.oid)
 }
 
@@ -297,7 +302,7 @@ fn type_columns(row: &mut Row, state: &SessionState, ty: Oid, columns: [&'static
 }
 
 /// The schema under which a function of PostgreSQL's is shown. None: its extension was not made.
-fn shown_schema(state: &SessionState, p: &builtin::Proc) -> Option<Datum> {
+pub(super) fn shown_schema(state: &SessionState, p: &builtin::Proc) -> Option<Datum> {
     match state.catalog.schema_of_builtin(p.oid)? {
         PG_CATALOG | INFORMATION_SCHEMA => Some(text("pg_catalog")),
         other => Some(schema(state, other)),

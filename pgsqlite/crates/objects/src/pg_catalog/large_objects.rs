@@ -2,7 +2,7 @@
 
 use super::{int, Rows};
 use pgsqlite_natives::large_object::store;
-use pgsqlite_sql::catalog::Catalog;
+use pgsqlite_natives::udf::session_cell::SessionState;
 use pgsqlite_types::work;
 use pgsqlite_types::{Datum, PgError, Result};
 use rusqlite::Connection;
@@ -12,17 +12,17 @@ const PAGE: usize = 2048;
 /// The rows are made in memory: of more contents than this none are shown.
 const MOST: u64 = 256 << 20;
 
-pub(super) fn metadata(rows: &mut Rows, connection: &Connection, catalog: &Catalog) -> Result<()> {
+pub(super) fn metadata(rows: &mut Rows, connection: &Connection, state: &SessionState) -> Result<()> {
     for found in store::all(connection)? {
         work::visit();
-        let acl = super::views::acl_array(catalog, &found.acl);
+        let acl = super::views::acl_array(&state.catalog, &found.acl);
         rows.push(&[("oid", int(found.object)), ("lomowner", int(found.owner)), ("lomacl", acl)]);
     }
     Ok(())
 }
 
 /// The contents in pages. Errors: 0A000 for very many.
-pub(super) fn pages(rows: &mut Rows, connection: &Connection, _: &Catalog) -> Result<()> {
+pub(super) fn pages(rows: &mut Rows, connection: &Connection, _: &SessionState) -> Result<()> {
     let mut bytes = 0;
     store::each_part(connection, |object, start, data| {
         bytes += data.len() as u64;

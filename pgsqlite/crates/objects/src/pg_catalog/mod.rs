@@ -9,6 +9,7 @@ pub(crate) mod cluster;
 mod cumulative_statistics;
 mod depends;
 pub mod functions;
+mod information_routines;
 mod information_schema;
 mod information_triggers;
 mod information_usage;
@@ -18,6 +19,7 @@ mod progress;
 mod relations;
 mod replication;
 mod session;
+mod shared_dependencies;
 mod text_search;
 mod types;
 mod views;
@@ -134,7 +136,9 @@ impl Rows {
                 row[i] = match self.types[i] {
                     _ if field == "\\N" => Datum::Null,
                     oid::BOOL => Datum::Int((field == "t").into()),
-                    oid::INT2 | oid::INT4 | oid::OID | oid::REGPROC => Datum::Int(field.parse().unwrap_or_default()),
+                    oid::INT2 | oid::INT4 | oid::OID | oid::REGPROC | CARDINAL_NUMBER => {
+                        Datum::Int(field.parse().unwrap_or_default())
+                    }
                     _ => Datum::Text(field.into()),
                 };
             }
@@ -194,14 +198,19 @@ enum Maker {
     /// About what the program that serves the database was started with.
     Host(fn(&mut Rows, &dyn Host) -> Result<()>),
     /// About what only the file knows.
-    File(fn(&mut Rows, &rusqlite::Connection, &Catalog) -> Result<()>),
+    File(fn(&mut Rows, &rusqlite::Connection, &SessionState) -> Result<()>),
     /// There can be no rows: what they describe does not exist here.
     Empty,
 }
 
+/// `information_schema.cardinal_number`, a domain over integer.
+const CARDINAL_NUMBER: Oid = 13221;
+
 /// Relations of pg_catalog that are empty because pgsqlite refuses to make what they describe.
 const EMPTY: &[&str] = &[
+    "pg_backend_memory_contexts",
     "pg_event_trigger",
+    "pg_file_settings",
     "pg_foreign_data_wrapper",
     "pg_foreign_server",
     "pg_foreign_table",
@@ -211,9 +220,11 @@ const EMPTY: &[&str] = &[
     "pg_publication_rel",
     "pg_publication_tables",
     "pg_replication_origin",
+    "pg_replication_origin_status",
     "pg_replication_slots",
     "pg_seclabel",
     "pg_seclabels",
+    "pg_shmem_allocations",
     "pg_shseclabel",
     "pg_statistic",
     "pg_statistic_ext_data",
@@ -225,7 +236,10 @@ const EMPTY: &[&str] = &[
     "pg_transform",
     "pg_user_mapping",
     "pg_user_mappings",
+    "pg_stat_progress_basebackup",
+    "pg_stat_replication_slots",
     "pg_stat_subscription",
+    "pg_stat_subscription_stats",
 ];
 
 fn maker(relation: &SystemRelation) -> Option<Maker> {
@@ -246,6 +260,7 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_description" => Catalog(relations::descriptions),
         "pg_shdescription" => Catalog(relations::shared_descriptions),
         "pg_depend" => Path(depends::depends),
+        "pg_shdepend" => File(shared_dependencies::depends),
         "pg_init_privs" => Catalog(relations::initial_privileges),
         "pg_rewrite" => Catalog(relations::rewrites),
         "pg_tables" => Path(views::tables),
@@ -266,6 +281,9 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_stat_all_indexes" | "pg_statio_all_indexes" => Catalog(views::all_indexes),
         "pg_stat_sys_indexes" | "pg_statio_sys_indexes" => Catalog(views::system_indexes),
         "pg_stat_user_indexes" | "pg_statio_user_indexes" => Catalog(views::user_indexes),
+        "pg_statio_all_sequences" => Catalog(views::all_sequences_io),
+        "pg_statio_sys_sequences" => Catalog(views::system_sequences_io),
+        "pg_statio_user_sequences" => Catalog(views::user_sequences_io),
         "pg_default_acl" => Catalog(relations::default_acls),
         "pg_policy" => Catalog(relations::policies),
         "pg_statistic_ext" => Catalog(relations::extended_statistics),
@@ -322,6 +340,11 @@ fn maker(relation: &SystemRelation) -> Option<Maker> {
         "pg_stat_user_functions" => Session(cumulative_statistics::user_functions),
         "pg_stat_xact_user_functions" => Session(cumulative_statistics::user_functions_in_transaction),
         "pg_stat_slru" => Session(cumulative_statistics::slrus),
+        "pg_stat_ssl" => Session(cumulative_statistics::ssl),
+        "pg_stat_bgwriter" | "pg_stat_wal" => Fixed(cumulative_statistics::uncounted),
+        "pg_stat_recovery_prefetch" => Fixed(cumulative_statistics::prefetch),
+        "pg_stat_database_conflicts" => Session(cumulative_statistics::conflicts),
+        "pg_config" => Session(session::configuration),
         "pg_stat_gssapi" => Session(cumulative_statistics::gssapi),
         "pg_available_extensions" => Catalog(builtin::available_extensions),
         "pg_available_extension_versions" => Catalog(builtin::available_extension_versions),
@@ -397,7 +420,7 @@ pub fn table(
                 make(&mut rows, &*host)?;
             }
         }
-        Some(Maker::File(make)) => make(&mut rows, connection, &state.catalog)?,
+        Some(Maker::File(make)) => make(&mut rows, connection, &state)?,
         Some(Maker::Empty) | None => {}
     }
     let table = Arc::new(Table { rows: rows.rows, indexes: Mutex::default() });

@@ -39,3 +39,10 @@ pub(super) fn prepared_statements(rows: &mut Rows, state: &SessionState) {
         ]);
     }
 }
+
+/// pg_config: of what PostgreSQL tells of its build there is the version.
+pub(super) fn configuration(rows: &mut Rows, state: &SessionState) {
+    if let Some(version) = state.variables.as_ref().and_then(|v| v.get("server_version")) {
+        rows.push(&[("name", text("VERSION")), ("setting", text(format!("PostgreSQL {version}")))]);
+    }
+}

@@ -258,7 +258,7 @@ fn system_row_types(rows: &mut Rows, catalog: &Catalog) {
             ("typarray", int(array)),
         ]);
         rows.push(&row);
-        if !known(array) {
+        if array != 0 && !known(array) {
             rows.push(&array_row(catalog, array, r.row_type, &r.array_name(), r.schema, r.owner, b'd'));
         }
     }

@@ -284,6 +284,16 @@ pub(super) fn user_tables_io(rows: &mut Rows, catalog: &Catalog) {
     table_statistics(rows, catalog, b"rm", Scope::Users, |_| Vec::new());
 }
 
+pub(super) fn all_sequences_io(rows: &mut Rows, catalog: &Catalog) {
+    table_statistics(rows, catalog, b"S", Scope::All, |_| Vec::new());
+}
+pub(super) fn system_sequences_io(rows: &mut Rows, catalog: &Catalog) {
+    table_statistics(rows, catalog, b"S", Scope::System, |_| Vec::new());
+}
+pub(super) fn user_sequences_io(rows: &mut Rows, catalog: &Catalog) {
+    table_statistics(rows, catalog, b"S", Scope::Users, |_| Vec::new());
+}
+
 fn index_statistics(rows: &mut Rows, catalog: &Catalog, scope: Scope) {
     let counters: Vec<&'static str> = rows.column_names().filter(|c| c.starts_with("idx_")).collect();
     for r in catalog.relations.values() {

@@ -32,7 +32,7 @@ struct Source {
 /// Registers every system relation that is provided with the connection.
 pub fn register(conn: &Connection, cell: &Arc<SessionCell>) -> Result<()> {
     const MODULE: Module<SystemTable> = Module::eponymous_only_module();
-    for relation in system_relations().iter().filter(|r| pgsqlite_metadata::store::base::is_provided(r)) {
+    for relation in system_relations() {
         let name = format!("{}.{}", relation.schema, relation.name);
         let source = Source { relation, cell: cell.clone() };
         conn.create_module(name.as_str(), &MODULE, Some(source)).map_err(|e| unregistered(&name, &e))?;

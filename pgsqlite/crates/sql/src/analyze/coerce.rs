@@ -461,6 +461,11 @@ impl Analyzer<'_> {
     /// `::`, CAST.
     pub fn coerce_explicit(&mut self, expr: Expr, target: Oid, typmod: i32, location: i32) -> Result<Expr> {
         let ty = expr.ty;
+        if ty == oid::UNKNOWN && matches!(expr.kind, ExprKind::Const(_)) && has_no_values(target) {
+            // (its input function says so, of NULL, too)
+            let message = format!("cannot accept a value of type {}", self.type_display(target));
+            return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(expr.location));
+        }
         if self.env.catalog.codec(target).is_none() {
             return Err(PgError::not_supported(format!("type {}", self.type_display(target))).at(location));
         }
@@ -585,4 +590,19 @@ fn reads_clock(ty: Oid, text: &str) -> bool {
     }
     let lower = text.to_ascii_lowercase();
     ["now", "today", "tomorrow", "yesterday"].iter().any(|w| lower.contains(w))
+}
+
+/// Whether it is a pseudo-type of what functions are for, of which there are no values.
+fn has_no_values(ty: Oid) -> bool {
+    const KINDS: [&str; 8] = [
+        "trigger",
+        "event_trigger",
+        "language_handler",
+        "fdw_handler",
+        "index_am_handler",
+        "table_am_handler",
+        "tsm_handler",
+        "internal",
+    ];
+    pgsqlite_types::catalog::by_oid(ty).is_some_and(|t| t.kind == b'p' && KINDS.contains(&t.name))
 }

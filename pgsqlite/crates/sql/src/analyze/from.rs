@@ -436,20 +436,6 @@ impl Analyzer<'_> {
             return Err(PgError::internal("SELECT expected in FROM"));
         };
         let alias = s.alias.as_ref();
-        if alias.is_none() {
-            // PostgreSQL 15's grammar demands one
-            let what = if select.values_lists.is_empty() {
-                "subquery in FROM must have an alias"
-            } else {
-                "VALUES in FROM must have an alias"
-            };
-            let hint = if select.values_lists.is_empty() {
-                "For example, FROM (SELECT ...) [AS] foo."
-            } else {
-                "For example, FROM (VALUES ...) [AS] foo."
-            };
-            return Err(PgError::new(SqlState::SYNTAX_ERROR, what).hint(hint));
-        }
         self.locks_next = alias.is_some_and(|a| self.level().locks(&a.aliasname));
         let mut query = self.from_query(select, s.lateral)?;
         self.resolve_unknown_columns(&mut query)?;

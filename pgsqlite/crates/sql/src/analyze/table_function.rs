@@ -108,10 +108,11 @@ impl Analyzer<'_> {
             _ => vec![],
         };
         // (void is taken as a type of values)
-        if call.ty == oid::TRIGGER {
+        if matches!(call.ty, oid::TRIGGER | oid::EVENT_TRIGGER) {
+            let ty = if call.ty == oid::TRIGGER { "trigger" } else { "event_trigger" };
             return Err(PgError::new(
                 SqlState::DATATYPE_MISMATCH,
-                format!("function \"{name}\" in FROM has unsupported return type trigger"),
+                format!("function \"{name}\" in FROM has unsupported return type {ty}"),
             )
             .at(location));
         }

@@ -162,6 +162,11 @@ impl Function {
     pub fn is_trigger(&self) -> bool {
         self.returns == oid::TRIGGER
     }
+
+    /// It is made for event triggers.
+    pub fn is_event_trigger(&self) -> bool {
+        self.returns == oid::EVENT_TRIGGER
+    }
 }
 
 /// A function with what calls of it are resolved by.

@@ -251,7 +251,7 @@ impl Catalog {
         match self.type_entry(element)? {
             TypeEntry::Builtin(t) => (t.array != 0).then_some(t.array),
             TypeEntry::User(t) => Some(t.array_oid),
-            TypeEntry::Row(r) => Some(r.array_type),
+            TypeEntry::Row(r) => (r.array_type != 0).then_some(r.array_type),
             TypeEntry::ArrayOf(_) => None,
         }
     }

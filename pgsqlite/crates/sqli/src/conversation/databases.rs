@@ -146,6 +146,7 @@ impl Conversation<'_> {
             settings,
             backend_pid: self.identity.pid,
             client_addr: Some(self.identity.address),
+            encryption: self.client.stream.encryption().map(std::sync::Arc::new),
             server_settings: self.shared.settings.clone(),
             host: self.shared.host(),
         };

@@ -94,7 +94,9 @@ pub(super) fn table(name: &str, catalog: &Catalog) -> Option<Table> {
 fn routines(catalog: &Catalog) -> impl Iterator<Item = &Arc<Routine>> {
     // (those of this server's own schema are no routines of Informix's)
     let own = catalog.schema_oid(crate::values::types::SCHEMA);
-    let of_users = move |r: &&Arc<Routine>| Some(r.function.schema) != own && !r.function.is_trigger();
+    let of_users = move |r: &&Arc<Routine>| {
+        Some(r.function.schema) != own && !r.function.is_trigger() && !r.function.is_event_trigger()
+    };
     catalog.routines.values().filter(of_users).filter(|r| text_of(r).is_some())
 }
 

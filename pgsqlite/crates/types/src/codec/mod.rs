@@ -265,8 +265,8 @@ impl TypeCodec {
             extension::SPARSEVEC => TypeCodec::Vector(extension::vector::Kind::Sparse),
             oid::JSON => TypeCodec::Json,
             oid::JSONB => TypeCodec::Jsonb,
-            // (no function gives a value of type trigger to who calls it)
-            oid::VOID | oid::TRIGGER => TypeCodec::Void,
+            // (no function gives a value of type trigger or event_trigger to who calls it)
+            oid::VOID | oid::TRIGGER | oid::EVENT_TRIGGER => TypeCodec::Void,
             // a column of the catalogs; there are only NULLs in it
             oid::ANYARRAY => TypeCodec::Text,
             oid::RECORD => TypeCodec::Record,

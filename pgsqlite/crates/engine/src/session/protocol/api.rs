@@ -41,6 +41,8 @@ pub struct SessionOptions {
     pub backend_pid: i32,
     /// What `inet_client_addr()` and `pg_stat_activity` report; None on a Unix socket.
     pub client_addr: Option<std::net::SocketAddr>,
+    /// What `pg_stat_ssl` says of the connection; None: it is not encrypted.
+    pub encryption: Option<Arc<pgsqlite_natives::statistics::activity::Encryption>>,
     /// What SHOW says of the server's own settings (`port`, `max_connections` …), as it was started.
     pub server_settings: Arc<[(&'static str, String)]>,
     /// Who answers `pg_reload_conf()` and shows the rules of who may come in.

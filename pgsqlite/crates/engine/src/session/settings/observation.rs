@@ -86,7 +86,8 @@ impl Observation {
         let user = (options.user.as_str(), login);
         let now = pgsqlite_metadata::clock::now();
         let database = &engine.config.database;
-        let activity = Arc::new(Activity::new(number, options.backend_pid, database, user, options.client_addr, now));
+        let client = (options.client_addr, options.encryption.clone());
+        let activity = Arc::new(Activity::new(number, options.backend_pid, database, user, client, now));
         let is_of_program = options.backend_pid == 0;
         if !is_of_program {
             engine.config.statistics.enter(&activity);

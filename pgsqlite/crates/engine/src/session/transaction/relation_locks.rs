@@ -19,7 +19,7 @@ use pgsqlite_sql::effects::may_write;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
 use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_sql::routine::Function;
-use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -133,7 +133,7 @@ impl SessionContext {
     /// Whether some function that an expression may call changes data. (Only asked for while relations are locked.)
     fn has_writing_functions(&self) -> bool {
         let catalog = self.catalog();
-        let called = |f: &Function| !f.procedure && f.aggregate.is_none() && f.returns != oid::TRIGGER;
+        let called = |f: &Function| !f.procedure && f.aggregate.is_none() && !f.is_trigger() && !f.is_event_trigger();
         self.engine.locks.has_relations()
             && catalog.routines.values().any(|r| called(&r.function) && may_write(&catalog, r.function.oid))
     }

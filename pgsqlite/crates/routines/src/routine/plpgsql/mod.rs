@@ -96,7 +96,7 @@ impl Program {
         let outputs: Vec<usize> =
             f.arguments.iter().enumerate().filter(|(_, a)| a.mode.is_output()).map(|(i, _)| first + i).collect();
         let ret = actual_type(f.returns, ret);
-        let result = if f.is_trigger() {
+        let result = if f.is_trigger() || f.is_event_trigger() {
             Result_::Trigger
         } else if !outputs.is_empty() {
             Result_::Outputs(outputs)
@@ -230,6 +230,12 @@ fn kinds_of(host: Host, body: &Body) -> Result<Vec<Kind>> {
             TypeRef::OfVariable(v) => out[*v].clone(),
             TypeRef::Named(text) => {
                 let (ty, typmod) = named_type(host, text)?;
+                let is_pseudo = pgsqlite_types::catalog::by_oid(ty).is_some_and(|t| t.kind == b'p');
+                if is_pseudo && ty != oid::RECORD {
+                    let shown = pgsqlite_sql::names::Names::new(&catalog, &[]).type_name(ty, -1);
+                    let message = format!("variable \"{}\" has pseudo-type {shown}", variable.name);
+                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                }
                 known(&catalog, ty, typmod)
             }
             TypeRef::OfColumn(parts) => {

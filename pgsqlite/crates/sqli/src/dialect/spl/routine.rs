@@ -131,7 +131,7 @@ impl Printer<'_> {
 
     fn stored_signature(&self, catalog: &Catalog, stored: &Arc<Stored>) -> Option<Signature> {
         let function = &stored.function;
-        if function.kind() != b'f' || function.is_trigger() {
+        if function.kind() != b'f' || function.is_trigger() || function.is_event_trigger() {
             return None;
         }
         let schema = catalog.schema_name(function.schema);
