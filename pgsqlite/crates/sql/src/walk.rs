@@ -324,6 +324,27 @@ pub(crate) fn deep_mut(expr: &mut Expr, depth: usize, f: &mut dyn FnMut(usize, &
     }
 }
 
+/// Whether a query names no row around it, so that it has the same rows wherever it is computed. `parameters`: how many the statement has;
+/// those beyond stand for values of a row.
+pub(crate) fn is_closed(query: &Query, parameters: usize) -> bool {
+    let mut closed = true;
+    query_exprs(query, 0, &mut |depth, e| {
+        closed &= match &e.kind {
+            ExprKind::Var(v) => v.levels_up <= depth,
+            ExprKind::WholeRow { levels_up, .. } => *levels_up <= depth,
+            ExprKind::Aggregate(call) => call.levels_up <= depth,
+            ExprKind::Param(n) => *n <= parameters,
+            ExprKind::CurrentOf { .. }
+            | ExprKind::RowNumbered { .. }
+            | ExprKind::Grouping(_)
+            | ExprKind::DomainValue
+            | ExprKind::NextRow(_) => false,
+            _ => true,
+        };
+    });
+    closed
+}
+
 /// The lowest query level (0: where the call stands) whose variables an aggregate's arguments use; None: no variables.
 pub(crate) fn lowest_level(call: &Aggregate) -> Option<usize> {
     let mut lowest: Option<usize> = None;

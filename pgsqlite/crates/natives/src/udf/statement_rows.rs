@@ -17,6 +17,8 @@ pub struct StatementRows {
     touched: RefCell<HashSet<Vec<Key>>>,
     /// the row at hand was there before the statement
     updates: Cell<bool>,
+    /// values of sub-queries that are computed once, by their numbers
+    once: RefCell<HashMap<i64, Datum>>,
     /// large objects that the statement has changed
     pub(crate) changed_objects: RefCell<HashSet<Oid>>,
     /// the numbers that rows of an INTEGER PRIMARY KEY have got, by its sequence: the last of each
@@ -50,6 +52,9 @@ impl StatementRows {
         if !self.touched.borrow().is_empty() {
             self.touched.borrow_mut().clear();
         }
+        if !self.once.borrow().is_empty() {
+            self.once.borrow_mut().clear();
+        }
         if !self.changed_objects.borrow().is_empty() {
             self.changed_objects.borrow_mut().clear();
         }
@@ -63,11 +68,12 @@ impl StatementRows {
     pub fn set_aside(&self) -> StatementRows {
         let updates = Cell::new(self.updates.take());
         let changed_objects = RefCell::new(self.changed_objects.take());
+        let once = RefCell::new(self.once.take());
         if self.kept.borrow().is_empty() && self.touched.borrow().is_empty() {
-            return StatementRows { updates, changed_objects, ..Default::default() };
+            return StatementRows { updates, once, changed_objects, ..Default::default() };
         }
         let (kept, touched) = (RefCell::new(self.kept.take()), RefCell::new(self.touched.take()));
-        StatementRows { kept, touched, updates, changed_objects, ..Default::default() }
+        StatementRows { kept, touched, updates, once, changed_objects, ..Default::default() }
     }
 
     /// The other statement has ended. (What it has changed the one around did not find when it began.)
@@ -79,6 +85,7 @@ impl StatementRows {
         changed.extend(remembered.changed_objects.take());
         self.changed_objects.replace(changed);
         self.updates.set(remembered.updates.get());
+        self.once.replace(remembered.once.into_inner());
         if !remembered.kept.borrow().is_empty() || !remembered.touched.borrow().is_empty() {
             self.kept.replace(remembered.kept.into_inner());
             self.touched.replace(remembered.touched.into_inner());
@@ -107,6 +114,20 @@ fn keep(c: &Call) -> Result<Datum> {
 
 fn kept(c: &Call) -> Result<Datum> {
     Ok(c.session.rows.kept.borrow().get(&c.int(0)?).map_or(Datum::Null, |(_, value)| value.clone()))
+}
+
+fn once_known(c: &Call) -> Result<Datum> {
+    Ok(c.session.rows.once.borrow().contains_key(&c.int(0)?).into())
+}
+
+fn once_value(c: &Call) -> Result<Datum> {
+    Ok(c.session.rows.once.borrow().get(&c.int(0)?).map_or(Datum::Null, Datum::clone))
+}
+
+fn once_keep(c: &Call) -> Result<Datum> {
+    let value = c.datum(1).to_owned();
+    c.session.rows.once.borrow_mut().insert(c.int(0)?, value.clone());
+    Ok(value)
 }
 
 fn identity(c: &Call, first: usize) -> Vec<Key> {
@@ -182,6 +203,9 @@ pub(crate) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::CURRENT_OF, 2, false, current_of),
     (support::KEEP, 2, false, keep),
     (support::KEPT, 1, false, kept),
+    (support::ONCE_KNOWN, 1, false, once_known),
+    (support::ONCE_VALUE, 1, false, once_value),
+    (support::ONCE_KEEP, 2, false, once_keep),
     (support::XMAX, 0, false, xmax),
     (support::UPDATES, 1, false, updates),
     (support::NEXT_ROW, 0, false, next_row),

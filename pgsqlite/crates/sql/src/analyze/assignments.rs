@@ -4,7 +4,7 @@ use super::modify::shift;
 use super::{Analyzer, Clause};
 use crate::catalog::{Catalog, Column, Identity, Relation};
 use crate::parse::{ast, NodeEnum};
-use crate::typed::{CastMethod, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, Select, SubLinkKind, Target};
+use crate::typed::{CastMethod, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, Select, SubLinkKind, Target, Var};
 use crate::{volatility, walk};
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
 use std::sync::Arc;
@@ -150,6 +150,8 @@ fn one_column(catalog: &Catalog, mut query: Query, index: usize) -> Result<Query
         volatility::volatility(catalog, &Expr::new(kind, oid::BOOL, -1)).0 == b'v'
     };
     let several = query.columns.len() > 1 && is_volatile(&query);
+    let outer = outer_column(&query);
+    let of_each_row = !walk::is_closed(&query, usize::MAX);
     let plain = walk::is_plain(&query) && !query.locks_rows;
     match &mut query.body {
         // What the other columns compute is left out. (Of several rows, LIMIT would let through those that an index of this column has first.)
@@ -162,6 +164,14 @@ fn one_column(catalog: &Catalog, mut query: Query, index: usize) -> Result<Query
             }
             if let QueryBody::Select(select) = &mut query.body {
                 select.targets = vec![target];
+            }
+            if of_each_row && is_volatile(&query) && walk::is_closed(&query, usize::MAX) {
+                // the whole is computed for each row, and a column of it that names none would be computed once
+                let condition = outer.map(always).ok_or_else(refused)?;
+                if let QueryBody::Select(select) = &mut query.body {
+                    let filters = select.filter.take().into_iter().chain([condition]).collect();
+                    select.filter = Some(Expr::new(ExprKind::And(filters), oid::BOOL, -1));
+                }
             }
             Ok(query)
         }
@@ -179,6 +189,29 @@ fn one_column(catalog: &Catalog, mut query: Query, index: usize) -> Result<Query
             })
         }
     }
+}
+
+/// A column of the row around a query that the query names, as its conditions name it.
+fn outer_column(query: &Query) -> Option<Expr> {
+    let mut found = None;
+    walk::query_exprs(query, 0, &mut |depth, e| {
+        if let ExprKind::Var(v) = &e.kind {
+            if v.levels_up > depth && found.is_none() {
+                let var = Var { levels_up: v.levels_up - depth, ..*v };
+                found = Some(Expr { kind: ExprKind::Var(var), ..e.clone() });
+            }
+        }
+    });
+    found
+}
+
+/// A condition that names a column and is true whatever it holds. (SQLite takes `column IS NULL` for a constant where it cannot be: then
+/// the column would not be named.)
+fn always(column: Expr) -> Expr {
+    let null = Expr { kind: ExprKind::Const(Datum::Null), ..column.clone() };
+    let value = Expr { kind: ExprKind::Coalesce(vec![column.clone(), null]), ..column };
+    let is_null = |arg: Expr, negated| Expr::new(ExprKind::IsNull { arg: Box::new(arg), negated }, oid::BOOL, -1);
+    is_null(is_null(value, false), true)
 }
 
 /// 0A000: a sub-query whose rows are not the same when it is computed again

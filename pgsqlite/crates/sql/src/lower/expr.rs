@@ -274,7 +274,7 @@ impl Lowerer<'_> {
                 self.begun_anew += 1;
                 let text = self.sub_link(kind, query, expr);
                 self.begun_anew -= 1;
-                text?
+                self.computed_at_first(expr, text?)
             }
             ExprKind::Array(elements) => {
                 let nested = elements.first().is_some_and(|e| self.env.catalog.element_type(e.ty).is_some());

@@ -25,6 +25,7 @@
 
 mod aggregates;
 mod casts;
+mod computed_once;
 mod conditions;
 mod connectives;
 mod decimals;
@@ -256,6 +257,12 @@ pub mod support {
     pub const MOST_HASH_KEYS: usize = 4;
     /// Columns of a row that is joined by hashing.
     pub const MOST_HASHED: usize = 30;
+    /// (number) → whether the value with this number has been computed for the statement
+    pub const ONCE_KNOWN: &str = "pg_once_known";
+    /// (number) → that value
+    pub const ONCE_VALUE: &str = "pg_once_value";
+    /// (number, value) → the value, which the statement remembers
+    pub const ONCE_KEEP: &str = "pg_once_keep";
     /// () → 0A000: a statement that fires triggers is run by something that does not know of them
     pub const FIRES_TRIGGERS: &str = "pg_fires_triggers";
     /// (jsonb, new value, path element …) → the changed jsonb
@@ -373,6 +380,8 @@ struct Lowerer<'a> {
     parameters: usize,
     /// steps that come behind all that change rows
     after_statements: Vec<Step>,
+    /// sub-queries that are computed once for a statement that is carried out row by row
+    once: Vec<Expr>,
     /// data-modifying WITH queries that come behind the statement's own rows
     unread_parts: Vec<Step>,
     /// what is lowered is asked of each row of a query: what no row decides is computed once
@@ -412,6 +421,7 @@ impl<'a> Lowerer<'a> {
             leaves_traces: false,
             parameters: 0,
             after_statements: vec![],
+            once: vec![],
             unread_parts: vec![],
             asks_rows: false,
             decides: false,

@@ -229,6 +229,8 @@ impl Lowerer<'_> {
             return Err(PgError::not_supported("RETURNING OLD of a table with children or partitions"));
         }
         self.uses_catalog = true;
+        let several = self.is_spread(modify) && !matches!(modify.action, ModifyAction::Insert { .. });
+        self.note_computed_once(modify, several)?;
         self.scopes.push(super::Scope::default());
         let made = match target.kind {
             RelationKind::View { .. } => self.instead(modify, ctes, parameters),

@@ -5,7 +5,7 @@
 
 use super::{Lowerer, Scope};
 use crate::analyze::analyze_expression;
-use crate::catalog::{Catalog, KeyPart, PartitionBound, Relation};
+use crate::catalog::{KeyPart, PartitionBound, Relation};
 use crate::partition;
 use crate::plan::{Routing, RoutingLevel, Triggered, TupleRouting};
 use crate::routine::{Event, Timing};
@@ -47,7 +47,7 @@ impl Lowerer<'_> {
         let mut branches = Vec::new();
         if !insert {
             if tables.len() + usize::from(target.is_partitioned()) > 1 {
-                check_once(self.env.catalog, modify, ctes)?;
+                self.check_once(modify, ctes)?;
             }
             for table in tables.iter().filter(|t| t.oid != target.oid) {
                 let own = self.for_table(modify, table)?;
@@ -89,6 +89,35 @@ impl Lowerer<'_> {
             _ => None,
         };
         Ok(Some(Box::new(TupleRouting { branches, routing })))
+    }
+
+    /// Refuses what is to be computed once for the whole statement and would be computed for each table: volatile functions in FROM and in
+    /// WITH queries that are read. (Of other sub-queries the values are remembered: `computed_once.rs`.)
+    fn check_once(&self, modify: &Modify, ctes: &[Cte]) -> Result<()> {
+        let is_read = |index: usize| {
+            let by_another =
+                |cte: &Cte| matches!(&cte.body, CteBody::Query(q) if super::with::query_names(q, 0, index));
+            super::with::modification_names(modify, 0, index) || ctes.iter().any(by_another)
+        };
+        let shows = |cte: &Cte| matches!(&cte.body, CteBody::Query(q) if self.shows_computing(q));
+        let mut volatile = ctes.iter().enumerate().any(|(i, cte)| shows(cte) && is_read(i));
+        for entry in modify.range_table.iter().skip(1) {
+            volatile |= match &entry.kind {
+                crate::typed::RteKind::Subquery { query, .. } => self.shows_computing(query),
+                crate::typed::RteKind::Function { functions, .. } => {
+                    let catalog = self.env.catalog;
+                    functions.iter().any(|f| walk::any(&f.call, &|e| volatility::shows_calls_in(catalog, e)))
+                }
+                _ => false,
+            };
+        }
+        if volatile {
+            return Err(PgError::not_supported(format!(
+                "a volatile function in FROM or WITH of a change of table \"{}\", which has children or partitions,",
+                modify.target.name
+            )));
+        }
+        Ok(())
     }
 
     fn triggered_in_scope(&mut self, modify: &Modify, ctes: &[Cte], parameters: usize) -> Result<Triggered> {
@@ -237,33 +266,4 @@ fn places(table: &Relation, descendant: &Relation) -> Result<Vec<usize>> {
 /// Whether BEFORE triggers may make another row of one that is updated.
 fn may_change_rows(table: &Relation) -> bool {
     table.triggers.iter().any(|t| t.is_on() && t.row && t.timing == Timing::Before && t.events.contains(&Event::Update))
-}
-
-/// Refuses what is to be computed once for the whole statement and would be computed for each table.
-fn check_once(catalog: &Catalog, modify: &Modify, ctes: &[Cte]) -> Result<()> {
-    let volatile_query = |query: &crate::typed::Query| {
-        let mut volatile = false;
-        walk::query_exprs(query, 0, &mut |_, e| volatile |= volatility::shows_calls_in(catalog, e));
-        volatile
-    };
-    let mut volatile = ctes.iter().any(|c| matches!(&c.body, CteBody::Query(q) if volatile_query(q)));
-    super::with::each_expr_of_modify(modify, &mut |expr| {
-        volatile |= walk::any(expr, &|e| matches!(&e.kind, ExprKind::SubLink { query, .. } if volatile_query(query)));
-    });
-    for entry in modify.range_table.iter().skip(1) {
-        volatile |= match &entry.kind {
-            crate::typed::RteKind::Subquery { query, .. } => volatile_query(query),
-            crate::typed::RteKind::Function { functions, .. } => {
-                functions.iter().any(|f| walk::any(&f.call, &|e| volatility::shows_calls_in(catalog, e)))
-            }
-            _ => false,
-        };
-    }
-    if volatile {
-        return Err(PgError::not_supported(format!(
-            "a sub-query with a volatile function in a change of table \"{}\", which has children or partitions,",
-            modify.target.name
-        )));
-    }
-    Ok(())
 }

@@ -442,14 +442,14 @@ fn table_of_part(number: usize, cte: &Cte) -> String {
 }
 
 /// Whether a query names the WITH query `index` of the level `depth` levels out.
-fn query_names(query: &Query, depth: usize, index: usize) -> bool {
+pub(super) fn query_names(query: &Query, depth: usize, index: usize) -> bool {
     let mut uses = Vec::new();
     super::query::cte_uses(query, depth, index, false, &mut uses);
     !uses.is_empty()
 }
 
 /// The same of a data modification.
-fn modification_names(modify: &Modify, depth: usize, index: usize) -> bool {
+pub(super) fn modification_names(modify: &Modify, depth: usize, index: usize) -> bool {
     let mut found = modify.range_table.iter().any(|entry| match &entry.kind {
         RteKind::Cte { levels_up, index: i, .. } => *levels_up == depth && *i == index,
         RteKind::Subquery { query, .. } => query_names(query, depth + 1, index),
