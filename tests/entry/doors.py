@@ -342,9 +342,9 @@ def certificates_of_clients():
             for database in "by_cert", "by_map", "any_cert", "trusted", "by_password", "plain":
                 admin.query(f"CREATE DATABASE {database}")
 
-            def psql(database: str, user: str, who: str | None, **environment: str) -> str:
+            def psql(database: str, user: str, who: str | None, sql: str = "SELECT current_user", **environment: str) -> str:
                 words = f"host=127.0.0.1 port={port} dbname={database} user={user} sslmode=require " + (certificate[who] if who else "sslcert=none")
-                done = subprocess.run(["psql", "-XAtw", words, "-c", "SELECT current_user"], capture_output=True, text=True, timeout=60,
+                done = subprocess.run(["psql", "-XAtw", words, "-c", sql], capture_output=True, text=True, timeout=60,
                                       env={**os.environ, "HOME": folder, **environment})  # fmt: skip
                 return done.stdout.strip() if done.returncode == 0 else done.stderr
 
@@ -371,6 +371,14 @@ def certificates_of_clients():
             ]:
                 got = psql(database, user, who)
                 assert got == told or told in got and not got.startswith(user), (database, user, who, got)
+            # what pg_stat_ssl says of the certificate (in PostgreSQL's form), and who may see it
+            shown = "SELECT ssl, version, cipher, bits, client_dn, client_serial, issuer_dn FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+            number = subprocess.run(["openssl", "x509", "-in", "ann.crt", "-noout", "-serial"], cwd=folder, check=True, capture_output=True, text=True)
+            number = int(number.stdout.split("=")[1], 16)
+            assert psql("plain", "ann", "ann", shown) == f"t|TLSv1.3|TLS_AES_256_GCM_SHA384|256|/O=Works/CN=ann|{number}|/CN=ca"
+            assert psql("plain", "bob", None, shown) == "t|TLSv1.3|TLS_AES_256_GCM_SHA384|256|||"
+            assert psql("plain", "bob", None, "SELECT count(*), bool_and(ssl) FROM pg_stat_ssl") == "1|t"
+            assert ["f"] in admin.query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
             # the password and the certificate have to be right
             assert psql("by_password", "ann", "ann", PGPASSWORD="right") == "ann"
             assert "password authentication failed" in psql("by_password", "ann", "ann", PGPASSWORD="wrong")
