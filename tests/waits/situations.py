@@ -594,6 +594,60 @@ def a_transaction_that_wrote_nothing_holds_nobody_up(room: Room) -> None:
         expect(lines(b, "SELECT v FROM t")[0], str(int(before) + 100), f"what {text} left")
 
 
+@situation()
+def a_silent_writer_is_in_the_way_of_its_rows_alone(room: Room) -> None:
+    """What others do every day beside a transaction that has written or locked one row, and says nothing."""
+    a, b = numbered(room, 2)
+    lines(a, "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 0), (2, 0), (3, 0); CREATE TABLE o (a int); CREATE SEQUENCE s")
+    lines(a, "CREATE FUNCTION writes() RETURNS int LANGUAGE plpgsql AS 'BEGIN INSERT INTO o VALUES (1); RETURN 1; END'")
+    lines(b, "SET lock_timeout = '5s'; CREATE TEMP TABLE mine (a int)")
+    wrote = [
+        ("UPDATE t SET v = 2 WHERE id = 2", "UPDATE 1"),
+        ("INSERT INTO o VALUES (1)", "INSERT 0 1"),
+        ("UPDATE t SET v = 2 WHERE id = 1 AND false", "UPDATE 0"),
+        ("SELECT id FROM t WHERE id = 2 FOR UPDATE", "SELECT 1"),
+        ("SELECT id FROM t WHERE id = 2 FOR UPDATE NOWAIT", "SELECT 1"),
+        ("SELECT id FROM t WHERE id = 2 FOR SHARE", "SELECT 1"),
+        ("SELECT id FROM t WHERE id = 1 FOR UPDATE NOWAIT", '55P03 could not obtain lock on row in relation "t"'),
+        ("SELECT id FROM t ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED", "SELECT 1"),
+        ("CREATE TABLE made (a int)", "CREATE TABLE"),
+        ("CREATE INDEX ON o (a)", "CREATE INDEX"),
+        ("CREATE TEMP TABLE other (a int)", "CREATE TABLE"),
+        ("INSERT INTO mine VALUES (1)", "INSERT 0 1"),
+        ("SELECT nextval('s')", "SELECT 1"),
+        ("SELECT setval('s', 5)", "SELECT 1"),
+        ("SELECT pg_advisory_lock(77)", "SELECT 1"),
+        ("ANALYZE o", "ANALYZE"),
+        ("VACUUM o", "VACUUM"),
+        ("TRUNCATE o", "TRUNCATE TABLE"),
+        ("SELECT writes()", "SELECT 1"),
+        ("CREATE ROLE somebody", "CREATE ROLE"),
+    ]
+    for sql, wanted in wrote:
+        lines(a, "BEGIN; UPDATE t SET v = v + 1 WHERE id = 1")
+        expect(lines(b, sql)[-1], wanted, sql)
+        expect(lines(a, "COMMIT"), ["COMMIT"], sql)
+    locked = [
+        ("SELECT 1 FROM t WHERE id = 1 FOR UPDATE", "UPDATE t SET v = v + 1 WHERE id = 2", "UPDATE 1"),
+        ("SELECT 1 FROM t WHERE id = 1 FOR SHARE", "SELECT 1 FROM t WHERE id = 1 FOR SHARE", "SELECT 1"),
+        ("SELECT 1 FROM t WHERE id = 1 FOR KEY SHARE", "UPDATE t SET v = v + 1 WHERE id = 1", "UPDATE 1"),
+        ("CREATE TEMP TABLE own (a int)", "UPDATE t SET v = v + 1 WHERE id = 1", "UPDATE 1"),
+        ("LOCK TABLE t IN ACCESS EXCLUSIVE MODE", "INSERT INTO o VALUES (1)", "INSERT 0 1"),
+        ("LOCK TABLE t IN SHARE MODE", "BEGIN; LOCK TABLE t IN SHARE MODE; COMMIT", "COMMIT"),
+    ]
+    for held, sql, wanted in locked:
+        lines(a, f"BEGIN; {held}")
+        expect(lines(b, sql)[-1], wanted, f"{sql} beside {held}")
+        lines(a, "ROLLBACK")
+    # a snapshot meets commits that do not concern what it writes
+    for level in "REPEATABLE READ", "SERIALIZABLE":
+        for sql in "INSERT INTO o VALUES (2)", "UPDATE t SET v = 9 WHERE id = 2", "SELECT nextval('s')", "ANALYZE o":
+            lines(a, f"BEGIN ISOLATION LEVEL {level}; SELECT v FROM t WHERE id = 1")
+            lines(b, sql)
+            expect(lines(a, "UPDATE t SET v = 7 WHERE id = 1"), ["UPDATE 1"], f"{level}, {sql}")
+            expect(lines(a, "COMMIT"), ["COMMIT"], f"{level}, {sql}")
+
+
 @situation("--log-refused", "FILE")
 def refused_statements_are_logged_as_json(room: Room) -> None:
     (a,) = numbered(room, 1)
