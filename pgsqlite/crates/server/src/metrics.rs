@@ -57,6 +57,14 @@ fn text(shared: &Shared) -> String {
     page.value("pgsqlite_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     page.head("pgsqlite_uptime_seconds", "gauge", "Seconds since the server started.");
     page.value("pgsqlite_uptime_seconds", &[], shared.started.elapsed().as_secs_f64());
+    page.head(
+        "pgsqlite_memory_bytes",
+        "gauge",
+        "Bytes that are allocated, of all sessions and caches (--memory-limit counts these).",
+    );
+    page.value("pgsqlite_memory_bytes", &[], pgsqlite_memory::total() as f64);
+    page.head("pgsqlite_memory_limit_bytes", "gauge", "The limit of these bytes.");
+    page.value("pgsqlite_memory_limit_bytes", &[], pgsqlite_memory::limit() as f64);
 
     let sessions = statistics.sessions();
     page.head("pgsqlite_sessions", "gauge", "Sessions by database and state.");
