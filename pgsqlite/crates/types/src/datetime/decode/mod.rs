@@ -206,7 +206,7 @@ impl<'a> Decoder<'a> {
         match point {
             Some(_) if date == 0 => self.date(field),
             Some(p) if p > 2 => self.run_together(field, self.seen),
-            None if field.len() >= 6 && (date == 0 || time == 0) => self.run_together(field, self.seen),
+            _ if field.len() >= 6 && (date == 0 || time == 0) => self.run_together(field, self.seen),
             _ => self.number(field, self.seen, self.text_month),
         }
     }
