@@ -103,7 +103,7 @@ fn aggregate_children<'e>(call: &'e Aggregate, f: &mut dyn FnMut(&'e Expr)) {
 }
 
 /// Whether `test` holds for the expression or one below it (sub-queries are not entered).
-pub(crate) fn any(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
+pub fn any(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
     if test(expr) {
         return true;
     }

@@ -30,6 +30,8 @@ pub struct Planned {
     modify: Option<Box<Modify>>,
     /// the statement is no more than a value that is known without SQLite
     shortcut: Option<Shortcut>,
+    /// an expression that PostgreSQL runs as a query, so that GET DIAGNOSTICS tells how many rows it gave
+    pub is_query: bool,
     stamp: Stamp,
     /// prepared statements that are not in use, by step
     ready: RefCell<Vec<Vec<RawStatement>>>,
@@ -81,7 +83,7 @@ impl Planned {
         let (plan, shortcut, modify) = host.with_environment(|environment| -> Result<_> {
             let environment = &if stored { environment.for_stored_text() } else { *environment };
             let statement = analyze_in_function(environment, node, variables)?;
-            let shortcut = shortcut(&statement);
+            let shortcut = (shortcut(&statement), is_query(&statement));
             let plan = pgsqlite_sql::lower::lower(environment, &statement, parameters())?;
             let modify = told_of(statement, &plan);
             Ok((plan, shortcut, modify))
@@ -99,7 +101,7 @@ impl Planned {
             let modify = told_of(statement, &plan);
             Ok((plan, modify))
         })?;
-        Ok(Planned { modify, ..Planned::of(host, plan, None) })
+        Ok(Planned { modify, ..Planned::of(host, plan, (None, true)) })
     }
 
     /// Plans an analyzed query.
@@ -107,16 +109,16 @@ impl Planned {
         let statement = Statement::Query(query);
         let plan =
             host.with_environment(|environment| pgsqlite_sql::lower::lower(environment, &statement, parameters))?;
-        let shortcut = shortcut(&statement);
+        let shortcut = (shortcut(&statement), is_query(&statement));
         Ok(Planned::of(host, plan, shortcut))
     }
 
     /// A statement that a rule has made.
     pub(super) fn of_product(host: Host, plan: &Plan, modify: &Option<Box<Modify>>) -> Planned {
-        Planned { modify: modify.clone(), ..Planned::of(host, plan.clone(), None) }
+        Planned { modify: modify.clone(), ..Planned::of(host, plan.clone(), (None, true)) }
     }
 
-    fn of(host: Host, plan: Plan, shortcut: Option<Shortcut>) -> Planned {
+    fn of(host: Host, plan: Plan, (shortcut, is_query): (Option<Shortcut>, bool)) -> Planned {
         let columns = plan.columns.as_ref().map(|columns| {
             columns.iter().map(|c| Column { name: c.name.clone(), ty: c.type_oid, typmod: c.typmod }).collect()
         });
@@ -126,6 +128,7 @@ impl Planned {
             columns,
             modify: None,
             shortcut,
+            is_query,
             stamp: Stamp::now(host.cell),
             ready: RefCell::new((0..steps).map(|_| Vec::new()).collect()),
         }
@@ -488,7 +491,8 @@ pub fn check_may_write(runtime: &super::Runtime, command: &str) -> Result<()> {
     }
 }
 
-fn shortcut(statement: &Statement) -> Option<Shortcut> {
+/// The value of a query that is no more than that: it has no clause but SELECT.
+fn only_value(statement: &Statement) -> Option<&Expr> {
     let Statement::Query(query) = statement else { return None };
     let QueryBody::Select(select) = &query.body else { return None };
     let plain = query.ctes.is_empty()
@@ -499,13 +503,25 @@ fn shortcut(statement: &Statement) -> Option<Shortcut> {
         && select.having.is_none()
         && !select.grouped;
     match (&select.targets[..], plain) {
-        ([one], true) => match &one.expr {
-            Expr { kind: ExprKind::Param(n), .. } => Some(Shortcut::Parameter(*n)),
-            Expr { kind: ExprKind::Const(value), .. } => Some(Shortcut::Value(value.clone())),
-            _ => None,
-        },
+        ([one], true) => Some(&one.expr),
         _ => None,
     }
+}
+
+fn shortcut(statement: &Statement) -> Option<Shortcut> {
+    match only_value(statement)? {
+        Expr { kind: ExprKind::Param(n), .. } => Some(Shortcut::Parameter(*n)),
+        Expr { kind: ExprKind::Const(value), .. } => Some(Shortcut::Value(value.clone())),
+        _ => None,
+    }
+}
+
+fn is_query(statement: &Statement) -> bool {
+    let counts = |e: &Expr| {
+        let kind = &e.kind;
+        matches!(kind, ExprKind::SubLink { .. } | ExprKind::SetFunc { .. } | ExprKind::Window { .. })
+    };
+    only_value(statement).is_none_or(|value| pgsqlite_sql::walk::any(value, &counts))
 }
 
 /// Binds as many of the values as the statement has parameters.

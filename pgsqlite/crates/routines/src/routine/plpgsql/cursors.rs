@@ -215,6 +215,7 @@ impl Frame<'_> {
         if !arguments.is_empty() {
             // they are a row that was found
             self.set_found(true);
+            self.count.set(1);
         }
         for ((_, variable), value) in parameters.iter().zip(values) {
             let value = value.ok_or_else(|| syntax(format!("not enough arguments for cursor \"{name}\"")))?;
@@ -276,7 +277,7 @@ impl Frame<'_> {
             Direction::BackwardAll | Direction::Backward(Some(_)) => at - new > i64::from(at > end),
             _ => row.is_some(),
         };
-        self.count = u64::from(found);
+        self.count.set(u64::from(found));
         if let Some(targets) = into {
             self.assign_row(targets, &columns, row)?;
         }

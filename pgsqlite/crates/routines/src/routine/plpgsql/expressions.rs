@@ -435,6 +435,9 @@ impl<'h> Frame<'h> {
                 Ok(true)
             })
             .map_err(PgError::without_position)?;
+        if planned.is_query {
+            self.count.set(u64::from(found.is_some()));
+        }
         if several {
             return Err(PgError::new(SqlState::CARDINALITY_VIOLATION, "query returned more than one row"));
         }

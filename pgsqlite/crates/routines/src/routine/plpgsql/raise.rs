@@ -240,7 +240,7 @@ impl Frame<'_> {
         }
         for (target, item) in items {
             let (value, ty) = match (item.as_str(), &error) {
-                ("row_count", _) => (Datum::Int(self.count as i64), oid::INT8),
+                ("row_count", _) => (Datum::Int(self.count.get() as i64), oid::INT8),
                 ("pg_routine_oid", _) => {
                     return Err(PgError::not_supported("GET DIAGNOSTICS … PG_ROUTINE_OID"));
                 }

@@ -124,7 +124,12 @@ impl<'h> Frame<'h> {
             value.zip(name.as_ref()).and_then(|(sql, name)| self.program.body.look_up(sql.names, &[name]))
         {
             if matches!(self.program.kinds[variable], Kind::Record(_)) {
-                self.known_shape(variable)?;
+                let shape = self.known_shape(variable)?;
+                if matches!(self.values[variable], Value::Row(None)) {
+                    // its fields are NULL from now on, and it is not
+                    let values = vec![Datum::Null; shape.fields.len()];
+                    self.values[variable] = Value::Row(Some(Row { shape, values }));
+                }
             }
         }
         let row = match (self.program.result.clone(), value) {
@@ -187,7 +192,7 @@ impl<'h> Frame<'h> {
                 )));
             }
         }
-        self.count = rows.len() as u64;
+        self.count.set(rows.len() as u64);
         self.set_found(!rows.is_empty());
         for row in rows {
             self.rows.push(match as_record {

@@ -22,7 +22,7 @@ pub struct Frame<'h> {
     pub(super) returned: Option<Typed>,
     pub(super) returned_row: Option<Row>,
     /// ROW_COUNT
-    pub count: u64,
+    pub count: std::cell::Cell<u64>,
     /// the errors that handlers are working on, innermost last
     pub errors: Vec<PgError>,
     /// in a trigger: what NEW and OLD are, also where there is none
@@ -58,7 +58,7 @@ impl<'h> Frame<'h> {
             rows: vec![],
             returned: None,
             returned_row: None,
-            count: 0,
+            count: Default::default(),
             errors: vec![],
             table_row: None,
             hidden: Default::default(),
@@ -316,7 +316,7 @@ impl<'h> Frame<'h> {
                     rows += 1;
                     Ok(true)
                 })?;
-                self.count = rows;
+                self.count.set(rows);
                 self.set_found(rows > 0);
             }
             K::Call(sql) => self.call_procedure(sql)?,
@@ -588,7 +588,7 @@ impl<'h> Frame<'h> {
                         "INTO used with a command that cannot return data",
                     ));
                 }
-                self.count = 0;
+                self.count.set(0);
                 return super::super::utility::run(self.host, &statement, "PL/pgSQL")
                     .map_err(|e| of_query(e, &sql.text, 0, format!("SQL statement \"{}\"", sql.text)));
             }
@@ -615,10 +615,10 @@ impl<'h> Frame<'h> {
             }
             Ok(modifies || rows.len() < keep)
         })?;
-        self.count = match into {
+        self.count.set(match into {
             Some(_) if !modifies => rows.len() as u64,
             _ => done.rows,
-        };
+        });
         match into {
             None => {
                 if modifies {
@@ -640,6 +640,8 @@ impl<'h> Frame<'h> {
     }
 
     fn rows_into(&mut self, into: &Into, columns: &[Column], rows: Vec<Vec<Datum>>, one: bool) -> Result<()> {
+        // (FOUND is told whether or not the rows are what INTO asks for)
+        self.set_found(!rows.is_empty());
         if rows.len() > 1 && one {
             let error = PgError::new(SqlState::TOO_MANY_ROWS, "query returned more than one row");
             return Err(error.hint("Make sure the query returns a single row, or use LIMIT 1."));
@@ -648,7 +650,6 @@ impl<'h> Frame<'h> {
         if row.is_none() && into.strict {
             return Err(PgError::new(SqlState::NO_DATA_FOUND, "query returned no rows"));
         }
-        self.set_found(row.is_some());
         self.assign_row(&into.targets, columns, row)
     }
 
@@ -662,7 +663,7 @@ impl<'h> Frame<'h> {
             }
             Ok(true)
         })?;
-        self.count = done.rows;
+        self.count.set(done.rows);
         if let Some(into) = into {
             let columns = done.columns.ok_or_else(|| {
                 PgError::new(SqlState::SYNTAX_ERROR, "INTO used with a command that cannot return data")

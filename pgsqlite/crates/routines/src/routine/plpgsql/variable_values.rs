@@ -130,12 +130,7 @@ impl Frame<'_> {
                 match (self.row_of(&typed)?, declared) {
                     (Some(row), Some(ty)) => Value::Row(Some(self.as_composite(row, *ty)?)),
                     (Some(row), None) => Value::Row(Some(row)),
-                    (None, _) if is_row && typed.ty != oid::RECORD => {
-                        // a NULL of a known type: all fields are NULL
-                        let shape = self.shape_of(declared.unwrap_or(typed.ty))?;
-                        let values = vec![Datum::Null; shape.fields.len()];
-                        Value::Row(Some(Row { shape, values }))
-                    }
+                    // (a record variable forgets what fields it had)
                     (None, _) => Value::Row(None),
                 }
             }
