@@ -327,6 +327,8 @@ pub struct Routing {
     /// Gives for a row (`?1`, `?2` …: the live columns of the table that the statement names) its number in `leaves`, or `-1 - n`:
     /// the table of level n has no partition for it.
     pub choose: String,
+    /// Of a table that is a partition itself: whether such a row belongs to it.
+    pub fits: Option<String>,
     pub levels: Vec<RoutingLevel>,
     /// INSERT into each table that has rows
     pub leaves: Vec<Triggered>,

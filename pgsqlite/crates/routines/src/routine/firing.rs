@@ -145,11 +145,13 @@ impl<'h> Firing<'h> {
         Ok(())
     }
 
-    /// The BEFORE triggers of a row. None: the row is left out. Inner None: there is no new row (DELETE).
+    /// The BEFORE triggers of a row. None: the row is left out. Inner None: there is no new row (DELETE). `after_each` looks at a new row that a
+    /// trigger has made another one.
     pub(super) fn before_row(
         &self,
         old: Option<&Vec<Datum>>,
         new: Option<Vec<Datum>>,
+        after_each: Option<super::trigger::AfterEach>,
     ) -> Result<Option<Option<Vec<Datum>>>> {
         let mut new = new;
         // generated columns are computed when the row is stored
@@ -165,9 +167,12 @@ impl<'h> Firing<'h> {
             let returned = self.fire(trigger, old, new.as_ref())?;
             match (returned, &new) {
                 (None, _) => return Ok(None),
-                (Some(row), Some(_)) => {
+                (Some(row), Some(before)) => {
                     let mut row = row;
                     generated.iter().for_each(|&i| row[i] = Datum::Null);
+                    if let Some(after_each) = after_each.filter(|_| row != *before) {
+                        after_each(trigger, &row)?;
+                    }
                     new = Some(row);
                 }
                 (Some(_), None) => {}

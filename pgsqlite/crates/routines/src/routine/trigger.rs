@@ -10,7 +10,7 @@ use super::statement::{bind, check_may_write, step_once, told_more, Planned};
 use super::Host;
 use pgsqlite_sql::catalog::{Relation, RelationKind};
 use pgsqlite_sql::plan::{ByRows, Triggered};
-use pgsqlite_sql::routine::{Event, Timing};
+use pgsqlite_sql::routine::{Event, Timing, Trigger};
 use pgsqlite_storage::sqlite_statement::{RawStatement, Step};
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 use std::collections::HashSet;
@@ -308,8 +308,16 @@ pub(super) enum Moved {
     LeftOut,
 }
 
-/// Takes an updated row (its key, as it was, as it is to be, what RETURNING needs) to another table, if it belongs there.
-pub(super) type Mover<'m> = &'m mut dyn FnMut(&mut Run, &Datum, &Vec<Datum>, &Vec<Datum>, &[Datum]) -> Result<Moved>;
+/// What a partition's rows go through after their BEFORE triggers.
+pub(super) struct Mover<'m> {
+    /// Takes an updated row (its key, as it was, as it is to be, what RETURNING needs) to another table, if it belongs there.
+    pub moves: &'m mut dyn FnMut(&mut Run, &Datum, &Vec<Datum>, &Vec<Datum>, &[Datum]) -> Result<Moved>,
+    /// looks at what each of these triggers has made of a row
+    pub after_each: Option<AfterEach<'m>>,
+}
+
+/// See [`Mover::after_each`].
+pub(super) type AfterEach<'m> = &'m dyn Fn(&Trigger, &Vec<Datum>) -> Result<()>;
 
 /// A statement on the rows of one table, and what they have come to.
 pub(super) struct Part<'t, 'h> {
@@ -456,14 +464,16 @@ impl<'t, 'h> Part<'t, 'h> {
                 check_unchanged(host, t, &key, old, Event::Update)?;
             }
             run.changes = changes_in_all(host);
-            let Some(new) = self.fired.before_row(old.as_ref(), new)? else { continue };
+            let Some(new) = self.fired.before_row(old.as_ref(), new, mover.as_ref().and_then(|m| m.after_each))? else {
+                continue;
+            };
             if let (true, Some(old)) = (changes_in_all(host) != run.changes, &old) {
                 run.changed_else = true;
                 check_unchanged(host, t, &key, old, t.event)?;
             }
             if let (Some(mover), Some(new)) = (&mut mover, &new) {
                 let before = old.as_ref().unwrap_or(new);
-                match mover(run, &key, before, new, &others)? {
+                match (mover.moves)(run, &key, before, new, &others)? {
                     Moved::No => {}
                     Moved::Yes(returned) => {
                         self.done(returned);
@@ -546,7 +556,7 @@ impl<'t, 'h> Part<'t, 'h> {
         let new: Vec<Datum> = row.by_ref().take(width).collect();
         let others: Vec<Datum> = row.collect();
         let changes = changes_in_all(host);
-        let Some(new) = updates.before_row(Some(&old), Some(new))? else { return Ok(()) };
+        let Some(new) = updates.before_row(Some(&old), Some(new), None)? else { return Ok(()) };
         if changes_in_all(host) != changes {
             check_unchanged(host, updating.t, &key, &old, Event::Update)?;
         }

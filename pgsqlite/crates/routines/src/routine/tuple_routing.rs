@@ -9,11 +9,11 @@ use super::after::{self, Set};
 use super::firing::{firing, Changed, Fires, Firing};
 use super::foreign_key;
 use super::statement::printed_value;
-use super::trigger::{all_rows, Moved, Part, Run};
+use super::trigger::{all_rows, Moved, Mover, Part, Run};
 use super::Host;
 use pgsqlite_sql::catalog::Relation;
 use pgsqlite_sql::plan::{Routing, Triggered, TupleRouting};
-use pgsqlite_sql::routine::{Event, Timing};
+use pgsqlite_sql::routine::{Event, Timing, Trigger};
 use pgsqlite_sql::typed::RowCheckOf;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 use std::cell::{RefCell, RefMut};
@@ -195,7 +195,7 @@ impl Work<'_, '_, '_> {
                     let own = routing.leaves.iter().position(|l| l.table == relation.oid);
                     let places = places(self.root, &relation)?;
                     let this = &*self;
-                    let mut mover =
+                    let mut moves =
                         |run: &mut Run, key: &Datum, old: &Vec<Datum>, new: &Vec<Datum>, others: &[Datum]| {
                             let row: Vec<Datum> = places.iter().map(|&p| new[p].clone()).collect();
                             let leaf = this.choose(routing, &row)?;
@@ -206,7 +206,8 @@ impl Work<'_, '_, '_> {
                                 _ => Ok(Moved::No),
                             }
                         };
-                    part.rows(rows, self.parameters, run, Some(&mut mover))?
+                    let mover = Mover { moves: &mut moves, after_each: None };
+                    part.rows(rows, self.parameters, run, Some(mover))?
                 }
             }
             self.shown.append(&mut part.shown);
@@ -275,46 +276,60 @@ impl Work<'_, '_, '_> {
         if before.is_empty() {
             return part.rows(vec![values], self.parameters, run, None);
         }
-        // PostgreSQL looks after each trigger of the partitioned table, and again at last: of several the last is taken for the
-        // one that has moved the row
-        let of_root = before.last().filter(|t| t.parent != 0).map(|t| t.name.clone());
-        // what the triggers make of the row must belong to the same partition
+        // what the triggers make of the row must belong to the same partition: PostgreSQL looks after each trigger that is the partitioned
+        // table's, and again at last
         let relation = part.relation.clone();
-        let check = |new: &Vec<Datum>| -> Result<()> {
-            let row: Vec<Datum> = places.iter().map(|&p| new[p].clone()).collect();
-            if self.choose(routing, &row).ok() == Some(leaf) {
+        let in_root = |new: &Vec<Datum>| -> Vec<Datum> { places.iter().map(|&p| new[p].clone()).collect() };
+        let stays = |row: &[Datum]| self.choose(routing, row).ok() == Some(leaf);
+        let after_each = |trigger: &Trigger, new: &Vec<Datum>| -> Result<()> {
+            if trigger.parent == 0 || stays(&in_root(new)) {
                 return Ok(());
             }
-            let catalog = self.host.catalog();
-            let schema = catalog.schema_name(relation.schema);
-            let Some(trigger) = &of_root else {
-                let mut shown = Vec::new();
-                for (column, value) in self.root.live_columns().zip(&row) {
-                    shown.push(printed_value(self.host, column.type_oid, value)?);
-                }
-                let of = RowCheckOf::Partition { schema: schema.to_string(), table: relation.name.clone() };
-                let role = self.host.cell.state().user_oid;
-                if !pgsqlite_sql::acl::may_see(&catalog, role, self.root, &[]) {
-                    return Err(of.violation());
-                }
-                return Err(of.violation().detail(format!("Failing row contains ({}).", shown.join(", "))));
-            };
             Err(PgError::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 "moving row to another partition during a BEFORE FOR EACH ROW trigger is not supported",
             )
             .detail(format!(
-                "Before executing trigger \"{trigger}\", the row was to be in partition \"{schema}.{}\".",
+                "Before executing trigger \"{}\", the row was to be in partition \"{}.{}\".",
+                trigger.name,
+                self.host.catalog().schema_name(relation.schema),
                 relation.name
             )))
         };
-        let mut mover =
-            |_: &mut Run, _: &Datum, _: &Vec<Datum>, new: &Vec<Datum>, _: &[Datum]| check(new).map(|()| Moved::No);
-        part.rows(vec![values], self.parameters, run, Some(&mut mover))
+        let mut moves = |_: &mut Run, _: &Datum, _: &Vec<Datum>, new: &Vec<Datum>, _: &[Datum]| {
+            let row = in_root(new);
+            match stays(&row) {
+                true => Ok(Moved::No),
+                false => Err(self.misplaced(&relation, &row)?),
+            }
+        };
+        let mover = Mover { moves: &mut moves, after_each: Some(&after_each) };
+        part.rows(vec![values], self.parameters, run, Some(mover))
+    }
+
+    /// 23514 for a row (of the table that the statement names) that does not belong to a partition.
+    fn misplaced(&self, relation: &Relation, row: &[Datum]) -> Result<PgError> {
+        let catalog = self.host.catalog();
+        let schema = catalog.schema_name(relation.schema).to_string();
+        let error = RowCheckOf::Partition { schema, table: relation.name.clone() }.violation();
+        if !pgsqlite_sql::acl::may_see(&catalog, self.host.cell.state().user_oid, self.root, &[]) {
+            return Ok(error);
+        }
+        let mut shown = Vec::new();
+        for (column, value) in self.root.live_columns().zip(row) {
+            shown.push(printed_value(self.host, column.type_oid, value)?);
+        }
+        Ok(error.detail(format!("Failing row contains ({}).", shown.join(", "))))
     }
 
     /// The leaf that a row belongs to. Errors: 23514 if there is none.
     fn choose(&self, routing: &Routing, row: &[Datum]) -> Result<usize> {
+        if let Some(fits) = &routing.fits {
+            // (before any trigger has seen the row)
+            if all_rows(self.host, fits, row)?.first().and_then(|r| r.first()) != Some(&Datum::Int(1)) {
+                return Err(self.misplaced(self.root, row)?);
+            }
+        }
         let found = all_rows(self.host, &routing.choose, row)?;
         let Some(Datum::Int(number)) = found.first().and_then(|r| r.first()) else {
             return Err(PgError::internal("no number of a partition"));

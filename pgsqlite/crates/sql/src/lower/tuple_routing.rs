@@ -159,6 +159,13 @@ impl Lowerer<'_> {
         let texts: Vec<String> = (1..=target.live_columns().count()).map(|i| format!("?{i}")).collect();
         let mut levels = Vec::new();
         let choose = self.choose(&target, &target, &texts, leaves, &mut levels)?;
+        let fits = match partition::constraint(self.env.catalog, &target)? {
+            Some(text) => {
+                let expr = analyze_expression(self.env, &text, Some(&target), Some((oid::BOOL, -1)))?;
+                Some(format!("SELECT ({}) IS TRUE", self.over_row(&expr, &texts)?))
+            }
+            None => None,
+        };
         let nothing = |columns: usize| {
             let null = Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, -1);
             InsertSource::Values(vec![vec![null; columns]])
@@ -187,7 +194,7 @@ impl Lowerer<'_> {
             insert.shown = Some(places(&target, leaf)?);
             inserts.push(insert);
         }
-        Ok(Routing { choose: format!("SELECT {choose}"), levels, leaves: inserts, departures })
+        Ok(Routing { choose: format!("SELECT {choose}"), fits, levels, leaves: inserts, departures })
     }
 
     /// The number of the leaf for a row of `root` whose columns are `texts`; `-1 - n`: level n has no partition for it.
