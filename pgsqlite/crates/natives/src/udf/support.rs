@@ -729,7 +729,8 @@ pub(crate) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::POLICY_CHECK, 4, true, policy_check),
     (support::EXISTING_CHECK, 5, true, existing_check),
     (support::PARTITION_CHECK, 4, true, partition_check),
-    (support::NOT_NULL, 4, true, not_null),
+    // (what else it is given is there to be computed)
+    (support::NOT_NULL, -1, true, not_null),
     (support::SEQUENCE, 2, false, sequence_state),
     (support::DOMAIN, -1, true, domain),
     (support::FOREIGN, 4, true, foreign),

@@ -86,3 +86,50 @@ pub(super) fn after(folded: &[String], value: String) -> String {
         .rev()
         .fold(value, |value, chunk| format!("{}({}, {value})", support::AFTER, chunk.join(", ")))
 }
+
+/// Calls within calls that [`is_always_null`] looks into.
+const NULL_DEPTH: usize = 6;
+
+/// Whether a call is NULL because one of its arguments is, whatever the others are: PostgreSQL's planner leaves them out (after it has computed
+/// what is constant in them).
+pub(super) fn is_always_null(expr: &Expr) -> bool {
+    is_null_within(expr, NULL_DEPTH)
+}
+
+fn is_null_within(expr: &Expr, depth: usize) -> bool {
+    let varies = |e: &Expr| {
+        matches!(e.kind, ExprKind::Var(_) | ExprKind::WholeRow { .. } | ExprKind::Param(_) | ExprKind::SubLink { .. })
+    };
+    let constant_fails = |e: &Expr| !super::conditions::cannot_fail(e) && !walk::any(e, &varies);
+    let (proc, args) = match &expr.kind {
+        ExprKind::NullIf { left, right, .. } => {
+            return depth > 0 && is_null_within(left, depth - 1) && !walk::any(right, &constant_fails);
+        }
+        ExprKind::Const(value) => return value.is_null(),
+        ExprKind::Cast { method: CastMethod::Domain, .. } => return false,
+        ExprKind::Cast { arg, .. } => return depth > 0 && is_null_within(arg, depth - 1),
+        ExprKind::Func { proc, args, .. } => (*proc, args),
+        ExprKind::Op { op, args } => (op.proc, args),
+        _ => return false,
+    };
+    let strict = proc_by_oid(proc).is_some_and(|p| p.strict && !p.retset);
+    if depth == 0 || !strict || !args.iter().any(|arg| is_null_within(arg, depth - 1)) {
+        return false;
+    }
+    !args.iter().any(|arg| !is_null_within(arg, depth - 1) && walk::any(arg, &constant_fails))
+}
+
+/// Whether computing a value may raise an error, and may be done twice.
+pub(super) fn may_fail_again(expr: &Expr) -> bool {
+    let plain = matches!(expr.kind, ExprKind::Const(_) | ExprKind::Param(_) | ExprKind::Default | ExprKind::NextRow(_));
+    !plain && is_repeatable(expr)
+}
+
+/// Whether a value is the next number of a sequence.
+pub(super) fn takes_number(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Cast { arg, .. } => takes_number(arg),
+        ExprKind::Func { proc, .. } => proc_by_oid(*proc).is_some_and(|p| p.name == "nextval"),
+        _ => false,
+    }
+}

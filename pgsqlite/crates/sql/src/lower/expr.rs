@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::connectives::{AND, OR};
-use super::{quote_text, support, Lowerer};
+use super::{evaluation_order, quote_text, support, Lowerer};
 use crate::analyze::collations::{needs, Needs};
 use crate::builtins::catalog as builtin;
 use crate::builtins::imp::{imp, native_name, Imp};
@@ -149,6 +149,11 @@ impl Lowerer<'_> {
                     .ok_or_else(|| PgError::internal("a variable of no column"))?
             }
             ExprKind::WholeRow { levels_up, rte, fields } => self.whole_row(*levels_up, *rte, fields, expr)?,
+            ExprKind::Func { .. } | ExprKind::Op { .. } | ExprKind::NullIf { .. }
+                if evaluation_order::is_always_null(expr) =>
+            {
+                "NULL".into()
+            }
             ExprKind::Func { proc, args, variadic } => self.call(*proc, args, *variadic, expr)?,
             ExprKind::SetFunc { .. } => {
                 return Err(PgError::not_supported("a set-returning function here").at(expr.location))

@@ -503,25 +503,40 @@ impl Lowerer<'_> {
         folded: &[String],
     ) -> Result<Vec<String>> {
         let mut out = Vec::with_capacity(row.len());
+        let mut computed: Vec<(i16, String)> = Vec::new();
         let mut folded = Some(folded);
         for (expr, column) in row.iter().zip(columns) {
             if matches!(expr.kind, ExprKind::Default) {
                 return Err(PgError::not_supported(format!("DEFAULT for column \"{}\"", column.name)).at(expr.location));
             }
             let mut value = self.expr(expr)?;
+            if evaluation_order::may_fail_again(expr) {
+                computed.push((column.attnum, value.clone()));
+            }
             if !is_repeatable(expr) {
                 value = evaluation_order::after(folded.take().unwrap_or_default(), value);
             }
             if kept.contains(&column.attnum) {
                 value = keep(column.attnum, &value);
             }
-            out.push(self.not_null_rowid(target, column, expr, value));
+            out.push(value);
+        }
+        for ((expr, column), value) in row.iter().zip(columns).zip(&mut out) {
+            *value = self.not_null_rowid(target, column, expr, std::mem::take(value), &computed);
         }
         Ok(out)
     }
 
-    /// SQLite gives a row a number where its INTEGER PRIMARY KEY would be NULL; PostgreSQL refuses the row.
-    fn not_null_rowid(&self, target: &Relation, column: &Column, expr: &Expr, value: String) -> String {
+    /// SQLite gives a row a number where its INTEGER PRIMARY KEY would be NULL; PostgreSQL refuses the row. It does so once it has computed all
+    /// values: where there is none, those in `computed` are computed before the row is refused.
+    fn not_null_rowid(
+        &self,
+        target: &Relation,
+        column: &Column,
+        expr: &Expr,
+        value: String,
+        computed: &[(i16, String)],
+    ) -> String {
         let never_null = match &expr.kind {
             ExprKind::Const(d) => *d != pgsqlite_types::Datum::Null,
             ExprKind::NextRow(_) => true,
@@ -530,7 +545,15 @@ impl Lowerer<'_> {
         if target.rowid_column != Some(column.attnum) || never_null {
             return value;
         }
-        format!("{}({value}, {}, {})", support::NOT_NULL, named(self.env, target), quote_text(&column.name))
+        let (table, name) = (named(self.env, target), quote_text(&column.name));
+        // (a sequence's next number is never NULL)
+        let computed = if evaluation_order::takes_number(expr) { &[] } else { computed };
+        let others: String =
+            computed.iter().filter(|(a, _)| *a != column.attnum).map(|(_, value)| format!(", {value}")).collect();
+        match others.is_empty() {
+            true => format!("{}({value}, {table}, {name})", support::NOT_NULL),
+            false => format!("coalesce({value}, {}(NULL, {table}, {name}{others}))", support::NOT_NULL),
+        }
     }
 
     // --- UPDATE --------------------------------------------------------------------------------------------------------
@@ -538,12 +561,18 @@ impl Lowerer<'_> {
     /// `"column" = value` for each, generated columns recomputed, CHECKs attached to the first.
     pub(super) fn assignments(&mut self, target: &Relation, set: &[(i16, Expr)], prefix: &str) -> Result<Vec<String>> {
         let mut values: Vec<(Column, String)> = Vec::new();
+        let mut computed: Vec<(i16, String)> = Vec::new();
         for (attnum, expr) in set {
             let column =
                 target.column_by_attnum(*attnum).cloned().ok_or_else(|| PgError::internal("SET of no column"))?;
             let value = self.expr(expr)?;
-            let value = self.not_null_rowid(target, &column, expr, value);
+            if evaluation_order::may_fail_again(expr) {
+                computed.push((*attnum, value.clone()));
+            }
             values.push((column, value));
+        }
+        for ((_, expr), (column, value)) in set.iter().zip(&mut values) {
+            *value = self.not_null_rowid(target, column, expr, std::mem::take(value), &computed);
         }
         let generated: Vec<Column> = target.live_columns().filter(|c| c.generated.is_some()).cloned().collect();
         if self.has_checks(target) || !generated.is_empty() {
