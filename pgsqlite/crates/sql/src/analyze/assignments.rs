@@ -7,6 +7,7 @@ use crate::parse::{ast, NodeEnum};
 use crate::typed::{CastMethod, Expr, ExprKind, FromItem, Query, QueryBody, RteKind, Select, SubLinkKind, Target, Var};
 use crate::{volatility, walk};
 use pgsqlite_types::{oid, Datum, PgError, Result, SqlState};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 impl Analyzer<'_> {
@@ -68,7 +69,8 @@ impl Analyzer<'_> {
                     None => self.target_column(target, column.attnum)?,
                 };
                 let expr = self.assign_part(base, &t.indirection, expr, &column.name, t.location)?;
-                let expr = self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name)?;
+                let expr =
+                    self.coerce_assignment(expr, column.type_oid, column.typmod, &self.name_in_target(&column))?;
                 set.push((column.attnum, expr));
                 continue;
             }
@@ -77,11 +79,28 @@ impl Analyzer<'_> {
             } else if matches!(expr.kind, ExprKind::Default) {
                 self.default_of(&column)?.ok_or_else(|| PgError::internal("default of a generated column"))?
             } else {
-                self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name)?
+                self.coerce_assignment(expr, column.type_oid, column.typmod, &self.name_in_target(&column))?
             };
             set.push((column.attnum, expr));
         }
         Ok(set)
+    }
+
+    /// What a column of the target is called where the statement names it: a view may have another name for it.
+    pub(super) fn name_in_target<'c>(&self, column: &'c Column) -> Cow<'c, str> {
+        let level = self.levels.last();
+        let Some((level, view)) = level.and_then(|l| Some((l, l.view_target.as_ref()?))) else {
+            return Cow::Borrowed(&column.name);
+        };
+        let shows = |e: &Expr| {
+            let ExprKind::Var(v) = &e.kind else { return false };
+            match level.range_table.get(v.rte).map(|entry| &entry.kind) {
+                Some(RteKind::Relation(r)) => r.live_columns().nth(v.column).is_some_and(|c| c.attnum == column.attnum),
+                _ => false,
+            }
+        };
+        let found = view.columns.iter().find(|(_, e)| shows(e));
+        found.map_or(Cow::Borrowed(&column.name), |(name, _)| Cow::Owned(name.clone()))
     }
 
     /// `(a, b) = (x, y)` or `= ROW(x, y)`; a sub-query on the right is one scalar sub-query per column. Errors: 0A000 where these would not

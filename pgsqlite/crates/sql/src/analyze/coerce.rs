@@ -202,7 +202,10 @@ impl Analyzer<'_> {
         if let (true, ExprKind::Cast { form: inner, .. }) = (stored, &mut out.kind) {
             *inner = CastForm::Implicit;
         }
+        let before = out.typmod;
         out = self.apply_typmod(out, base, base_typmod, form);
+        // (nor is a domain's length written)
+        let converted = converted || domain.is_some() && out.typmod != before;
         out = self.check_contents(out, form);
         if domain.is_some() {
             if let (true, ExprKind::Cast { form: inner, .. }) = (converted && self.storing, &mut out.kind) {
@@ -301,7 +304,7 @@ impl Analyzer<'_> {
         }
         if typmod < 0
             || expr.typmod == typmod && !matches!(expr.kind, ExprKind::Const(_))
-            || matches!(expr.kind, ExprKind::Const(Datum::Null))
+            || matches!(expr.kind, ExprKind::Const(Datum::Null)) && (!self.storing || expr.typmod == typmod)
         {
             return expr.with_typmod(typmod);
         }
@@ -342,7 +345,11 @@ impl Analyzer<'_> {
                     location,
                 };
                 if self.base_type(target) == target {
-                    return Ok(null);
+                    // (reading an interval takes the modifier; all others are converted to it, which a stored text shows)
+                    return Ok(match self.storing && target != oid::INTERVAL {
+                        true => self.apply_typmod(null.with_typmod(-1), target, typmod, form),
+                        false => null,
+                    });
                 }
                 Ok(Expr {
                     kind: ExprKind::Cast { arg: Box::new(null), method: CastMethod::Domain, form },
@@ -401,6 +408,12 @@ impl Analyzer<'_> {
                 };
                 out = self.check_contents(out, form);
                 if base != target {
+                    // (the domain's length is not written)
+                    if let (true, ExprKind::Cast { method: CastMethod::Typmod, form: inner, .. }) =
+                        (self.storing, &mut out.kind)
+                    {
+                        *inner = CastForm::Implicit;
+                    }
                     out = Expr {
                         kind: ExprKind::Cast { arg: Box::new(out), method: CastMethod::Domain, form },
                         ty: target,

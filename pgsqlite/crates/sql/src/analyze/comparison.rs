@@ -7,12 +7,20 @@ use crate::typed::{Expr, ExprKind, OperatorRef, Quantifier};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 
 impl Analyzer<'_> {
-    pub(super) fn between(&mut self, value: Expr, low: Expr, high: Expr, negated: bool, location: i32) -> Result<Expr> {
+    /// `rows`: the operands that were written as rows, which are compared as such.
+    pub(super) fn between(
+        &mut self,
+        value: Expr,
+        (low, high): (Expr, Expr),
+        rows: [bool; 3],
+        negated: bool,
+        location: i32,
+    ) -> Result<Expr> {
         let (first, second) = if negated { ("<", ">") } else { (">=", "<=") };
-        let a = self.operator(first, Some(value.clone()), low, location)?;
+        let a = self.rows_or_values(first, value.clone(), low, rows[0] && rows[1], location)?;
         // the first comparison may have told what type a parameter has
         let (value, high) = (self.told_type(value), self.told_type(high));
-        let b = self.operator(second, Some(value), high, location)?;
+        let b = self.rows_or_values(second, value, high, rows[0] && rows[2], location)?;
         Ok(Expr::new(if negated { ExprKind::Or(vec![a, b]) } else { ExprKind::And(vec![a, b]) }, oid::BOOL, location))
     }
 
@@ -69,17 +77,21 @@ impl Analyzer<'_> {
         }
         // ROW(…) op (SELECT …)
         let left = self.expr(left_node)?;
-        let written = |n: Option<&ast::Node>| matches!(n.and_then(|n| n.node.as_ref()), Some(NodeEnum::RowExpr(_)));
         if let (ExprKind::Row(fields), true, Some(NodeEnum::SubLink(s))) =
-            (&left.kind, written(Some(left_node)), e.rexpr.as_ref().and_then(|n| n.node.as_ref()))
+            (&left.kind, written_as_row(Some(left_node)), e.rexpr.as_ref().and_then(|n| n.node.as_ref()))
         {
             if s.sub_link_type == ast::SubLinkType::ExprSublink as i32 {
                 return self.row_compare_subquery(name, fields.clone(), s, location);
             }
         }
         let right = self.expr_opt(e.rexpr.as_deref())?;
-        let both = written(Some(left_node)) && written(e.rexpr.as_deref());
-        if let (ExprKind::Row(l), ExprKind::Row(r), true) = (&left.kind, &right.kind, both) {
+        let both = written_as_row(Some(left_node)) && written_as_row(e.rexpr.as_deref());
+        self.rows_or_values(name, left, right, both, location)
+    }
+
+    /// `left name right`. `rows`: both were written as rows.
+    fn rows_or_values(&mut self, name: &str, left: Expr, right: Expr, rows: bool, location: i32) -> Result<Expr> {
+        if let (ExprKind::Row(l), ExprKind::Row(r), true) = (&left.kind, &right.kind, rows) {
             return self.row_compare(name, l.clone(), r.clone(), location);
         }
         self.operator(name, Some(left), right, location)
@@ -164,7 +176,9 @@ impl Analyzer<'_> {
         }
         let left = self.coerce_implicit(left, args[0])?;
         let composite = args[1] == oid::RECORD && self.env.catalog.composite_fields(element).is_some();
-        let element_target = if self.base_type(element) == args[1] || composite { element } else { args[1] };
+        // (values of a domain are compared as they are, but PostgreSQL has a cast there)
+        let same = self.base_type(element) == args[1] && !(self.storing && element != args[1]);
+        let element_target = if same || composite { element } else { args[1] };
         let target = self.array_type_of(element_target, location)?;
         let array = self.coerce_implicit(array, target)?;
         Ok(Expr::new(
@@ -212,9 +226,14 @@ impl Analyzer<'_> {
         let in_rule = usize::from(around.is_some_and(|level| level.of_rule));
         let own = |levels_up: usize, depth: usize| (depth..=depth + in_rule).contains(&levels_up);
         let mut found = false;
+        // (VALUE of a domain, whose row nobody owns, is no column)
+        let is_value = |rte: usize| {
+            let entry = self.levels.last().and_then(|level| level.range_table.get(rte));
+            entry.is_some_and(|e| matches!(&e.kind, crate::typed::RteKind::Relation(r) if r.oid == 0 && r.owner == 0))
+        };
         crate::walk::deep(expr, 0, &mut |depth, e| {
             found |= match &e.kind {
-                ExprKind::Var(v) => own(v.levels_up, depth),
+                ExprKind::Var(v) => own(v.levels_up, depth) && !(v.levels_up == depth && is_value(v.rte)),
                 ExprKind::WholeRow { levels_up, .. } => own(*levels_up, depth),
                 _ => false,
             }
@@ -286,8 +305,13 @@ impl Analyzer<'_> {
     }
 }
 
+/// Whether `ROW(…)` was written, or `(…, …)`: no cast of one.
+pub(super) fn written_as_row(node: Option<&ast::Node>) -> bool {
+    matches!(node.and_then(|n| n.node.as_ref()), Some(NodeEnum::RowExpr(_)))
+}
+
 /// The tests of IN (any of them holds) or NOT IN (all hold) as one expression, nested as PostgreSQL nests them.
-fn joined(tests: Vec<Expr>, negated: bool, location: i32) -> Expr {
+pub(super) fn joined(tests: Vec<Expr>, negated: bool, location: i32) -> Expr {
     let pair = |a, b| if negated { ExprKind::And(vec![a, b]) } else { ExprKind::Or(vec![a, b]) };
     let joined = tests.into_iter().reduce(|a, b| Expr::new(pair(a, b), oid::BOOL, location));
     joined

@@ -43,7 +43,7 @@ impl Analyzer<'_> {
         if column.is_generated() || column.identity == Some(Identity::Always) && !overriding_system {
             return Err(self.generated_always(column));
         }
-        let (ty, typmod, name) = (column.type_oid, column.typmod, column.name.clone());
+        let (ty, typmod, name) = (column.type_oid, column.typmod, self.name_in_target(column).into_owned());
         self.coerce_assignment(expr, ty, typmod, &name)
     }
 

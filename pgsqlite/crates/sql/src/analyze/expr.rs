@@ -237,7 +237,9 @@ impl Analyzer<'_> {
         let arg = c.arg.as_deref().ok_or_else(|| PgError::internal("a cast without an argument"))?;
         // ARRAY[…]::t[]: the elements are read as t
         let expr = match &arg.node {
-            Some(NodeEnum::AArrayExpr(a)) if self.env.catalog.element_type(self.base_type(ty)).is_some() => {
+            Some(NodeEnum::AArrayExpr(a))
+                if self.env.catalog.element_type(self.base_type(ty)).is_some() && !self.keeps_array(a) =>
+            {
                 let base = self.base_type(ty);
                 let typmod = if base == ty { typmod } else { self.env.catalog.domain_typmod(ty) };
                 self.array(a, Some((base, typmod)))?
@@ -247,6 +249,20 @@ impl Analyzer<'_> {
         // `true`, `false` come as casts of string constants in old trees
         let location = if c.location >= 0 { c.location } else { expr.location };
         self.coerce_explicit(expr, ty, typmod, location)
+    }
+
+    /// Whether `ARRAY[…]::t[]` in a stored text that is printed stays a cast of the array. Where the elements were to be read as t, the text has
+    /// them as such.
+    fn keeps_array(&self, a: &ast::AArrayExpr) -> bool {
+        fn typed(a: &ast::AArrayExpr) -> bool {
+            use ast::a_const::Val;
+            a.elements.iter().all(|e| match &e.node {
+                Some(NodeEnum::AConst(c)) => !c.isnull && !matches!(c.val, Some(Val::Sval(_))),
+                Some(NodeEnum::AArrayExpr(inner)) => typed(inner),
+                _ => true,
+            })
+        }
+        self.storing && !self.written && !a.elements.is_empty() && typed(a)
     }
 
     fn bool_expr(&mut self, e: &ast::BoolExpr) -> Result<Expr> {
@@ -338,7 +354,11 @@ impl Analyzer<'_> {
                 let negated = kind == K::AexprNotDistinct;
                 let left = self.expr_opt(e.lexpr.as_deref())?;
                 let right = self.expr_opt(e.rexpr.as_deref())?;
-                if let (ExprKind::Row(l), ExprKind::Row(r)) = (&left.kind, &right.kind) {
+                // (a stored text that has rows here, as values of a type, has them as parts of rows that are taken apart already)
+                let cast =
+                    |n: Option<&ast::Node>| matches!(n.and_then(|n| n.node.as_ref()), Some(NodeEnum::TypeCast(_)));
+                let whole = !self.written && (cast(e.lexpr.as_deref()) || cast(e.rexpr.as_deref()));
+                if let (ExprKind::Row(l), ExprKind::Row(r), false) = (&left.kind, &right.kind, whole) {
                     if l.len() != r.len() {
                         return Err(PgError::new(
                             SqlState::SYNTAX_ERROR,
@@ -353,11 +373,10 @@ impl Analyzer<'_> {
                         tests.push(self.distinct_values(a, b, negated && !opposite, location)?);
                     }
                     if opposite {
-                        let distinct = Expr::new(ExprKind::Or(tests), oid::BOOL, location);
+                        let distinct = super::comparison::joined(tests, false, location);
                         return Ok(Expr::new(ExprKind::Not(Box::new(distinct)), oid::BOOL, location));
                     }
-                    let kind = if negated { ExprKind::And(tests) } else { ExprKind::Or(tests) };
-                    return Ok(Expr::new(kind, oid::BOOL, location));
+                    return Ok(super::comparison::joined(tests, negated, location));
                 }
                 self.distinct(left, right, negated, location)
             }
@@ -388,11 +407,14 @@ impl Analyzer<'_> {
                 let low = self.expr(&bounds.items[0])?;
                 let high = self.expr(&bounds.items[1])?;
                 let negated = matches!(kind, K::AexprNotBetween | K::AexprNotBetweenSym);
-                let plain = self.between(left.clone(), low.clone(), high.clone(), negated, location)?;
+                let row = |n: &ast::Node| super::comparison::written_as_row(Some(n));
+                let rows = [e.lexpr.as_deref().is_some_and(row), row(&bounds.items[0]), row(&bounds.items[1])];
+                let plain = self.between(left.clone(), (low.clone(), high.clone()), rows, negated, location)?;
                 if matches!(kind, K::AexprBetween | K::AexprNotBetween) {
                     return Ok(plain);
                 }
-                let swapped = self.between(left, high, low, negated, location)?;
+                let rows = [rows[0], rows[2], rows[1]];
+                let swapped = self.between(left, (high, low), rows, negated, location)?;
                 let both = vec![plain, swapped];
                 Ok(Expr::new(if negated { ExprKind::And(both) } else { ExprKind::Or(both) }, oid::BOOL, location))
             }

@@ -254,7 +254,8 @@ impl Analyzer<'_> {
                         } else if t.expr.ty == oid::UNKNOWN {
                             let column = &given[i];
                             let expr = std::mem::replace(&mut t.expr, Expr::new(ExprKind::Default, 0, -1));
-                            t.expr = self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name)?;
+                            let name = self.name_in_target(column);
+                            t.expr = self.coerce_assignment(expr, column.type_oid, column.typmod, &name)?;
                             query.columns[i].ty = t.expr.ty;
                             query.columns[i].typmod = t.expr.typmod;
                         }
@@ -279,7 +280,10 @@ impl Analyzer<'_> {
                         return Err(self.generated_always(column));
                     }
                     values.push(match parts[i] {
-                        [] => self.coerce_assignment(value, column.type_oid, column.typmod, &column.name)?,
+                        [] => {
+                            let name = self.name_in_target(column);
+                            self.coerce_assignment(value, column.type_oid, column.typmod, &name)?
+                        }
                         _ => match literals.iter().find(|(at, _)| *at == i) {
                             Some((_, literal)) => literal.clone(),
                             None => value,

@@ -71,9 +71,12 @@ impl<'a> Printer<'a> {
                 let name = self.operator_name(*op);
                 match &args[..] {
                     [left, right] => {
+                        let rows = self.keeps_rows(left, right);
                         self.operand(left, true, expr)?;
+                        self.out.push_str(rows);
                         self.out.push_str(&format!(" {name} "));
                         self.operand(right, true, expr)?;
+                        self.out.push_str(rows);
                     }
                     [only] => {
                         self.out.push_str(&format!("{name} "));
@@ -149,10 +152,13 @@ impl<'a> Printer<'a> {
                         self.out.push('(');
                     }
                 }
+                let rows = self.keeps_rows(left, right);
                 self.full('(');
                 self.operand(left, true, expr)?;
+                self.out.push_str(rows);
                 self.out.push_str(" IS DISTINCT FROM ");
                 self.operand(right, true, expr)?;
+                self.out.push_str(rows);
                 self.full(')');
                 if *negated {
                     self.out.push(')');
@@ -517,6 +523,17 @@ impl<'a> Printer<'a> {
         // (nothing that binds)
         let parent = Expr::new(ExprKind::DomainValue, expr.ty, -1);
         self.operand(expr, false, &parent)
+    }
+
+    /// What follows two rows that are compared as values of a type, in a text that is stored: whoever reads it would take rows apart that stand
+    /// there bare. Those that belong to no type are parts of rows that were taken apart.
+    fn keeps_rows(&self, left: &Expr, right: &Expr) -> &'static str {
+        let bare = |e: &Expr| matches!(e.kind, ExprKind::Row(_)) && e.ty == oid::RECORD;
+        let stored = self.names.search_path.contains(&crate::catalog::EVERY_EXTENSION);
+        match stored && bare(left) && bare(right) {
+            true => "::record",
+            false => "",
+        }
     }
 
     /// `x IN (…)`: PostgreSQL keeps `x = ANY (ARRAY[…])`, and `x <> ALL (ARRAY[…])` of NOT IN. (`op` is equality in both.)
