@@ -39,6 +39,13 @@ impl Ddl<'_> {
             changes_row_type |= matches!(command.subtype(), T::AtAddColumn | T::AtDropColumn | T::AtAlterColumnType);
             commands.push(&**command);
         }
+        let parted = match commands.len() {
+            0 | 1 => Vec::new(),
+            _ => super::alter_passes::constraints_apart(&relation, &commands),
+        };
+        if !parted.is_empty() {
+            commands = parted.iter().collect();
+        }
         let types = commands.iter().filter(|c| c.subtype() == T::AtAlterColumnType).count();
         for command in commands.iter().filter(|c| c.subtype() == T::AtAlterColumnType) {
             work::visit();
@@ -52,7 +59,7 @@ impl Ddl<'_> {
                 }
             }
         }
-        if types > 0 && commands.len() > 1 {
+        if commands.len() > 1 {
             commands = self.in_passes(&relation, commands)?;
             if types > 1 && !self.catalog.stands_for_several(&relation) {
                 let changes: Vec<_> =
@@ -92,49 +99,6 @@ impl Ddl<'_> {
             self.refresh_texts(&before)?;
         }
         Ok(())
-    }
-
-    /// The commands of a statement that changes the type of a column in the order in which PostgreSQL carries them out: what takes
-    /// something away, the types, the rest. A column that USING of another one reads is dropped after that.
-    ///
-    /// Errors: 0A000 where USING reads a column of a table with children whose type the statement changes, too: it would see the new value.
-    fn in_passes<'c>(
-        &self,
-        relation: &Relation,
-        commands: Vec<&'c ast::AlterTableCmd>,
-    ) -> Result<Vec<&'c ast::AlterTableCmd>> {
-        use ast::AlterTableType as T;
-        // The columns that USING of another column reads.
-        let mut read: Vec<i16> = Vec::new();
-        for command in commands.iter().filter(|c| c.subtype() == T::AtAlterColumnType) {
-            work::visit();
-            let Some(NodeEnum::ColumnDef(def)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else { continue };
-            let Some(using) = &def.raw_default else { continue };
-            let expr = self.using_expression(relation, using)?;
-            let own = relation.column(&command.name).map(|c| c.attnum);
-            let used = pgsqlite_sql::deparse::columns_used(&expr).into_iter();
-            read.extend(
-                used.filter_map(|i| relation.live_columns().nth(i)).map(|c| c.attnum).filter(|a| Some(*a) != own),
-            );
-        }
-        let is_read = |c: &ast::AlterTableCmd| relation.column(&c.name).is_some_and(|c| read.contains(&c.attnum));
-        if self.catalog.stands_for_several(relation)
-            && commands.iter().any(|c| c.subtype() == T::AtAlterColumnType && is_read(c))
-        {
-            return Err(PgError::not_supported(
-                "USING with a column whose type is changed by the same statement, on a table with children",
-            ));
-        }
-        let pass = |c: &ast::AlterTableCmd| match c.subtype() {
-            T::AtDropColumn if is_read(c) => 2,
-            T::AtDropColumn | T::AtDropConstraint | T::AtDropNotNull | T::AtDropExpression | T::AtDropIdentity => 0,
-            T::AtColumnDefault if c.def.is_none() => 0,
-            T::AtAlterColumnType => 1,
-            _ => 2,
-        };
-        let mut ordered = commands;
-        ordered.sort_by_key(|c| pass(c));
-        Ok(ordered)
     }
 
     /// Whether a stored text may have a join, where another column of its tables could be taken for one that it names. (The catalog has texts
@@ -613,6 +577,8 @@ impl Ddl<'_> {
             }
             _ => None,
         };
+        // (where there is no value there is nothing to write)
+        let value = value.filter(|v| v != "NULL");
         self.put_relation(new.clone())?;
         if value.is_some() {
             self.show_catalog();

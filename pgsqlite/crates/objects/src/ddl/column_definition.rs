@@ -158,9 +158,6 @@ impl Ddl<'_> {
                     location: c.location,
                 }),
                 ast::ConstrType::ConstrPrimary | ast::ConstrType::ConstrUnique => {
-                    if c.contype() == ast::ConstrType::ConstrPrimary && saw_null == Some(false) {
-                        return Err(already("conflicting NULL/NOT NULL declarations").at(c.location));
-                    }
                     let spec = self.key_spec(c, vec![name.to_string()])?;
                     let Attributes { deferrable, initially_deferred } = attributes;
                     elements.keys.push(KeySpec { deferrable, initially_deferred, ..spec })
@@ -281,13 +278,28 @@ impl Ddl<'_> {
     /// DEFAULT, checked against the column's type; the text to store. None: NULL, which is no default.
     pub(super) fn column_default(&self, relation: &Relation, attnum: i16, node: &ast::Node) -> Result<Option<String>> {
         let column = &relation.columns[attnum as usize - 1];
-        let (expr, text) = self.default_expression(&column.name, (column.type_oid, column.typmod), node)?;
-        let null = matches!(expr.kind, ExprKind::Const(pgsqlite_types::Datum::Null));
-        Ok((!null).then_some(text))
+        self.default_expression(&column.name, (column.type_oid, column.typmod), node)
     }
 
-    /// DEFAULT of a column or a domain of this name and type (with its modifier), and the text to store.
+    /// DEFAULT of a column or a domain of this name and type (with its modifier): the text to store. None: NULL. (One that is converted to a
+    /// length is stored.)
     pub(super) fn default_expression(
+        &self,
+        name: &str,
+        target: (Oid, i32),
+        node: &ast::Node,
+    ) -> Result<Option<String>> {
+        let is_null =
+            |expr: &pgsqlite_sql::typed::Expr| matches!(expr.kind, ExprKind::Const(pgsqlite_types::Datum::Null));
+        let (expr, text) = self.typed_default(name, target, node)?;
+        let printed = |e: &pgsqlite_sql::analyze::Environment| {
+            pgsqlite_sql::analyze::analyze_expression_to_print(e, node, None, Some(target))
+        };
+        let nothing = is_null(&expr) && is_null(&self.analyze(printed)?);
+        Ok((!nothing).then_some(text))
+    }
+
+    fn typed_default(
         &self,
         name: &str,
         target: (Oid, i32),
@@ -376,7 +388,8 @@ pub(super) fn required(node: &Option<Box<ast::Node>>) -> Result<Box<ast::Node>> 
     node.clone().ok_or_else(|| PgError::internal("a constraint without its expression"))
 }
 
-fn is_attribute(c: &ast::Constraint) -> bool {
+/// DEFERRABLE and its kin, which follow a column's constraint as nodes of their own.
+pub(super) fn is_attribute(c: &ast::Constraint) -> bool {
     matches!(
         c.contype(),
         ast::ConstrType::ConstrAttrDeferrable
@@ -389,14 +402,14 @@ fn is_attribute(c: &ast::Constraint) -> bool {
 }
 
 /// DEFERRABLE, INITIALLY DEFERRED … after a column constraint.
-struct Attributes {
-    deferrable: bool,
-    initially_deferred: bool,
+pub(super) struct Attributes {
+    pub deferrable: bool,
+    pub initially_deferred: bool,
 }
 
 impl Attributes {
     /// Errors: 42601 for clauses that repeat or contradict each other.
-    fn after(rest: &[&ast::Constraint]) -> Result<Attributes> {
+    pub(super) fn after(rest: &[&ast::Constraint]) -> Result<Attributes> {
         let wrong =
             |c: &ast::Constraint, message: &str| Err(PgError::new(SqlState::SYNTAX_ERROR, message).at(c.location));
         let (mut deferrable, mut deferred) = (None, None);

@@ -46,9 +46,8 @@ impl Ddl<'_> {
 
     /// DEFAULT of a domain, as a text to store; None: NULL, which is no default. (Its errors have no position in PostgreSQL.)
     pub(super) fn new_domain_default(&self, name: &str, base: (Oid, i32), node: &ast::Node) -> Result<Option<String>> {
-        let (expr, text) = self.default_expression(name, base, node).map_err(PgError::without_position)?;
-        let null = matches!(expr.kind, pgsqlite_sql::typed::ExprKind::Const(pgsqlite_types::Datum::Null));
-        Ok((!null).then_some(text))
+        let default = self.default_expression(name, base, node).map_err(PgError::without_position)?;
+        Ok(default)
     }
 
     pub(super) fn alter_domain(&mut self, statement: &ast::AlterDomainStmt) -> Result<String> {

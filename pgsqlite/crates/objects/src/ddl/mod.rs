@@ -13,6 +13,7 @@ mod absent;
 mod acl_change;
 mod aggregate;
 mod alter_column_type;
+mod alter_passes;
 mod alter_table;
 mod alter_tree;
 mod altered;
@@ -664,7 +665,8 @@ impl Ddl<'_> {
 
     /// A type as messages name it.
     fn display_type(&self, ty: Oid) -> String {
-        Names::new(&self.catalog, self.environment.search_path).type_name(ty, -1)
+        pgsqlite_types::typmod::type_name(ty)
+            .unwrap_or_else(|| Names::new(&self.catalog, self.environment.search_path).type_name(ty, -1))
     }
 
     // --- names ---------------------------------------------------------------------------------------------------------
