@@ -165,7 +165,8 @@ impl Ddl<'_> {
         if in_foreign_key && class(ty) != class(column.type_oid) {
             return Err(PgError::not_supported("changing the storage class of a foreign key's column"));
         }
-        let display = Names::new(&self.catalog, self.environment.search_path).type_name(ty, typmod);
+        let with_modifier = Names::new(&self.catalog, self.environment.search_path).type_name(ty, typmod);
+        let display = self.display_type(ty);
         let quoted = pgsqlite_sql::deparse::quote_identifier(&column.name);
         let expr = match &def.raw_default {
             Some(node) => self.analyze(|e| analyze::analyze_expression_node(e, node, Some(before), Some((ty, typmod)))),
@@ -193,7 +194,7 @@ impl Ddl<'_> {
                 SqlState::DATATYPE_MISMATCH,
                 format!("column \"{}\" cannot be cast automatically to type {display}", column.name),
             )
-            .hint(format!("You might need to specify \"USING {quoted}::{display}\"."))
+            .hint(format!("You might need to specify \"USING {quoted}::{with_modifier}\"."))
         })?;
         let value = self.analyze(|e| pgsqlite_sql::lower::lower_expression(e, &expr, Some(before)))?;
         let mut new = old.clone();

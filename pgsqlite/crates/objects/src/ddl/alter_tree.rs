@@ -282,10 +282,11 @@ impl Ddl<'_> {
             return Err(invalid_table("cannot drop column from only the partitioned table when partitions exist")
                 .hint("Do not specify the ONLY keyword."));
         }
-        let mut gone = vec![Object::Column(relation.oid, column.attnum)];
-        let mut open = vec![relation.oid];
-        while let Some(table) = open.pop() {
+        let mut gone = Vec::new();
+        let mut open = vec![(relation.oid, column.attnum)];
+        while let Some((table, attnum)) = open.pop() {
             work::visit();
+            gone.push(Object::Column(table, attnum));
             for child in self.catalog.children(table).to_vec() {
                 work::visit();
                 let mut new = (**self.required(child)?).clone();
@@ -294,13 +295,14 @@ impl Ddl<'_> {
                     return Err(PgError::internal("a column that is not inherited"));
                 }
                 if own.inherited.lose_parent(only) {
-                    gone.push(Object::Column(child, own.attnum));
-                    open.push(child);
+                    open.push((child, own.attnum));
                 } else {
                     self.put_relation(new)?;
                 }
             }
         }
+        // (as PostgreSQL has them: those of descendants before those that they come from)
+        gone.reverse();
         let cascade = command.behavior() == ast::DropBehavior::DropCascade;
         self.drop_objects(&gone, cascade)
     }

@@ -11,6 +11,7 @@ use pgsqlite_types::work;
 use pgsqlite_types::{oid, Oid, PgError, Result, SqlState};
 
 /// A PRIMARY KEY or UNIQUE constraint to make.
+#[derive(Clone)]
 pub(super) struct KeySpec {
     pub name: String,
     pub primary: bool,
@@ -419,9 +420,9 @@ impl Ddl<'_> {
             .at(keys[1].location));
         }
         keys.extend(elements.keys.iter().filter(|k| !k.primary));
-        for key in keys {
+        for key in different(&keys) {
             work::visit();
-            self.add_key(&mut relation, key, &mut indexes, true)?;
+            self.add_key(&mut relation, &key, &mut indexes, true)?;
         }
         for (index, constraint, comment) in elements.copied_indexes {
             work::visit();
@@ -574,4 +575,22 @@ impl Ddl<'_> {
 
 pub(super) fn is_key(c: &ast::Constraint) -> bool {
     matches!(c.contype(), ast::ConstrType::ConstrPrimary | ast::ConstrType::ConstrUnique)
+}
+
+/// The keys of a new table without those that one before them is, too: of these only the name is taken, where that has none.
+fn different(keys: &[&KeySpec]) -> Vec<KeySpec> {
+    let what = |k: &KeySpec| {
+        let when = (k.deferrable, k.initially_deferred, k.nulls_not_distinct);
+        (k.columns.clone(), k.include.clone(), when)
+    };
+    let mut kept: Vec<KeySpec> = Vec::new();
+    for key in keys {
+        work::visit();
+        match kept.iter_mut().find(|k| what(k) == what(key)) {
+            None => kept.push((*key).clone()),
+            Some(same) if same.name.is_empty() => same.name.clone_from(&key.name),
+            Some(_) => {}
+        }
+    }
+    kept
 }

@@ -66,7 +66,8 @@ impl Ddl<'_> {
             }
         }
         let items = sorted(items);
-        (items != sorted(built_in)).then_some(items)
+        // (where nobody is left PostgreSQL, too, comes back to the built-in ones)
+        (!items.is_empty() && items != sorted(built_in)).then_some(items)
     }
 
     pub(super) fn alter_default_privileges(&mut self, s: &ast::AlterDefaultPrivilegesStmt) -> Result<String> {

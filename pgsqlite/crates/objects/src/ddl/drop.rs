@@ -228,6 +228,11 @@ impl Ddl<'_> {
     /// Drops the objects and (with CASCADE) all that depends on them. Errors: 2BP01 with the list of dependents; one that is named twice
     /// makes its message that of several.
     pub(super) fn drop_objects(&mut self, named: &[Object], cascade: bool) -> Result<()> {
+        self.drop_objects_among(named, named.len(), cascade)
+    }
+
+    /// As [`Ddl::drop_objects`], where the statement is about `count` objects, with those of other kinds.
+    pub(super) fn drop_objects_among(&mut self, named: &[Object], count: usize, cascade: bool) -> Result<()> {
         let mut there = BTreeSet::new();
         let targets: &[Object] = &named.iter().copied().filter(|target| there.insert(*target)).collect::<Vec<_>>();
         let mut stored = self.stored_references()?;
@@ -309,7 +314,7 @@ impl Ddl<'_> {
             | Object::Policy(table, _)
             | Object::Rule(table, _)
             | Object::Trigger(table, _) => seen.contains(&Object::Relation(table)),
-            Object::DomainConstraint(ty, _) => seen.contains(&Object::Type(ty)),
+            Object::DomainConstraint(ty, _) | Object::Attribute(ty, _) => seen.contains(&Object::Type(ty)),
             _ => false,
         };
         let mut silent: BTreeSet<Object> = BTreeSet::new();
@@ -342,7 +347,9 @@ impl Ddl<'_> {
         if !reported.is_empty() {
             if !cascade {
                 let message = match named {
-                    [one] => format!("cannot drop {} because other objects depend on it", self.describe(*one)),
+                    [one] if count == 1 => {
+                        format!("cannot drop {} because other objects depend on it", self.describe(*one))
+                    }
                     _ => "cannot drop desired object(s) because other objects depend on them".into(),
                 };
                 let detail: Vec<String> = reported

@@ -352,6 +352,15 @@ impl Ddl<'_> {
 
     /// 23503 if a row violates a managed foreign key.
     pub(super) fn check_managed_rows(&self, table: &Relation, constraint: &Constraint) -> Result<()> {
+        if table.is_partitioned() {
+            // (the partition that has the row is told of)
+            for partition in self.catalog.partitions(table.oid) {
+                work::visit();
+                let columns = super::inherit::renumbered(&constraint.columns, table, partition)?;
+                self.check_managed_rows(partition, &Constraint { columns, ..constraint.clone() })?;
+            }
+            return Ok(());
+        }
         let ConstraintKind::ForeignKey { references, match_full, .. } = &constraint.kind else { return Ok(()) };
         let (own, equal, parent) = self.key_conditions(table, constraint)?;
         let given = |word: &str, op: &str| {

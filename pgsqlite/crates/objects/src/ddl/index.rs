@@ -214,6 +214,16 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// 42501 unless the role may make something in the schemas of a table and its partitions, which an index is.
+    pub(super) fn check_may_index(&self, relation: &Relation) -> Result<()> {
+        self.check_create(relation.schema)?;
+        for partition in self.catalog.partitions(relation.oid) {
+            work::visit();
+            self.check_may_index(partition)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn create_index(&mut self, statement: &ast::IndexStmt) -> Result<String> {
         let tag = Ok("CREATE INDEX".to_string());
         let name = statement.relation.as_ref().ok_or_else(|| PgError::internal("CREATE INDEX without a table"))?;
@@ -235,6 +245,7 @@ impl Ddl<'_> {
         }
         self.check_not_system(&relation)?;
         self.check_owner(&relation)?;
+        self.check_may_index(&relation)?;
         self.check_table_place(&statement.table_space, "")?;
         let method = if statement.access_method.is_empty() { "btree" } else { statement.access_method.as_str() };
         let is_here = |oid| self.catalog.schema_of_builtin(oid).is_some();

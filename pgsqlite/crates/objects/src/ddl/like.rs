@@ -25,7 +25,18 @@ impl Ddl<'_> {
                 }))),
             }
         };
+        // (whatever type the other sequence has)
+        let word = |text: &str| ast::Node { node: Some(NodeEnum::String(ast::String { sval: text.into() })) };
+        let names = vec![word("pg_catalog"), word("int8")];
+        let bigint = ast::TypeName { names, typemod: -1, location: -1, ..Default::default() };
+        let of_type = ast::DefElem {
+            defname: "as".into(),
+            arg: Some(Box::new(ast::Node { node: Some(NodeEnum::TypeName(bigint)) })),
+            location: -1,
+            ..Default::default()
+        };
         let mut out = vec![
+            ast::Node { node: Some(NodeEnum::DefElem(Box::new(of_type))) },
             number("increment", s.increment),
             number("minvalue", s.min),
             number("maxvalue", s.max),

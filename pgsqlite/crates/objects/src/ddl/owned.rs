@@ -139,7 +139,8 @@ impl Ddl<'_> {
         let operators = self.catalog.operators.values().map(|o| &o.definition);
         targets.extend(operators.filter(|o| roles.contains(&o.owner)).map(|o| Object::Operator(o.oid)));
         let cascade = statement.behavior() == ast::DropBehavior::DropCascade;
-        self.drop_objects(&targets, cascade)?;
+        let entries = self.catalog.properties.default_acls.iter().filter(|d| roles.contains(&d.role)).count();
+        self.drop_objects_among(&targets, targets.len() + entries, cascade)?;
         self.drop_owned_apart(&roles, cascade)?;
         for found in self.large_objects_of(&roles)? {
             work::visit();

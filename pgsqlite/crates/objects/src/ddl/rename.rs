@@ -504,6 +504,13 @@ impl Ddl<'_> {
             }
         }
         let schema = self.creation_schema(&statement.newschema, -1)?;
+        let stays = |from: Oid| match [from, schema].contains(&PG_TEMP) {
+            true => Err(PgError::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "cannot move objects into or out of temporary schemas",
+            )),
+            false => Ok(()),
+        };
         if kind == T::ObjectOperator {
             self.check_create(schema)?;
             let tag = self.change_operator(statement.object.as_deref(), |_, o| {
@@ -522,6 +529,7 @@ impl Ddl<'_> {
                     }
                 }
                 let mut function = self.function_of(statement.object.as_deref(), kind)?;
+                stays(function.schema)?;
                 self.check_function_free(&function, schema, &function.name)?;
                 function.schema = schema;
                 self.put_function(function)?;
@@ -540,6 +548,7 @@ impl Ddl<'_> {
                     return Ok(tag.into());
                 };
                 self.check_create(schema)?;
+                stays(relation.schema)?;
                 if relation.schema == schema {
                     return Ok(tag.into());
                 }
@@ -573,6 +582,7 @@ impl Ddl<'_> {
                 };
                 self.check_create(schema)?;
                 let user_type = self.find_owned_type(&parts)?;
+                stays(user_type.schema)?;
                 if user_type.schema != schema && self.catalog.type_name_taken(schema, &user_type.name) {
                     return Err(PgError::new(
                         SqlState::DUPLICATE_OBJECT,

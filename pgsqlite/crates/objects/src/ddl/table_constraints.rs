@@ -26,6 +26,9 @@ impl Ddl<'_> {
             relation.constraints.push(constraint);
             self.put_relation(relation)?;
         }
+        if !(elements.keys.is_empty() && elements.exclusions.is_empty()) {
+            self.check_may_index(self.required(table)?)?;
+        }
         for spec in &elements.keys {
             work::visit();
             let old = (**self.required(table)?).clone();

@@ -187,7 +187,7 @@ fn names_are_cut_and_numbered() {
     let long = "x".repeat(70);
     assert_eq!(naming::object_name(&long, "a", "fkey").len(), 63);
     let mut db = Db::new();
-    db.ok("CREATE TABLE t (a int CHECK (a > 1) CHECK (a > 2), UNIQUE (a), UNIQUE (a))");
+    db.ok("CREATE TABLE t (a int CHECK (a > 1) CHECK (a > 2), UNIQUE (a), UNIQUE (a) DEFERRABLE)");
     assert_eq!(db.constraint_names("t"), ["t_a_check", "t_a_check1", "t_a_key", "t_a_key1"]);
     db.ok("CREATE INDEX ON t (a); CREATE INDEX ON t (a); CREATE INDEX ON t ((a IS NULL), a)");
     for name in ["t_a_idx", "t_a_idx1", "t_expr_a_idx"] {

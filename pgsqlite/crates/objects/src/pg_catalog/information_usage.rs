@@ -166,7 +166,14 @@ fn column_privileges(rows: &mut Rows, state: &SessionState, public: bool) {
         for c in r.live_columns() {
             work::visit();
             column(c, &of_table);
-            column(c, c.acl.as_deref().unwrap_or(&[]));
+            // (what both lists say is told once)
+            let further = c.acl.iter().flatten().map(|item| {
+                let same = of_table.iter().find(|t| (t.grantor, t.grantee) == (item.grantor, item.grantee));
+                let doubled = same.map_or(0, |t| t.privileges & !(t.grant_options ^ item.grant_options));
+                let (privileges, grant_options) = (item.privileges & !doubled, item.grant_options & !doubled);
+                AclItem { privileges, grant_options, ..item.clone() }
+            });
+            column(c, &further.collect::<Vec<_>>());
         }
     }
 }
