@@ -37,6 +37,7 @@ STEPS = {"a": ["MINVALUE", "0", "10", "20", "MAXVALUE"], "b": ["MINVALUE", "'b'"
 KNOWN: list[tuple[str, str, str]] = [
     ("id = id \\+ 20", r"'23505'", "which of several rows is changed first"),
     ("^INSERT INTO p[0-9]", r"'0A000', 'moving row to another partition during a BEFORE.*'23(514|502)'", "the code of a row that a trigger of the partitioned table moves out of the partition that the statement names"),
+    ("", r"'42804', 'type of parameter .* when preparing the plan", "PostgreSQL's session has prepared an expression of a function for the type that a column had"),
 ]
 #: what may be told of, in the order of the partitions' numbers or of the plan
 FIRST = "21000 22P02 23502 23503 23505 23514".split()
@@ -252,7 +253,7 @@ def main() -> int:
                 done.append(sql if not theirs[0] else f"-- {sql}")
                 if not what:
                     return True
-                if ours[0] == "0A000" != theirs[0]:
+                if ours[0] == "0A000" and (theirs[0] != "0A000" or "is not supported by pgsqlite" in ours[1]):
                     note(tally.refused, re.sub(r'"[^"]*"|\'[^\']*\'', "…", ours[1]))
                     return False
                 known = next((why for pattern, answers, why in KNOWN if re.search(pattern, sql) and re.search(answers, f"{theirs} | {ours}")), "")
