@@ -3,5 +3,6 @@
 
 pub mod ddl;
 pub mod exclusion_violation;
+mod function_references;
 pub mod pg_catalog;
 pub mod vtab;

@@ -74,7 +74,7 @@ fn pass_of(relation: &Relation, command: &ast::AlterTableCmd) -> Pass {
         T::AtColumnDefault if command.def.is_none() => Pass::Drop,
         T::AtAlterColumnType => Pass::Type,
         T::AtAddColumn => Pass::AddColumn,
-        T::AtSetNotNull | T::AtSetIdentity => Pass::ColumnAttribute,
+        T::AtSetNotNull => Pass::ColumnAttribute,
         T::AtColumnDefault | T::AtAddIdentity => Pass::OtherConstraint,
         T::AtAddConstraint => match command.def.as_ref().and_then(|d| d.node.as_ref()) {
             Some(NodeEnum::Constraint(c)) => match c.contype() {
@@ -88,6 +88,7 @@ fn pass_of(relation: &Relation, command: &ast::AlterTableCmd) -> Pass {
             },
             _ => Pass::Check,
         },
+        // (SET GENERATED comes after the identity that it is about: it is one of these)
         _ => Pass::Rest,
     }
 }

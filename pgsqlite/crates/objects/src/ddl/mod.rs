@@ -71,7 +71,6 @@ mod truncate;
 mod types;
 mod view;
 
-pub(crate) use drop_uses::function_references;
 pub use pgsqlite_metadata::databases::{DatabaseAdmin, Founder};
 use pgsqlite_metadata::naming;
 use pgsqlite_metadata::store::{self, names::CatalogNames, sqlite_error};

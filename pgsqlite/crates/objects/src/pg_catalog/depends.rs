@@ -5,7 +5,7 @@
 use super::relations::{composite_class, derived_oid, ATTRDEF, CLASS, CONSTRAINT, NAMESPACE, PROC, REWRITE, TYPE};
 use super::views::with_environment;
 use super::{int, text, Rows};
-use crate::ddl::function_references;
+use crate::function_references::function_references;
 use pgsqlite_natives::udf::session_cell::SessionState;
 use pgsqlite_sql::analyze::{analyze_domain_check, analyze_expression, analyze_policy_text, Environment};
 use pgsqlite_sql::builtins::{catalog as builtin, extensions as builtin_extensions};

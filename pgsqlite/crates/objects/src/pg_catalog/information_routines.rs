@@ -68,6 +68,7 @@ fn privileges(rows: &mut Rows, state: &SessionState, public: bool) {
     let mut push = |p: &builtin::Proc, place: Datum, owner: Oid, stored: &Option<Vec<acl::AclItem>>| {
         work::visit();
         for (grantor, grantee, word, grantable) in heard.spread(&list(AclObject::Function, owner, stored), owner) {
+            work::visit();
             rows.push(&[
                 ("grantor", grantor),
                 ("grantee", grantee),
@@ -83,10 +84,12 @@ fn privileges(rows: &mut Rows, state: &SessionState, public: bool) {
         }
     };
     for p in builtin::all_procs() {
+        work::visit();
         let Some(place) = shown_schema(state, p) else { continue };
         push(p, place, BOOTSTRAP_ROLE, &acl::builtin_function_acl(catalog, p.oid));
     }
     for routine in catalog.routines.values() {
+        work::visit();
         let f = &routine.function;
         push(&routine.proc, schema(state, f.schema), f.owner, &f.acl);
     }

@@ -40,8 +40,38 @@ pub(super) fn prepared_statements(rows: &mut Rows, state: &SessionState) {
     }
 }
 
-/// pg_config: of what PostgreSQL tells of its build there is the version.
+/// What pg_config has of PostgreSQL's build, before the version.
+const BUILD: [&str; 22] = [
+    "BINDIR",
+    "DOCDIR",
+    "HTMLDIR",
+    "INCLUDEDIR",
+    "PKGINCLUDEDIR",
+    "INCLUDEDIR-SERVER",
+    "LIBDIR",
+    "PKGLIBDIR",
+    "LOCALEDIR",
+    "MANDIR",
+    "SHAREDIR",
+    "SYSCONFDIR",
+    "PGXS",
+    "CONFIGURE",
+    "CC",
+    "CPPFLAGS",
+    "CFLAGS",
+    "CFLAGS_SL",
+    "LDFLAGS",
+    "LDFLAGS_EX",
+    "LDFLAGS_SL",
+    "LIBS",
+];
+
+/// pg_config: the names that PostgreSQL has, with its words for what a build has not recorded, and the version.
 pub(super) fn configuration(rows: &mut Rows, state: &SessionState) {
+    // bounded: a list of this file
+    for name in BUILD {
+        rows.push(&[("name", text(name)), ("setting", text("not recorded"))]);
+    }
     if let Some(version) = state.variables.as_ref().and_then(|v| v.get("server_version")) {
         rows.push(&[("name", text("VERSION")), ("setting", text(format!("PostgreSQL {version}")))]);
     }

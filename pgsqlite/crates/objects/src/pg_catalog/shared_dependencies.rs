@@ -58,6 +58,7 @@ impl Edges<'_> {
         roles.sort_unstable();
         roles.dedup();
         for role in roles.into_iter().filter(|r| *r != owner) {
+            work::visit();
             self.push(object, role, "a");
         }
     }
@@ -68,49 +69,64 @@ pub(super) fn depends(rows: &mut Rows, connection: &Connection, state: &SessionS
     let mut edges = Edges { rows };
     edges.object(DATABASE, OWN as Oid, catalog.properties.owner, &catalog.properties.acl);
     for found in store::all(connection)? {
+        work::visit();
         edges.object(LARGE_OBJECT, found.object, found.owner, &found.acl);
     }
     for s in catalog.schemas.values() {
+        work::visit();
         edges.object(NAMESPACE, s.oid, s.owner, &s.acl);
     }
     for r in catalog.relations.values().filter(|r| r.oid >= oid::FIRST_USER_OID) {
+        work::visit();
         if !matches!(r.kind, RelationKind::Index(_)) {
             edges.object(CLASS, r.oid, r.owner, &r.acl);
         }
         for column in r.live_columns() {
+            work::visit();
             edges.named((CLASS, r.oid, column.attnum), r.owner, &column.acl);
         }
         for policy in &r.security.policies {
+            work::visit();
             for role in &policy.roles {
+                work::visit();
                 edges.push((POLICY, policy.oid, 0), *role, "r");
             }
         }
     }
     for (_, s) in catalog.statistics() {
+        work::visit();
         edges.object(STATISTICS, s.oid, s.owner, &None);
     }
     for t in catalog.types.values() {
+        work::visit();
         edges.object(TYPE, t.oid, t.owner, &t.acl);
     }
     for f in catalog.routines.values().map(|r| &r.function) {
+        work::visit();
         edges.object(PROC, f.oid, f.owner, &f.acl);
     }
     for o in catalog.operators.values().map(|o| &o.definition) {
+        work::visit();
         edges.object(OPERATOR, o.oid, o.owner, &None);
     }
     for c in catalog.collations.values() {
+        work::visit();
         edges.object(COLLATION, c.oid, c.owner, &None);
     }
     for c in catalog.ts_configurations.values() {
+        work::visit();
         edges.object(CONFIGURATION, c.oid, c.owner, &None);
     }
     for d in catalog.ts_dictionaries.values() {
+        work::visit();
         edges.object(DICTIONARY, d.oid, d.owner, &None);
     }
     for e in catalog.extensions.values() {
+        work::visit();
         edges.object(EXTENSION, e.oid, e.owner, &None);
     }
     for entry in &catalog.properties.default_acls {
+        work::visit();
         edges.object(DEFAULT_ACL, entry.oid, entry.role, &Some(entry.acl.clone()));
     }
     Ok(())
