@@ -22,6 +22,9 @@ use std::sync::Arc;
 const LOG_HEADER: u64 = 32;
 const FRAME_HEADER: usize = 24;
 
+/// For so long a checkpoint that is under way is waited for, before it is looked at again.
+const CHECKPOINT: std::time::Duration = std::time::Duration::from_millis(10);
+
 /// How far a stream has come: a place in one beginning of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Position {
@@ -296,6 +299,7 @@ impl Stream {
             reader.execute_batch("BEGIN").map_err(crate::error::sqlite_error)?;
             let pages = page("PRAGMA page_count")?;
             if before.frames > 0 && !hold_log(&reader)? {
+                std::thread::sleep(CHECKPOINT);
                 continue;
             }
             // (an empty log does not say it)
