@@ -1,6 +1,6 @@
 //! The order in which the commands of one ALTER TABLE are carried out, whichever they are written in.
 
-use super::column_definition::{is_attribute, Attributes};
+use super::column_definition::{is_attribute, written_constraints, Attributes};
 use super::create_table::is_key;
 use super::{Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
@@ -141,14 +141,7 @@ pub(super) fn constraints_apart(relation: &Relation, commands: &[&ast::AlterTabl
 /// The constraints of a column that could as well be written as the table's. None where something is wrong with how they are written: the
 /// column's definition tells it.
 fn constraints_of(definition: &ast::ColumnDef) -> Vec<ast::Constraint> {
-    let constraints: Vec<&ast::Constraint> = definition
-        .constraints
-        .iter()
-        .filter_map(|n| match &n.node {
-            Some(NodeEnum::Constraint(c)) => Some(&**c),
-            _ => None,
-        })
-        .collect();
+    let constraints = written_constraints(definition);
     let mut out = Vec::new();
     for (i, c) in constraints.iter().enumerate() {
         work::visit();

@@ -50,6 +50,17 @@ pub(super) fn cast_type(node: &NodeEnum) -> Option<ast::TypeName> {
     }
 }
 
+/// The constraints of a column's definition, with DEFERRABLE and its kin as nodes of their own, as they were written.
+pub(super) fn written_constraints(definition: &ast::ColumnDef) -> Vec<&ast::Constraint> {
+    let nodes = definition.constraints.iter();
+    nodes
+        .filter_map(|n| match &n.node {
+            Some(NodeEnum::Constraint(c)) => Some(&**c),
+            _ => None,
+        })
+        .collect()
+}
+
 impl Ddl<'_> {
     /// One column with its constraints.
     pub(super) fn column_definition(
@@ -93,14 +104,7 @@ impl Ddl<'_> {
         let already = |what: &str| {
             PgError::new(SqlState::SYNTAX_ERROR, format!("{what} for column \"{name}\" of table \"{}\"", relation.name))
         };
-        let constraints: Vec<&ast::Constraint> = def
-            .constraints
-            .iter()
-            .filter_map(|n| match &n.node {
-                Some(NodeEnum::Constraint(c)) => Some(&**c),
-                _ => None,
-            })
-            .collect();
+        let constraints = written_constraints(def);
         for (i, c) in constraints.iter().enumerate() {
             work::visit();
             // DEFERRABLE and its kin follow as nodes of their own.

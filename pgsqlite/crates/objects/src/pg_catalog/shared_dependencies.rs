@@ -30,7 +30,6 @@ struct Edges<'a> {
 impl Edges<'_> {
     /// `o`: owner, `a`: named in privileges, `r`: target of a policy
     fn push(&mut self, (class, object, column): (Oid, Oid, i16), role: Oid, kind: &str) {
-        work::visit();
         // (PUBLIC is no role; those below are pinned)
         if role < oid::FIRST_USER_OID {
             return;
@@ -93,10 +92,6 @@ pub(super) fn depends(rows: &mut Rows, connection: &Connection, state: &SessionS
             }
         }
     }
-    for (_, s) in catalog.statistics() {
-        work::visit();
-        edges.object(STATISTICS, s.oid, s.owner, &None);
-    }
     for t in catalog.types.values() {
         work::visit();
         edges.object(TYPE, t.oid, t.owner, &t.acl);
@@ -105,25 +100,15 @@ pub(super) fn depends(rows: &mut Rows, connection: &Connection, state: &SessionS
         work::visit();
         edges.object(PROC, f.oid, f.owner, &f.acl);
     }
-    for o in catalog.operators.values().map(|o| &o.definition) {
+    let without_privileges = (catalog.statistics().map(|(_, s)| (STATISTICS, s.oid, s.owner)))
+        .chain(catalog.operators.values().map(|o| (OPERATOR, o.definition.oid, o.definition.owner)))
+        .chain(catalog.collations.values().map(|c| (COLLATION, c.oid, c.owner)))
+        .chain(catalog.ts_configurations.values().map(|c| (CONFIGURATION, c.oid, c.owner)))
+        .chain(catalog.ts_dictionaries.values().map(|d| (DICTIONARY, d.oid, d.owner)))
+        .chain(catalog.extensions.values().map(|e| (EXTENSION, e.oid, e.owner)));
+    for (class, object, owner) in without_privileges {
         work::visit();
-        edges.object(OPERATOR, o.oid, o.owner, &None);
-    }
-    for c in catalog.collations.values() {
-        work::visit();
-        edges.object(COLLATION, c.oid, c.owner, &None);
-    }
-    for c in catalog.ts_configurations.values() {
-        work::visit();
-        edges.object(CONFIGURATION, c.oid, c.owner, &None);
-    }
-    for d in catalog.ts_dictionaries.values() {
-        work::visit();
-        edges.object(DICTIONARY, d.oid, d.owner, &None);
-    }
-    for e in catalog.extensions.values() {
-        work::visit();
-        edges.object(EXTENSION, e.oid, e.owner, &None);
+        edges.object(class, object, owner, &None);
     }
     for entry in &catalog.properties.default_acls {
         work::visit();
