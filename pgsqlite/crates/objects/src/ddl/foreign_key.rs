@@ -43,6 +43,9 @@ impl Ddl<'_> {
     /// A FOREIGN KEY of `relation` (which the catalog knows). Errors: 42P01, 42703, 42809, 42830, 42704, 42804.
     pub(super) fn foreign_key(&mut self, relation: &Relation, spec: &ForeignKeySpec) -> Result<Constraint> {
         let c = &spec.constraint;
+        if c.fk_with_period || c.pk_with_period {
+            return Err(PgError::not_supported("PERIOD in a foreign key").at(c.location));
+        }
         let name = c.pktable.as_ref().ok_or_else(|| PgError::internal("a foreign key without a referenced table"))?;
         let parent = self.find(name)?;
         if parent.kind != RelationKind::Table {
