@@ -731,7 +731,7 @@ fn run() -> anyhow::Result<ExitCode> {
 }
 
 fn main() -> ExitCode {
-    pgsqlite_memory::limit_arenas();
+    pgsqlite_memory::set_delay();
     let ended = run();
     if is_deposed() && !failover::is_stopping() {
         // (as a standby, with what the archive has)

@@ -241,6 +241,10 @@ TEXTS = {
     "text with a long name": "SELECT " + "x" * 100 + " FROM " + ",".join(["a"] * 500000),
 }
 
+# `statement_timeout` is for each statement of a query string by itself, as in PostgreSQL since 13 (manual, 20.11): where each of them is short,
+# the string may last as long as it takes.
+MANY_SHORT = {"text of many statements"}
+
 DDL = {
     "create table as": "CREATE TABLE x1 AS SELECT i FROM endless",
     "select into": "SELECT i INTO x2 FROM endless",

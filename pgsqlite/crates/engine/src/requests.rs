@@ -1,7 +1,8 @@
 //! Stopping what a session does: cancel requests, statement_timeout, termination.
 //!
 //! A request counts only while a statement runs (between [`CancelHandle::begin`] and [`CancelHandle::end`]). It interrupts SQLite if
-//! that is at work, and wakes what waits ([`CancelHandle::requested`]): for the writer slot, a lock, a pooled connection.
+//! that is at work, and wakes what waits ([`CancelHandle::requested`]): for the writer slot, a lock, a pooled connection. The statements of a
+//! query string are one request's: a client that cancels between two of them ends the second one.
 
 use parking_lot::Mutex;
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -30,6 +31,8 @@ struct Running {
 #[derive(Default)]
 struct State {
     running: Mutex<Running>,
+    /// the statement is one of a query string, and others follow it; changed with `running` locked
+    others_follow: AtomicBool,
     /// a reason is set, or the session is terminated: looked at in loops
     requested: AtomicBool,
     terminated: AtomicBool,
@@ -72,7 +75,8 @@ impl CancelHandle {
 
     fn request(&self, reason: Reason) {
         let mut running = self.0.running.lock();
-        if !running.active {
+        let between = self.0.others_follow.load(Ordering::Relaxed) && reason == Reason::User;
+        if !running.active && !between {
             return;
         }
         running.reason.get_or_insert(reason);
@@ -177,21 +181,37 @@ impl CancelHandle {
         if running.active {
             return false;
         }
-        *running = Running { active: true, interrupt: None, reason: None };
-        self.forget_request();
+        running.active = true;
+        self.settle_request(&mut running);
         true
     }
 
     /// The statement has ended.
     pub(crate) fn end(&self) {
         let mut running = self.0.running.lock();
-        *running = Running::default();
-        self.forget_request();
+        running.active = false;
+        running.interrupt = None;
+        self.settle_request(&mut running);
     }
 
-    /// A request was for the statement that is over; a termination stays.
-    fn forget_request(&self) {
-        self.0.requested.store(false, Ordering::SeqCst);
+    /// Whether the client has sent other statements in the same query string, which run after this one.
+    pub(crate) fn set_others_follow(&self, others_follow: bool) {
+        if self.0.others_follow.load(Ordering::Relaxed) == others_follow {
+            return;
+        }
+        let mut running = self.0.running.lock();
+        self.0.others_follow.store(others_follow, Ordering::Relaxed);
+        if !running.active {
+            self.settle_request(&mut running);
+        }
+    }
+
+    /// A request was for the statement that is over, or before the one that begins. What stays: a client's own, if statements of the same
+    /// query string follow, and a termination.
+    fn settle_request(&self, running: &mut Running) {
+        let others_follow = self.0.others_follow.load(Ordering::Relaxed);
+        running.reason = running.reason.filter(|reason| others_follow && *reason == Reason::User);
+        self.0.requested.store(running.reason.is_some(), Ordering::SeqCst);
         if self.0.ends_statement.load(Ordering::SeqCst) {
             self.0.requested.store(true, Ordering::Release);
         }
@@ -269,4 +289,57 @@ pub(crate) fn terminated() -> PgError {
 pub(crate) fn too_old() -> PgError {
     PgError::new(SqlState::SNAPSHOT_TOO_OLD, "snapshot too old")
         .detail("The transaction has kept the database's log from beginning anew until the log reached --log-limit.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_requested(handle: &CancelHandle) -> bool {
+        handle.check().is_err()
+    }
+
+    #[test]
+    fn a_request_between_statements_is_for_the_next_of_the_same_text() {
+        let handle = CancelHandle::default();
+        assert!(handle.begin());
+        handle.set_others_follow(true);
+        handle.end();
+        handle.cancel();
+        assert!(handle.begin());
+        assert!(is_requested(&handle));
+        handle.end();
+        // the statement ended before it looked
+        assert!(handle.begin());
+        assert!(is_requested(&handle));
+        handle.set_others_follow(false);
+        handle.end();
+        assert!(!is_requested(&handle));
+        handle.cancel();
+        assert!(handle.begin());
+        assert!(!is_requested(&handle));
+    }
+
+    #[test]
+    fn what_is_about_one_statement_ends_with_it() {
+        let handle = CancelHandle::default();
+        assert!(handle.begin());
+        handle.set_others_follow(true);
+        handle.time_out();
+        assert!(is_requested(&handle));
+        handle.end();
+        handle.time_out();
+        assert!(handle.begin());
+        assert!(!is_requested(&handle));
+        handle.cancel();
+        handle.end();
+        // an error has ended the text
+        handle.set_others_follow(false);
+        assert!(handle.begin());
+        assert!(!is_requested(&handle));
+        handle.terminate();
+        handle.end();
+        assert!(handle.begin());
+        assert!(is_requested(&handle));
+    }
 }

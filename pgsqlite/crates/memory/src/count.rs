@@ -176,16 +176,21 @@ pub(crate) fn current() -> *const Account {
     LOCAL.try_with(|l| l.account.get()).unwrap_or(std::ptr::null())
 }
 
-/// The bytes that an allocation of `size` costs the C library's allocator: multiples of 16 with a header of 8.
+/// The bytes that an allocation of `size` costs the allocator: multiples of 16, and above 64 multiples of a quarter of the power of two
+/// below (mimalloc's size classes). What is larger than all classes is made of pages.
 #[inline]
 fn cost(size: usize) -> isize {
-    ((size + 8).max(32).next_multiple_of(16)) as isize
+    let step = if size > LARGEST_CLASS { 4096 } else { (size.next_power_of_two() / 8).max(16) };
+    size.max(1).next_multiple_of(step) as isize
 }
 
-/// The global allocator that counts: the system's, with the counters of this crate.
+/// The largest size that mimalloc has a class for, in bytes (`MI_LARGE_MAX_OBJ_SIZE`).
+const LARGEST_CLASS: usize = 512 << 10;
+
+/// The global allocator that counts: the process's, which is mimalloc (`trim.rs`), with the counters of this crate.
 pub struct Accounting;
 
-// SAFETY: every call goes to the system's allocator unchanged; counting allocates nothing and does not unwind.
+// SAFETY: every call goes to the process's allocator unchanged; counting allocates nothing and does not unwind.
 unsafe impl GlobalAlloc for Accounting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is passed on.
@@ -255,6 +260,19 @@ mod tests {
         });
         assert_eq!(hog.held(), 70 * mib as isize + 5);
         assert_eq!(small.held(), -30 * mib as isize + 3);
+    }
+
+    /// `mi_good_size` is what the allocator makes of a size.
+    #[test]
+    fn the_cost_is_what_the_allocator_takes() {
+        let around = |bits: usize| [(1 << bits) - 1, 1 << bits, (1 << bits) + 1, 11 << (bits - 3)];
+        for size in (1..=8192).chain((13..=24).flat_map(around)) {
+            // SAFETY: computes a number.
+            let taken = unsafe { libmimalloc_sys::mi_good_size(size) };
+            let cost = cost(size) as usize;
+            assert!(cost.abs_diff(taken) <= 16, "{size}: {cost}, {taken}");
+        }
+        assert_eq!(cost(0), 16);
     }
 
     #[test]

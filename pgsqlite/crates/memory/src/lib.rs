@@ -29,4 +29,4 @@ pub use detect::available;
 pub use files::FileLimit;
 pub use held::{hold, Held};
 pub use temporary_file::TemporaryFile;
-pub use trim::limit_arenas;
+pub use trim::set_delay;

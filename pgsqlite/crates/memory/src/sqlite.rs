@@ -11,14 +11,11 @@ use libc::malloc_size as size_of_allocation;
 #[cfg(not(target_vendor = "apple"))]
 use libc::malloc_usable_size as size_of_allocation;
 
-/// Bytes of an allocation as the C library made it.
+/// Bytes of an allocation as the allocator made it.
 unsafe fn usable(p: *mut c_void) -> usize {
     // SAFETY: the caller passes a live allocation of `malloc`, or null.
     unsafe { size_of_allocation(p) }
 }
-
-/// The header that the C library keeps beside an allocation.
-const HEADER: isize = 8;
 
 fn refused(bytes: usize) -> bool {
     if bytes < count::GRAIN {
@@ -41,7 +38,7 @@ pub unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
     unsafe {
         let p = libc::malloc(bytes);
         if !p.is_null() {
-            count::note(usable(p) as isize + HEADER);
+            count::note(usable(p) as isize);
         }
         p
     }
@@ -54,7 +51,7 @@ pub unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
 pub unsafe extern "C" fn free(p: *mut c_void) {
     // SAFETY: the caller's promise.
     unsafe {
-        count::note(-(usable(p) as isize + HEADER));
+        count::note(-(usable(p) as isize));
         libc::free(p);
     }
 }

@@ -1,10 +1,14 @@
 //! Freed memory goes back to the operating system.
 //!
-//! The C library keeps what is freed between allocations that live on. It does so in each of its arenas, of which it makes up to eight
-//! for each processor: what one thread frees is of no use to a thread that allocates from another arena. So there are three rules:
+//! The allocator is mimalloc, which takes the place of the C library's for everybody in the process: Rust, SQLite and the parser. The C
+//! library's has a lock for each of its arenas, and changes the protection of pages as they grow: while one session parsed a text of
+//! megabytes, others waited for up to 800 ms.
 //!
-//! * [`limit_arenas`] lets the C library have fewer arenas.
-//! * When the total has fallen by [`FALL`] bytes, a thread asks the C library to give back what it can: a statement that took much has ended.
+//! Each thread has pages of its own. What a thread frees of another one's is that one's to use again, and free pages are given to the
+//! operating system some time later, when somebody allocates. So there are three rules:
+//!
+//! * [`set_delay`] shortens that time: from a second to a tenth of one.
+//! * When the total has fallen by [`FALL`] bytes, a statement that took much has ended: free pages are given back at once.
 //! * The same is done when much more memory is resident than is allocated, which many small statements bring about in the course of hours.
 
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
@@ -26,15 +30,14 @@ static CHANGES: AtomicUsize = AtomicUsize::new(0);
 static FLOOR: AtomicUsize = AtomicUsize::new(0);
 static RUNNING: AtomicBool = AtomicBool::new(false);
 
-/// Lets the C library have two arenas for each processor: before the program's first thread is started. Who sets `MALLOC_ARENA_MAX` in the
-/// environment decides otherwise.
-pub fn limit_arenas() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    if std::env::var_os("MALLOC_ARENA_MAX").is_none() {
-        let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let arenas = i32::try_from(2 * processors).unwrap_or(i32::MAX);
+/// `mi_option_purge_delay` of mimalloc's `mi_option_e`, in milliseconds: the crate has no name for it.
+const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+
+/// Sets how long free pages are kept: at the program's start. Who sets `MIMALLOC_PURGE_DELAY` in the environment decides otherwise.
+pub fn set_delay() {
+    if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
         // SAFETY: sets a number of the allocator's.
-        unsafe { libc::mallopt(libc::M_ARENA_MAX, arenas) };
+        unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 100) };
     }
 }
 
@@ -64,12 +67,11 @@ fn consider(total: isize, fallen: bool, flush: fn()) {
         return;
     }
     PEAK.store(total, Ordering::Relaxed);
+    // SAFETY: as below. This thread's own free pages; to give them to the operating system takes longer, and is another thread's work.
+    unsafe { libmimalloc_sys::mi_collect(false) };
     let started = std::thread::Builder::new().name("memory-trim".into()).spawn(move || {
         // SAFETY: takes the allocator's own locks, and nothing of ours.
-        #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        unsafe {
-            libc::malloc_trim(0);
-        }
+        unsafe { libmimalloc_sys::mi_collect(true) };
         FLOOR.store(resident().unwrap_or(0), Ordering::Relaxed);
         RUNNING.store(false, Ordering::Release);
         flush();
@@ -103,6 +105,15 @@ fn resident() -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_allocator_waits_a_second_before_it_gives_pages_back() {
+        // SAFETY: reads a number.
+        let get = || unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) };
+        assert_eq!(get(), 1000, "the option's number is another's");
+        set_delay();
+        assert_eq!(get(), 100);
+    }
 
     #[test]
     fn what_is_resident_is_compared_with_what_is_allocated_and_with_the_last_time() {

@@ -60,33 +60,16 @@ pub struct Client {
     pub out: Output,
     /// how long a client may take nothing of what is sent (None: for ever)
     send_timeout: Option<Duration>,
-    /// a big message came: what it needed is to be given back
+    /// a big message came: its room is to be given back
     big: bool,
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        if self.big {
-            trim();
-        }
-    }
 }
 
 /// A room for this much is made before reading.
 const READ: usize = 8192;
 /// … but for as much only while a session is one of many that wait: a statement that is longer is read in two pieces.
 const READ_WAITING: usize = 512;
-/// A message of this size is rare enough to ask the allocator for what it keeps, once it is answered.
+/// A message of this size is rare enough to give its room back once it is answered.
 const BIG: usize = 16 * READ;
-
-/// What a big statement needs is many times its text; the C library would keep it for the process.
-fn trim() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: gives free pages back to the system, touches nothing else.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
 
 impl Client {
     pub fn new(stream: Stream, send_timeout: Option<Duration>) -> Client {
@@ -128,7 +111,6 @@ impl Client {
         if self.big && self.input.is_empty() {
             self.input = BytesMut::new();
             self.big = false;
-            trim();
         }
         let was_patient = self.stream.is_patient();
         // also takes back the room of messages that are done with

@@ -166,19 +166,26 @@ impl<I: Iterator> Ticking for I {}
 
 /// As `text.repeat(n)`, in pieces.
 pub fn repeated(text: &str, n: usize) -> Result<String> {
+    let mut out = String::new();
+    append_repeated(&mut out, text, n)?;
+    Ok(out)
+}
+
+/// Appends what [`repeated`] returns.
+pub fn append_repeated(out: &mut String, text: &str, n: usize) -> Result<()> {
     let length = text.len().saturating_mul(n);
-    room(length)?;
-    let mut out = String::with_capacity(length);
+    room(out.len().saturating_add(length))?;
+    out.reserve(length);
     // a piece of many at a time, where the text is short
     let many = (PIECE / text.len().max(1)).clamp(1, n.max(1));
     let piece = text.repeat(if many > 1 { many } else { 1 });
     let mut left = if text.is_empty() { 0 } else { n };
     while left > 0 {
         let now = left.min(many);
-        append(&mut out, &piece[..now * text.len()])?;
+        append(out, &piece[..now * text.len()])?;
         left -= now;
     }
-    Ok(out)
+    Ok(())
 }
 
 /// As `text.replace(from, to)`, for a `from` that is not empty.

@@ -469,14 +469,10 @@ fn format(c: &Call) -> Result<Datum> {
         };
         let width = width.unwrap_or(0);
         let wanted = (width.unsigned_abs() as usize).saturating_sub(text.chars().count()).min(MAX_LENGTH);
-        let padding = work::repeated(" ", wanted)?;
-        if left_justified || width < 0 {
-            out += &text;
-            out += &padding;
-        } else {
-            out += &padding;
-            out += &text;
-        }
+        let padded_left = !left_justified && width >= 0;
+        work::append_repeated(&mut out, " ", if padded_left { wanted } else { 0 })?;
+        work::append(&mut out, &text)?;
+        work::append_repeated(&mut out, " ", if padded_left { 0 } else { wanted })?;
     }
     Ok(Datum::Text(out))
 }

@@ -140,7 +140,8 @@ impl Session {
         self.statements.remove("");
         self.executor.context.source = text.into();
         self.executor.context.begin_observed(self.executor.context.source.clone());
-        // requests count from here on, until the first statement has ended
+        // requests count from here on, until the first statement has ended; those between it and the last one are for the next
+        self.executor.context.cancel.set_others_follow(false);
         self.executor.context.begin_running_script();
         let script = self.executor.context.read_script(text);
         match &script {
@@ -219,6 +220,7 @@ impl Session {
             }
             let Some(raw) = script.statements.get(script.next).cloned() else { return Ok(None) };
             script.next += 1;
+            self.executor.context.cancel.set_others_follow(script.next < script.statements.len());
             self.executor.context.begin_running_script();
             let begun = self.executor.context.check_not_failed(&raw.node);
             if begun.is_err() {

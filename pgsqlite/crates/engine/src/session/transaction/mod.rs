@@ -753,6 +753,7 @@ impl Session {
     /// Sync: ends the implicit transaction (commits, or rolls back after an error). An error here is sent before ReadyForQuery.
     pub async fn sync(&mut self) -> Result<()> {
         let executor = &mut self.executor;
+        executor.context.cancel.set_others_follow(false);
         if executor.context.timer.is_some() {
             executor.context.end_running();
         }
@@ -765,6 +766,7 @@ impl Session {
     /// has ended its transaction already: told of it, the session stays as it is.
     pub async fn failed(&mut self) {
         let executor = &mut self.executor;
+        executor.context.cancel.set_others_follow(false);
         // (an error may be that memory is scarce: plans can be made again)
         if pgsqlite_memory::total() > pgsqlite_memory::limit() / 4 * 3 {
             executor.context.engine.plans.clear();
