@@ -3,7 +3,8 @@
 # their OIDs there. Calls find them where PostgreSQL 15 finds nothing (`builtins/later.rs`).
 #
 # usage: gen/later_releases.sh            (starts throw-away servers through tools/oracle.sh)
-# Output: pgsqlite/crates/sql/data/later_{proc,aggregate,cast,description}.tsv, whose columns are those of pg_{proc,aggregate,cast,description}.tsv.
+# Output: pgsqlite/crates/sql/data/later_{proc,aggregate,cast,description}.tsv, whose columns are those of pg_{proc,aggregate,cast,description}.tsv;
+# later_columns.tsv with the columns of catalogs that queries find by their names.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 sql=$root/pgsqlite/crates/sql/data
@@ -48,6 +49,9 @@ dump "$sql/later_settings.tsv" "
 dump "$sql/later_description.tsv" "
   SELECT classoid, p.oid AS objoid, description FROM pg_description d JOIN pg_proc p ON p.oid = objoid
   WHERE classoid = 'pg_proc'::regclass AND objsubid = 0 AND $added ORDER BY 1, 2"
+dump "$sql/later_columns.tsv" "
+  SELECT 'pg_catalog' AS nspname, relname, attname, atttypid, attnotnull FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid
+  WHERE relnamespace = 'pg_catalog'::regnamespace AND (relname, attname) IN (('pg_constraint', 'conenforced')) ORDER BY relname, attnum"
 IN
 ORACLE_VERSION=18 "$root/tools/oracle.sh" bash -c "$script"
 wc -l "$sql"/later_*.tsv

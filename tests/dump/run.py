@@ -5,6 +5,7 @@
 
 schema.sql is loaded into both. Then what pg_dump says of a database must be the same text on both sides, and again after it was
 restored into the other: as plain SQL with COPY and with INSERTs through psql, and in the custom format through pg_restore.
+later.sql has what only later releases have: a dump of it is restored into pgsqlite alone.
 (Only the version that the dump names, the random word of \\restrict and the order of a table's rows may differ.)
 The last line is `N passed, N failed`.
 """
@@ -24,6 +25,9 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import server  # noqa: E402
 
 SCHEMA = HERE / "schema.sql"
+# What PostgreSQL 15 does not have: pgsqlite restores its own dump.
+LATER = HERE / "later.sql"
+WORDS_OF_LATER = ("CHECK ((a > 0)) NOT ENFORCED", "DEFERRABLE NOT ENFORCED")
 # A dump of one database does not make roles.
 ROLES = "CREATE ROLE dump_reader; CREATE ROLE dump_owner;"
 # Of schema.sql: a table that nobody makes any more must be noticed.
@@ -112,6 +116,18 @@ def same(expected: str, got: str) -> None:
         raise AssertionError("\n".join(difference[:60]))
 
 
+def present(words: str, dump: str) -> None:
+    if words not in dump:
+        raise AssertionError(f"{words} is not in\n{dump}")
+
+
+def restored_alike(source: Place, expected: str) -> None:
+    for flags in ([], ["--column-inserts"]):
+        with Pgsqlite(roles=False) as restored:
+            restored.psql(source.dump(*flags))
+            same(expected, restored.dump())
+
+
 def main() -> int:
     if "PGHOST" not in os.environ:
         raise SystemExit("start it as tools/oracle.sh python3 tests/dump/run.py")
@@ -162,6 +178,12 @@ def main() -> int:
             step(f"{way}, psql with INSERTs", lambda: by_psql("--column-inserts", "--rows-per-insert=2"))
             step(f"{way}, pg_restore", by_pg_restore)
             step(f"{way}, pg_restore over what is there", lambda: by_pg_restore("--clean --if-exists --single-transaction"))
+        with Pgsqlite(roles=False) as later:
+            later.psql(LATER.read_text())
+            expected = later.dump()
+            for word in WORDS_OF_LATER:
+                step(f"a dump has {word}", lambda word=word: present(word, expected))
+            step("what later releases have, psql", lambda: restored_alike(later, expected))
     print(f"tests/dump: {tables} tables\n{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -128,6 +128,8 @@ CREATE TYPE app._rows AS ENUM ('z');
 CREATE TABLE app.rows (a int);
 CREATE FUNCTION app.minus(state int, value int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT state - value';
 CREATE AGGREGATE app.moving (int) (SFUNC = app.plus, STYPE = int, INITCOND = '0', MSFUNC = app.plus, MINVFUNC = app.minus, MSTYPE = int, MINITCOND = '0');
+CREATE TABLE app.idle (a int CONSTRAINT idle_check CHECK (a > 0) NOT ENFORCED, top int CONSTRAINT idle_key REFERENCES app.top NOT ENFORCED);
+INSERT INTO app.idle VALUES (-1, 77);
 COMMENT ON TABLE artist IS 'of another program';
 ALTER TABLE codes ADD COLUMN more text DEFAULT 'm';
 CREATE VIEW app.over_albums AS SELECT title, name FROM album JOIN artist USING (artistid);

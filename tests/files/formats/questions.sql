@@ -86,6 +86,8 @@ UPDATE app.wide SET id = 7, n = 1.00 WHERE id = 5;
 SELECT * FROM app.narrow;
 DELETE FROM app.top;
 SELECT * FROM app.both;
+INSERT INTO app.idle VALUES (-2, 78) RETURNING *;
+SELECT conname FROM pg_constraint WHERE NOT conenforced ORDER BY 1;
 SET ROLE reader;
 SELECT count(*) FROM app.child;
 UPDATE app.parent SET name = 'x';

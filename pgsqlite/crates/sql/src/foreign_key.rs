@@ -96,7 +96,7 @@ impl Relation {
 
     /// The managed foreign keys that new rows of this table are checked by.
     pub fn managed_keys(&self) -> impl Iterator<Item = &Constraint> {
-        self.constraints.iter().filter(|c| c.managed && !self.is_part_of_key(c))
+        self.constraints.iter().filter(|c| c.managed && !c.not_enforced && !self.is_part_of_key(c))
     }
 }
 
@@ -112,7 +112,7 @@ impl Catalog {
         for oid in tables {
             let Some(named) = self.relation(oid) else { continue };
             for (child, constraint) in self.referencing(oid) {
-                if constraint.managed && constraint.inherited.parent == 0 {
+                if constraint.managed && !constraint.not_enforced && constraint.inherited.parent == 0 {
                     out.push((child.clone(), constraint.clone(), named.clone()));
                 }
             }
@@ -160,7 +160,7 @@ impl Catalog {
     pub fn crossing_keys(&self) -> BTreeSet<Oid> {
         let mut by_parent: HashMap<Oid, Vec<Referencing>> = HashMap::new();
         for relation in self.relations.values() {
-            for constraint in &relation.constraints {
+            for constraint in relation.constraints.iter().filter(|c| !c.not_enforced) {
                 if let ConstraintKind::ForeignKey { references, .. } = constraint.kind {
                     by_parent.entry(references).or_default().push((relation, constraint));
                 }
@@ -315,7 +315,9 @@ impl Catalog {
             }
             // what SQLite's schema does not have
             let checked = |k: &Constraint| {
-                k.is_check() && (k.columns.is_empty() || k.columns.iter().any(|a| constraint.columns.contains(a)))
+                k.is_check()
+                    && !k.not_enforced
+                    && (k.columns.is_empty() || k.columns.iter().any(|a| constraint.columns.contains(a)))
             };
             if child.constraints.iter().any(checked)
                 || child.live_columns().any(|c| c.generated.is_some())

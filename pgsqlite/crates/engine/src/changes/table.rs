@@ -123,7 +123,7 @@ impl Table {
             columns.iter().position(|c| c.eq_ignore_ascii_case(&column.name))
         };
         let mut references = Vec::new();
-        for constraint in relation.iter().flat_map(|r| &r.constraints) {
+        for constraint in relation.iter().flat_map(|r| &r.constraints).filter(|c| !c.not_enforced) {
             let ConstraintKind::ForeignKey { references: parent, columns: named, .. } = &constraint.kind else {
                 continue;
             };

@@ -404,6 +404,7 @@ fn add_table(
             not_valid: false,
             inherited: Inherited::default(),
             managed: false,
+            not_enforced: false,
         });
     }
     let mut key: Vec<(i64, i16)> =
@@ -457,6 +458,7 @@ fn add_constraint_index(
         not_valid: false,
         inherited: Inherited::default(),
         managed: false,
+        not_enforced: false,
     });
     catalog.add_relation(relation);
 }
@@ -738,6 +740,7 @@ fn declared_foreign_keys(conn: &Connection, catalog: &Catalog, relation: &Relati
             not_valid: false,
             inherited: Inherited::default(),
             managed: false,
+            not_enforced: false,
         });
     }
     Ok(found)

@@ -1,6 +1,6 @@
 //! The order in which the commands of one ALTER TABLE are carried out, whichever they are written in.
 
-use super::column_definition::{is_attribute, written_constraints, Attributes};
+use super::column_definition::{is_attribute, may_have, written_constraints, Attributes};
 use super::create_table::is_key;
 use super::{Ddl, NodeEnum};
 use pgsqlite_sql::catalog::*;
@@ -147,8 +147,8 @@ fn constraints_of(definition: &ast::ColumnDef) -> Vec<ast::Constraint> {
         work::visit();
         let Ok(attributes) = Attributes::after(&constraints[i + 1..]) else { return Vec::new() };
         let deferrable = is_key(c) || c.contype() == ast::ConstrType::ConstrForeign;
-        let misplaced =
-            !deferrable && !is_attribute(c) && constraints.get(i + 1).is_some_and(|next| is_attribute(next));
+        let attributes_of = constraints[i + 1..].iter().take_while(|next| is_attribute(next));
+        let misplaced = !is_attribute(c) && attributes_of.into_iter().any(|next| !may_have(c, next));
         if misplaced || i == 0 && is_attribute(c) {
             return Vec::new();
         }
@@ -162,6 +162,7 @@ fn constraints_of(definition: &ast::ColumnDef) -> Vec<ast::Constraint> {
             own.deferrable = attributes.deferrable;
             own.initdeferred = attributes.initially_deferred;
         }
+        own.is_enforced = !attributes.not_enforced;
         match c.contype() {
             ast::ConstrType::ConstrForeign => own.fk_attrs = columns,
             _ if is_key(c) => own.keys = columns,

@@ -332,6 +332,10 @@ impl Ddl<'_> {
                         ),
                     ));
                 }
+                if constraint.not_enforced {
+                    let message = "cannot validate NOT ENFORCED constraint";
+                    return Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+                }
                 if constraint.not_valid {
                     self.check_rows(&relation, &constraint)?;
                 }

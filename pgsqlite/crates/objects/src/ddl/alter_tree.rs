@@ -413,7 +413,16 @@ impl Ddl<'_> {
                         ),
                     ));
                 }
-                if own.not_valid && !constraint.not_valid {
+                if own.not_enforced && !constraint.not_enforced {
+                    return Err(PgError::new(
+                        SqlState::INVALID_OBJECT_DEFINITION,
+                        format!(
+                            "constraint \"{}\" conflicts with NOT ENFORCED constraint on relation \"{}\"",
+                            constraint.name, new.name
+                        ),
+                    ));
+                }
+                if own.not_valid && !own.not_enforced && !constraint.not_valid {
                     return Err(PgError::new(
                         SqlState::INVALID_OBJECT_DEFINITION,
                         format!(

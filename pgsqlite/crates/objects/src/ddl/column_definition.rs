@@ -158,12 +158,13 @@ impl Ddl<'_> {
                     name: c.conname.clone(),
                     condition: required(&c.raw_expr)?,
                     no_inherit: c.is_no_inherit,
-                    not_valid: false,
+                    not_valid: attributes.not_enforced,
+                    not_enforced: attributes.not_enforced,
                     location: c.location,
                 }),
                 ast::ConstrType::ConstrPrimary | ast::ConstrType::ConstrUnique => {
                     let spec = self.key_spec(c, vec![name.to_string()])?;
-                    let Attributes { deferrable, initially_deferred } = attributes;
+                    let Attributes { deferrable, initially_deferred, .. } = attributes;
                     elements.keys.push(KeySpec { deferrable, initially_deferred, ..spec })
                 }
                 ast::ConstrType::ConstrForeign => elements.foreign_keys.push(ForeignKeySpec {
@@ -171,13 +172,11 @@ impl Ddl<'_> {
                     columns: vec![name.to_string()],
                     deferrable: attributes.deferrable,
                     initially_deferred: attributes.initially_deferred,
+                    not_enforced: attributes.not_enforced,
                 }),
-                ast::ConstrType::ConstrAttrDeferrable
-                | ast::ConstrType::ConstrAttrNotDeferrable
-                | ast::ConstrType::ConstrAttrDeferred
-                | ast::ConstrType::ConstrAttrImmediate => {
+                _ if is_attribute(c) => {
                     let follows = constraints[..i].iter().rev().find(|p| !is_attribute(p));
-                    if follows.is_none_or(|p| p.contype() != ast::ConstrType::ConstrForeign && !is_key(p)) {
+                    if !follows.is_some_and(|p| may_have(p, c)) {
                         let clause = Attributes::clause(c);
                         return Err(
                             PgError::new(SqlState::SYNTAX_ERROR, format!("misplaced {clause} clause")).at(c.location)
@@ -405,10 +404,22 @@ pub(super) fn is_attribute(c: &ast::Constraint) -> bool {
     )
 }
 
-/// DEFERRABLE, INITIALLY DEFERRED … after a column constraint.
+/// Whether a clause may follow this constraint of a column: keys and foreign keys are deferred, foreign keys and CHECKs enforced.
+pub(super) fn may_have(constraint: &ast::Constraint, attribute: &ast::Constraint) -> bool {
+    let foreign = constraint.contype() == ast::ConstrType::ConstrForeign;
+    match attribute.contype() {
+        ast::ConstrType::ConstrAttrEnforced | ast::ConstrType::ConstrAttrNotEnforced => {
+            foreign || constraint.contype() == ast::ConstrType::ConstrCheck
+        }
+        _ => foreign || is_key(constraint),
+    }
+}
+
+/// DEFERRABLE, INITIALLY DEFERRED, NOT ENFORCED … after a column constraint.
 pub(super) struct Attributes {
     pub deferrable: bool,
     pub initially_deferred: bool,
+    pub not_enforced: bool,
 }
 
 impl Attributes {
@@ -416,7 +427,7 @@ impl Attributes {
     pub(super) fn after(rest: &[&ast::Constraint]) -> Result<Attributes> {
         let wrong =
             |c: &ast::Constraint, message: &str| Err(PgError::new(SqlState::SYNTAX_ERROR, message).at(c.location));
-        let (mut deferrable, mut deferred) = (None, None);
+        let (mut deferrable, mut deferred, mut enforced) = (None, None, None);
         for c in rest.iter().take_while(|c| is_attribute(c)) {
             work::visit();
             match c.contype() {
@@ -432,14 +443,20 @@ impl Attributes {
                         return wrong(c, "multiple INITIALLY IMMEDIATE/DEFERRED clauses not allowed");
                     }
                 }
-                _ => {}
+                _ => {
+                    let on = c.contype() == ast::ConstrType::ConstrAttrEnforced;
+                    if enforced.replace(on).is_some() {
+                        return wrong(c, "multiple ENFORCED/NOT ENFORCED clauses not allowed");
+                    }
+                }
             }
             if (deferrable, deferred) == (Some(false), Some(true)) {
                 return wrong(c, "constraint declared INITIALLY DEFERRED must be DEFERRABLE");
             }
         }
         let initially_deferred = deferred == Some(true);
-        Ok(Attributes { deferrable: deferrable.unwrap_or(initially_deferred), initially_deferred })
+        let deferrable = deferrable.unwrap_or(initially_deferred);
+        Ok(Attributes { deferrable, initially_deferred, not_enforced: enforced == Some(false) })
     }
 
     /// How messages name such a clause.
@@ -448,6 +465,8 @@ impl Attributes {
             ast::ConstrType::ConstrAttrNotDeferrable => "NOT DEFERRABLE",
             ast::ConstrType::ConstrAttrDeferred => "INITIALLY DEFERRED",
             ast::ConstrType::ConstrAttrImmediate => "INITIALLY IMMEDIATE",
+            ast::ConstrType::ConstrAttrEnforced => "ENFORCED",
+            ast::ConstrType::ConstrAttrNotEnforced => "NOT ENFORCED",
             _ => "DEFERRABLE",
         }
     }

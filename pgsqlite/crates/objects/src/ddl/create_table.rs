@@ -37,6 +37,7 @@ pub(super) struct CopiedCheck {
     pub name: String,
     pub expression: String,
     pub no_inherit: bool,
+    pub not_enforced: bool,
     pub comment: Option<String>,
 }
 
@@ -46,6 +47,7 @@ pub(super) struct CheckSpec {
     pub condition: Box<ast::Node>,
     pub no_inherit: bool,
     pub not_valid: bool,
+    pub not_enforced: bool,
     pub location: i32,
 }
 
@@ -55,6 +57,7 @@ pub(super) struct ForeignKeySpec {
     pub columns: Vec<String>,
     pub deferrable: bool,
     pub initially_deferred: bool,
+    pub not_enforced: bool,
 }
 
 /// What the elements of a table definition say, before expressions are analyzed.
@@ -333,7 +336,8 @@ impl Ddl<'_> {
                 name: c.conname.clone(),
                 condition: required(&c.raw_expr)?,
                 no_inherit: c.is_no_inherit,
-                not_valid: c.skip_validation,
+                not_valid: c.skip_validation || !c.is_enforced,
+                not_enforced: !c.is_enforced,
                 location: c.location,
             }),
             ast::ConstrType::ConstrPrimary | ast::ConstrType::ConstrUnique => {
@@ -344,6 +348,7 @@ impl Ddl<'_> {
                 columns: strings(&c.fk_attrs).into_iter().map(str::to_string).collect(),
                 deferrable: c.deferrable,
                 initially_deferred: c.initdeferred,
+                not_enforced: !c.is_enforced,
                 constraint: Box::new(c.clone()),
             }),
             ast::ConstrType::ConstrExclusion => elements.exclusions.push(c.clone()),
@@ -388,7 +393,7 @@ impl Ddl<'_> {
             }
             let constraint = self.check_constraint(&relation, check)?;
             // (a new table has no rows that NOT VALID could be about)
-            relation.constraints.push(Constraint { not_valid: false, ..constraint });
+            relation.constraints.push(Constraint { not_valid: constraint.not_enforced, ..constraint });
         }
         let mut comments: Vec<(Oid, Oid, String)> = Vec::new();
         for check in elements.copied_checks {
@@ -403,9 +408,10 @@ impl Ddl<'_> {
                 index: 0,
                 deferrable: false,
                 initially_deferred: false,
-                not_valid: false,
+                not_valid: check.not_enforced,
                 inherited: Inherited::default(),
                 managed: false,
+                not_enforced: check.not_enforced,
             };
             relation.constraints.push(constraint);
         }
@@ -449,7 +455,7 @@ impl Ddl<'_> {
         for spec in &elements.foreign_keys {
             work::visit();
             let constraint = self.foreign_key(&relation, spec)?;
-            relation.constraints.push(Constraint { not_valid: false, ..constraint });
+            relation.constraints.push(Constraint { not_valid: constraint.not_enforced, ..constraint });
             self.catalog.add_relation(relation.clone());
         }
         let sql = self.table_sql(&relation, &relation.sqlite_name)?;
@@ -558,6 +564,7 @@ impl Ddl<'_> {
             not_valid: spec.not_valid,
             inherited: Inherited::default(),
             managed: false,
+            not_enforced: spec.not_enforced,
         })
     }
 

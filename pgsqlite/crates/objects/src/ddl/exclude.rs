@@ -148,6 +148,7 @@ impl Ddl<'_> {
             initially_deferred,
             not_valid: false,
             managed: false,
+            not_enforced: false,
             inherited: Inherited::default(),
         });
         Ok(())

@@ -54,7 +54,7 @@ impl Ddl<'_> {
                 format!("referenced relation \"{}\" is not a table", parent.name),
             ));
         }
-        if relation.is_partitioned() && c.skip_validation {
+        if relation.is_partitioned() && c.skip_validation && !spec.not_enforced {
             return Err(PgError::new(
                 SqlState::WRONG_OBJECT_TYPE,
                 format!(
@@ -186,11 +186,13 @@ impl Ddl<'_> {
             index,
             deferrable: spec.deferrable || spec.initially_deferred,
             initially_deferred: spec.initially_deferred,
-            not_valid: c.skip_validation,
+            not_valid: c.skip_validation || spec.not_enforced,
             inherited: Inherited::default(),
             managed,
+            not_enforced: spec.not_enforced,
         };
-        let managed = managed || self.catalog.must_manage(relation, &constraint);
+        // (SQLite enforces each that it knows)
+        let managed = managed || spec.not_enforced || self.catalog.must_manage(relation, &constraint);
         Ok(Constraint { managed, ..constraint })
     }
 

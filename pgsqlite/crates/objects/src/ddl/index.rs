@@ -136,6 +136,7 @@ impl Ddl<'_> {
             not_valid: false,
             inherited: Inherited::default(),
             managed: false,
+            not_enforced: false,
         });
         Ok(())
     }

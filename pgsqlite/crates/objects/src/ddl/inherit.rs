@@ -145,6 +145,9 @@ impl Ddl<'_> {
             if let Some(own) = relation.constraints.iter_mut().find(|c| c.name == check.name) {
                 if matches!(&own.kind, ConstraintKind::Check { expression: e, .. } if e == expression) {
                     own.inherited.count += 1;
+                    // (where one of the parents enforces it, so does the child)
+                    own.not_enforced &= check.not_enforced;
+                    own.not_valid = own.not_enforced;
                     continue;
                 }
                 return Err(PgError::new(
@@ -160,7 +163,7 @@ impl Ddl<'_> {
                 oid: self.new_oid(relation.temporary)?,
                 columns,
                 inherited: Inherited::ONCE,
-                not_valid: false,
+                not_valid: check.not_enforced,
                 ..check.clone()
             });
         }
@@ -322,6 +325,19 @@ impl Ddl<'_> {
                 ),
             ));
         }
+        let own = &mut relation.constraints[at];
+        if spec.not_enforced && !own.not_enforced {
+            return Err(PgError::new(
+                SqlState::INVALID_OBJECT_DEFINITION,
+                format!(
+                    "constraint \"{}\" conflicts with NOT ENFORCED constraint on relation \"{}\"",
+                    spec.name, relation.name
+                ),
+            ));
+        }
+        if own.not_enforced && !spec.not_enforced {
+            (own.not_enforced, own.not_valid) = (false, false);
+        }
         let message = format!("merging constraint \"{}\" with inherited definition", spec.name);
         self.notice(SqlState::SUCCESSFUL_COMPLETION, message);
         // (a partition's is its table's)
@@ -430,7 +446,16 @@ impl Ddl<'_> {
                         ),
                     ))
                 }
-                _ if own.not_valid => {
+                _ if own.not_enforced && !check.not_enforced => {
+                    return Err(PgError::new(
+                        SqlState::INVALID_OBJECT_DEFINITION,
+                        format!(
+                            "constraint \"{}\" conflicts with NOT ENFORCED constraint on child table \"{}\"",
+                            check.name, child.name
+                        ),
+                    ))
+                }
+                _ if own.not_valid && !own.not_enforced => {
                     return Err(PgError::new(
                         SqlState::INVALID_OBJECT_DEFINITION,
                         format!(

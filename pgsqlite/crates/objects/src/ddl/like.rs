@@ -131,6 +131,7 @@ impl Ddl<'_> {
                         name: c.name.clone(),
                         expression: expression.clone(),
                         no_inherit: *no_inherit,
+                        not_enforced: c.not_enforced,
                         comment: comment(super::schema::CLASS_CONSTRAINT, c.oid, 0),
                     });
                 }

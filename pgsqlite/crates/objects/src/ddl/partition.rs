@@ -671,6 +671,7 @@ impl Ddl<'_> {
         };
         let constraint = ast::Constraint {
             contype: ast::ConstrType::ConstrCheck as i32,
+            is_enforced: true,
             raw_expr: Some(expression.ok_or_else(|| PgError::internal("a condition that is none"))?),
             initially_valid: true,
             ..Default::default()

@@ -308,6 +308,15 @@ impl Ddl<'_> {
         let inherited = Inherited { parent: constraint.oid, ..Inherited::ONCE };
         let mut new = old.clone();
         let own = match found {
+            Some(at) if new.constraints[at].not_enforced != constraint.not_enforced => {
+                return Err(PgError::new(
+                    SqlState::INVALID_OBJECT_DEFINITION,
+                    format!(
+                        "constraint \"{}\" enforceability conflicts with constraint \"{}\" on relation \"{}\"",
+                        constraint.name, old.constraints[at].name, old.name
+                    ),
+                ));
+            }
             Some(at) => {
                 new.constraints[at].inherited = inherited;
                 let own = new.constraints[at].clone();

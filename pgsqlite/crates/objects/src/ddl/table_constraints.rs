@@ -15,7 +15,12 @@ impl Ddl<'_> {
         for spec in &elements.checks {
             work::visit();
             let mut relation = (**self.required(table)?).clone();
+            let idle: Vec<Oid> = relation.constraints.iter().filter(|c| c.not_enforced).map(|c| c.oid).collect();
             if self.merge_check(&mut relation, spec)? {
+                for own in relation.constraints.iter().filter(|c| !c.not_enforced && idle.contains(&c.oid)) {
+                    work::visit();
+                    self.check_rows(&relation, own)?;
+                }
                 self.put_relation(relation)?;
                 continue;
             }
@@ -85,7 +90,7 @@ impl Ddl<'_> {
             work::visit();
             let old = (**self.required(table)?).clone();
             let mut constraint = self.foreign_key(&old, spec)?;
-            constraint.not_valid &= spec.constraint.skip_validation;
+            constraint.not_valid &= spec.constraint.skip_validation || spec.not_enforced;
             if constraint.not_valid {
                 // SQLite would check the rows; and NOT VALID is there so that nobody has to wait until all of them are read
                 constraint.managed = true;
@@ -104,33 +109,48 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// ALTER CONSTRAINT of a foreign key: when it is checked.
+    /// ALTER CONSTRAINT of a foreign key: when, and whether, it is checked.
     pub(super) fn alter_constraint(&mut self, old: Relation, command: &ast::AlterTableCmd) -> Result<()> {
         let Some(NodeEnum::AtalterConstraint(c)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
             return Err(PgError::internal("ALTER CONSTRAINT without its definition"));
         };
-        let mut new = old.clone();
-        let Some(constraint) = new.constraints.iter_mut().find(|k| k.name == c.conname) else {
+        let Some(constraint) = old.constraints.iter().find(|k| k.name == c.conname) else {
             return Err(PgError::new(
                 SqlState::UNDEFINED_OBJECT,
                 format!("constraint \"{}\" of relation \"{}\" does not exist", c.conname, old.name),
             ));
         };
-        if !matches!(constraint.kind, ConstraintKind::ForeignKey { .. }) {
-            return Err(PgError::new(
-                SqlState::WRONG_OBJECT_TYPE,
-                format!("constraint \"{}\" of relation \"{}\" is not a foreign key constraint", c.conname, old.name),
-            ));
+        let of = format!("constraint \"{}\" of relation \"{}\"", c.conname, old.name);
+        if !constraint.is_foreign_key() && (c.alter_deferrability || c.alter_enforceability) {
+            let message = match c.alter_deferrability {
+                true => format!("{of} is not a foreign key constraint"),
+                false => format!("cannot alter enforceability of {of}"),
+            };
+            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, message));
         }
-        if !c.alter_deferrability {
+        if c.alter_inheritability {
+            return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("{of} is not a not-null constraint")));
+        }
+        if !c.alter_deferrability && !c.alter_enforceability {
             return Err(PgError::not_supported("this form of ALTER CONSTRAINT"));
         }
         if constraint.inherited.parent != 0 {
-            // PostgreSQL has no code for it
-            return Err(PgError::internal(format!(
-                "cannot alter constraint \"{}\" on relation \"{}\"",
-                c.conname, old.name
-            )));
+            let message = format!("cannot alter constraint \"{}\" on relation \"{}\"", c.conname, old.name);
+            if !c.alter_enforceability {
+                // PostgreSQL has no code for it
+                return Err(PgError::internal(message));
+            }
+            let mut error = PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+            let mut root = self.catalog.constraint(constraint.inherited.parent);
+            while let Some((table, above)) = root {
+                work::visit();
+                error = error.detail(format!(
+                    "Constraint \"{}\" is derived from constraint \"{}\" of relation \"{}\".",
+                    c.conname, above.name, table.name
+                ));
+                root = self.catalog.constraint(above.inherited.parent);
+            }
+            return Err(error.hint("You may alter the constraint it derives from instead."));
         }
         let mut parts = vec![constraint.oid];
         while let Some((table, oid)) = self.catalog.relations.values().find_map(|r| {
@@ -140,27 +160,36 @@ impl Ddl<'_> {
         }) {
             parts.push(oid);
             if table != old.oid {
-                self.set_deferrable(table, oid, c)?;
+                self.alter_part(table, &[oid], c)?;
             }
         }
-        for own in new.constraints.iter_mut().filter(|k| parts.contains(&k.oid)) {
-            work::visit();
-            own.deferrable = c.deferrable;
-            own.initially_deferred = c.initdeferred;
-        }
-        self.put_relation(new.clone())?;
-        self.rebuild(&old, &new, &HashMap::new())
+        self.alter_part(old.oid, &parts, c)
     }
 
-    fn set_deferrable(&mut self, table: Oid, constraint: Oid, c: &ast::AtAlterConstraint) -> Result<()> {
+    /// What ALTER CONSTRAINT says of constraints of one table. Errors: 23503 if rows violate one that is enforced from now on.
+    fn alter_part(&mut self, table: Oid, constraints: &[Oid], c: &ast::AtAlterConstraint) -> Result<()> {
         let old = (**self.required(table)?).clone();
         let mut new = old.clone();
-        for own in new.constraints.iter_mut().filter(|k| k.oid == constraint) {
+        let mut begun = Vec::new();
+        for own in new.constraints.iter_mut().filter(|k| constraints.contains(&k.oid)) {
             work::visit();
-            own.deferrable = c.deferrable;
-            own.initially_deferred = c.initdeferred;
+            if c.alter_deferrability {
+                own.deferrable = c.deferrable;
+                own.initially_deferred = c.initdeferred;
+            }
+            if c.alter_enforceability && own.not_enforced == c.is_enforced {
+                (own.not_enforced, own.not_valid) = (!c.is_enforced, !c.is_enforced);
+                // (SQLite enforces each that it knows, and knows of no row that violates it)
+                own.managed = true;
+                begun.extend(c.is_enforced.then(|| own.clone()));
+            }
         }
         self.put_relation(new.clone())?;
+        // (of a partitioned table the partitions are looked at)
+        for own in begun.iter().filter(|k| !new.is_partitioned() && !new.is_part_of_key(k)) {
+            work::visit();
+            self.check_rows(&new, own)?;
+        }
         self.rebuild(&old, &new, &HashMap::new())
     }
 
@@ -263,6 +292,7 @@ impl Ddl<'_> {
             not_valid: false,
             inherited: Inherited::default(),
             managed: false,
+            not_enforced: false,
         });
         self.put_relation(new)
     }
@@ -270,6 +300,7 @@ impl Ddl<'_> {
     /// 23514 or 23503 if rows violate the constraint.
     pub(super) fn check_rows(&self, relation: &Relation, constraint: &Constraint) -> Result<()> {
         match &constraint.kind {
+            _ if constraint.not_enforced => Ok(()),
             ConstraintKind::Check { expression, .. } => {
                 let condition = self.lower_stored(expression, Some(relation), Some((oid::BOOL, -1)))?;
                 if self.any_row(relation, &format!("NOT ({condition})"))? {

@@ -47,6 +47,9 @@ impl Ddl<'_> {
             work::visit();
             let table = tables[at];
             at += 1;
+            if !cascade && !self.has_constraint_triggers(table) {
+                continue;
+            }
             let children: Vec<(Oid, String)> =
                 self.catalog.referencing(table).map(|(child, _)| (child.oid, child.name.clone())).collect();
             for (child, name) in children {
@@ -133,6 +136,15 @@ impl Ddl<'_> {
         }
         self.fire_truncate(&tables, Timing::After)?;
         Ok("TRUNCATE TABLE".into())
+    }
+
+    /// Whether a table has what PostgreSQL has as triggers: its own, and the foreign keys that are enforced, on either side.
+    fn has_constraint_triggers(&self, table: Oid) -> bool {
+        let own = |r: &Relation| {
+            !r.triggers.is_empty() || r.constraints.iter().any(|c| c.is_foreign_key() && !c.not_enforced)
+        };
+        self.catalog.relation(table).is_some_and(|r| own(r))
+            || self.catalog.referencing(table).any(|(_, c)| !c.not_enforced)
     }
 
     /// Fires the TRUNCATE triggers of tables.

@@ -406,6 +406,10 @@ impl Ddl<'_> {
                     let check = self.domain_check(&name, schema, base, typmod, c, &checks)?;
                     checks.push(check);
                 }
+                ast::ConstrType::ConstrAttrEnforced | ast::ConstrType::ConstrAttrNotEnforced => {
+                    let message = "specifying constraint enforceability not supported for domains";
+                    return Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, message).at(c.location));
+                }
                 _ => return Err(PgError::not_supported("this domain constraint").at(c.location)),
             }
         }

@@ -505,21 +505,22 @@ fn sequences(rows: &mut Rows, state: &SessionState) {
 fn table_constraints(rows: &mut Rows, state: &SessionState) {
     for r in shown_with(state, MORE_THAN_SELECT) {
         work::visit();
-        let mut push = |name: String, kind: &str, deferrable: bool, deferred: bool, distinct: Datum| {
-            rows.push(&[
-                ("constraint_catalog", database(state)),
-                ("constraint_schema", schema(state, r.schema)),
-                ("constraint_name", text(name)),
-                ("table_catalog", database(state)),
-                ("table_schema", schema(state, r.schema)),
-                ("table_name", text(&*r.name)),
-                ("constraint_type", text(kind)),
-                ("is_deferrable", yes(deferrable)),
-                ("initially_deferred", yes(deferred)),
-                ("enforced", yes(true)),
-                ("nulls_distinct", distinct),
-            ]);
-        };
+        let mut push =
+            |name: String, kind: &str, (deferrable, deferred, enforced): (bool, bool, bool), distinct: Datum| {
+                rows.push(&[
+                    ("constraint_catalog", database(state)),
+                    ("constraint_schema", schema(state, r.schema)),
+                    ("constraint_name", text(name)),
+                    ("table_catalog", database(state)),
+                    ("table_schema", schema(state, r.schema)),
+                    ("table_name", text(&*r.name)),
+                    ("constraint_type", text(kind)),
+                    ("is_deferrable", yes(deferrable)),
+                    ("initially_deferred", yes(deferred)),
+                    ("enforced", yes(enforced)),
+                    ("nulls_distinct", distinct),
+                ]);
+            };
         for c in &r.constraints {
             work::visit();
             let (kind, distinct) = match c.kind {
@@ -530,12 +531,12 @@ fn table_constraints(rows: &mut Rows, state: &SessionState) {
                 // (the SQL standard does not know it)
                 ConstraintKind::Exclusion => continue,
             };
-            push(c.name.clone(), kind, c.deferrable, c.initially_deferred, distinct);
+            push(c.name.clone(), kind, (c.deferrable, c.initially_deferred, !c.not_enforced), distinct);
         }
         if !is_view(r) {
             for c in r.live_columns().filter(|c| c.not_null) {
                 work::visit();
-                push(not_null_name(r, c), "CHECK", false, false, Datum::Null);
+                push(not_null_name(r, c), "CHECK", (false, false, true), Datum::Null);
             }
         }
     }
@@ -714,6 +715,9 @@ fn check_constraints(rows: &mut Rows, state: &SessionState) {
             if let ConstraintKind::SqliteCheck { text: stored } | ConstraintKind::Check { expression: stored, .. } =
                 &c.kind
             {
+                // (that nobody enforces it is no part of the clause)
+                let not_valid = c.not_valid && !c.not_enforced;
+                let c = &Constraint { not_enforced: false, not_valid, ..c.clone() };
                 let printed = with_environment(state, |e| definitions::constraint_definition(e, r, c, Style::Full));
                 push(r.schema, c.name.clone(), printed.map_or_else(|_| format!("({stored})"), clause));
             }

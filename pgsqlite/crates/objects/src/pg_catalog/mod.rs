@@ -95,8 +95,7 @@ pub(crate) struct Rows {
 impl Rows {
     fn new(relation: &SystemRelation) -> Rows {
         let empty = relation
-            .columns
-            .iter()
+            .stored()
             .map(|&(_, _, ty, _, not_null, _)| match ty {
                 _ if !not_null => Datum::Null,
                 oid::BOOL | oid::INT2 | oid::INT4 | oid::INT8 | oid::OID | oid::XID | oid::CID | oid::REGPROC => {
@@ -108,8 +107,8 @@ impl Rows {
             })
             .collect();
         Rows {
-            columns: relation.columns.iter().enumerate().map(|(i, c)| (c.1, i)).collect(),
-            types: relation.columns.iter().map(|c| c.2).collect(),
+            columns: relation.stored().enumerate().map(|(i, c)| (c.1, i)).collect(),
+            types: relation.stored().map(|c| c.2).collect(),
             empty,
             rows: Vec::new(),
         }

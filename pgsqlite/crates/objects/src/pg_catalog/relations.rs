@@ -66,7 +66,8 @@ pub(super) fn initial_privileges(rows: &mut Rows, catalog: &Catalog) {
     }
 }
 
-/// `pg_class.relhastriggers`, without which psql and pg_dump do not ask for triggers at all. Foreign keys are triggers in PostgreSQL.
+/// `pg_class.relhastriggers`, without which psql and pg_dump do not ask for triggers and foreign keys at all. Foreign keys are triggers in
+/// PostgreSQL. (There those that are not enforced have none, and psql and pg_dump of PostgreSQL 15 would not see them.)
 pub(super) fn has_triggers(catalog: &Catalog, relation: &Relation) -> bool {
     !relation.triggers.is_empty()
         || relation.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::ForeignKey { .. }))
@@ -536,6 +537,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                 ("condeferrable", c.deferrable.into()),
                 ("condeferred", c.initially_deferred.into()),
                 ("convalidated", (!c.not_valid).into()),
+                ("conenforced", (!c.not_enforced).into()),
                 ("conrelid", int(relation.oid)),
                 ("conindid", int(c.index)),
                 ("conislocal", (!c.inherited.merely).into()),
@@ -603,6 +605,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                 ("condeferrable", trigger.deferrable.into()),
                 ("condeferred", trigger.initially_deferred.into()),
                 ("convalidated", true.into()),
+                ("conenforced", true.into()),
                 ("conrelid", int(relation.oid)),
                 ("conislocal", true.into()),
                 ("connoinherit", true.into()),
@@ -620,6 +623,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
             ("connamespace", int(schema)),
             ("contype", text("c")),
             ("convalidated", (!check.not_valid).into()),
+            ("conenforced", true.into()),
             ("contypid", int(domain)),
             ("confupdtype", text(" ")),
             ("confdeltype", text(" ")),

@@ -91,8 +91,7 @@ unsafe impl<'vtab> VTab<'vtab> for SystemTable {
     ) -> rusqlite::Result<(Cow<'static, CStr>, Self)> {
         let source = aux.ok_or_else(|| rusqlite::Error::ModuleError("no source".into()))?;
         db.config(VTabConfig::Innocuous)?;
-        let columns: Vec<String> =
-            source.relation.columns.iter().map(|c| format!("\"{}\" {}", c.1, declared(c.2))).collect();
+        let columns: Vec<String> = source.relation.stored().map(|c| format!("\"{}\" {}", c.1, declared(c.2))).collect();
         let sql = CString::new(format!("CREATE TABLE x({})", columns.join(", ")))
             .map_err(|e| rusqlite::Error::ModuleError(e.to_string()))?;
         // SAFETY: the connection outlives its virtual tables.
@@ -112,8 +111,9 @@ unsafe impl<'vtab> VTab<'vtab> for SystemTable {
                 continue;
             }
             // An OID narrows the most; names come next.
-            let rank = |c: c_int| match declared(self.relation.columns[c as usize].2) {
-                "INTEGER" if self.relation.columns[c as usize].2 == oid::OID => 2,
+            let type_of = |c: c_int| self.relation.stored().nth(c as usize).map_or(oid::TEXT, |c| c.2);
+            let rank = |c: c_int| match declared(type_of(c)) {
+                "INTEGER" if type_of(c) == oid::OID => 2,
                 "TEXT" => 1,
                 _ => 0,
             };
@@ -208,7 +208,7 @@ unsafe impl VTabCursor for Cursor<'_> {
         self.rows = Rows::All(self.table.rows.len());
         if idx_num > 0 {
             let column = idx_num as usize - 1;
-            let integer = declared(self.relation.columns[column].2) == "INTEGER";
+            let integer = self.relation.stored().nth(column).map_or("", |c| declared(c.2)) == "INTEGER";
             // SQLite tests the condition again, so a value of another class just scans all rows.
             match args.iter().next() {
                 // (nothing unwinds to SQLite)

@@ -11,8 +11,11 @@
 //! A table's entry gets columns for these behind its own when one of them is named first; they have PostgreSQL's negative
 //! numbers, so that nothing takes them for columns of the table. (`tableoid` is one of them where a table stands for several.) So does the query
 //! that stands for a table with policies ([`super::row_security`]), once for each that is named.
+//!
+//! Columns that later releases have added to the catalogs are found in the same way, where nothing else has the name.
 
 use super::Analyzer;
+use crate::builtins::catalog::later_columns;
 use crate::catalog::{Catalog, Relation, RelationKind};
 use crate::typed::{Expr, ExprKind, Query, QueryBody, RangeTableEntry, RteColumn, RteKind, Target};
 use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
@@ -24,7 +27,7 @@ impl Analyzer<'_> {
     /// A system column of an item of FROM. None: it has no such column. Errors: 0A000.
     pub(super) fn system_column(&mut self, up: usize, index: usize, name: &str, location: i32) -> Result<Option<Expr>> {
         if !matches!(name, "ctid" | "xmin" | "xmax" | "cmin" | "cmax" | "tableoid") {
-            return Ok(None);
+            return Ok(self.later_column(up, index, name, location));
         }
         let at = self.levels.len() - 1 - up;
         let Some(rte) = self.item(up, index).rte else { return Ok(None) };
@@ -45,7 +48,7 @@ impl Analyzer<'_> {
     /// A system column without a table, where the nearest level with a table in sight has one only.
     pub(super) fn bare_system_column(&mut self, name: &str, location: i32) -> Result<Option<Expr>> {
         if !matches!(name, "ctid" | "xmin" | "xmax" | "cmin" | "cmax" | "tableoid") {
-            return Ok(None);
+            return Ok(self.bare_later_column(name, location));
         }
         for up in 0..self.levels.len() {
             let level = &self.levels[self.levels.len() - 1 - up];
@@ -63,6 +66,50 @@ impl Analyzer<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// A column that later releases have added to one of PostgreSQL's catalogs. All of them are put behind the entry's own when one is named
+    /// first.
+    fn later_column(&mut self, up: usize, index: usize, name: &str, location: i32) -> Option<Expr> {
+        let at = self.levels.len() - 1 - up;
+        let rte = self.item(up, index).rte?;
+        let entry = &mut self.levels[at].range_table[rte];
+        let RteKind::Relation(relation) = &entry.kind else { return None };
+        let later = later_columns(relation.oid);
+        let which = later.iter().position(|c| c.1 == name)?;
+        let first = entry.columns.iter().position(|c| c.attnum < 0).unwrap_or(entry.columns.len());
+        if first == entry.columns.len() {
+            let origin = |attnum| (relation.oid, attnum);
+            entry.columns.extend(later.iter().map(|&(attnum, name, ty, typmod, _, collation)| RteColumn {
+                name: name.into(),
+                ty,
+                typmod,
+                attnum,
+                origin: origin(attnum),
+                collation,
+            }));
+        }
+        Some(super::var(up, rte, first + which, &entry.columns[first + which], location))
+    }
+
+    /// Such a column without a table: that of the only catalog in the nearest level that has it.
+    fn bare_later_column(&mut self, name: &str, location: i32) -> Option<Expr> {
+        for up in 0..self.levels.len() {
+            let level = &self.levels[self.levels.len() - 1 - up];
+            let has = |rte: usize| match &level.range_table[rte].kind {
+                RteKind::Relation(r) => later_columns(r.oid).iter().any(|c| c.1 == name),
+                _ => false,
+            };
+            let found: Vec<usize> = (0..level.namespace.len())
+                .filter(|&i| !level.namespace[i].lateral_only && level.namespace[i].rte.is_some_and(has))
+                .collect();
+            match found[..] {
+                [] => continue,
+                [index] => return self.later_column(up, index, name, location),
+                _ => return None,
+            }
+        }
+        None
     }
 }
 

@@ -450,6 +450,9 @@ pub fn aggregate_like(aggregate: &Aggregate) -> Option<&'static Aggregate> {
     })
 }
 
+/// A column of a [`SystemRelation`]: attnum, name, type, typmod, not null, collation.
+pub type SystemColumn = (i16, &'static str, Oid, i32, bool, Oid);
+
 /// A table or view of pg_catalog or information_schema: its OID, kind and columns.
 #[derive(Debug, Clone)]
 pub struct SystemRelation {
@@ -459,8 +462,25 @@ pub struct SystemRelation {
     /// `r` table, `v` view
     pub kind: u8,
     pub row_type: Oid,
-    /// (attnum, name, type, typmod, not null, collation)
-    pub columns: Vec<(i16, &'static str, Oid, i32, bool, Oid)>,
+    pub columns: Vec<SystemColumn>,
+    /// Columns that later releases have: a query finds them by their names, and `*` and pg_attribute have none of them. Their attnums are below
+    /// those of system columns.
+    pub later: Vec<SystemColumn>,
+}
+
+impl SystemRelation {
+    /// All columns that its rows have.
+    pub fn stored(&self) -> impl Iterator<Item = &SystemColumn> {
+        self.columns.iter().chain(&self.later)
+    }
+}
+
+/// What later releases have added to a table of pg_catalog.
+pub fn later_columns(relation: Oid) -> &'static [SystemColumn] {
+    static TABLE: OnceLock<HashMap<Oid, &'static [SystemColumn]>> = OnceLock::new();
+    let with_some = |r: &'static SystemRelation| (!r.later.is_empty()).then_some((r.oid, r.later.as_slice()));
+    let table = TABLE.get_or_init(|| system_relations().iter().filter_map(with_some).collect());
+    table.get(&relation).copied().unwrap_or_default()
 }
 
 /// Every table and view of PostgreSQL's pg_catalog and information_schema.
@@ -481,11 +501,18 @@ pub fn system_relations() -> &'static [SystemRelation] {
                     kind: f[3].as_bytes()[0],
                     row_type: oid(f[4]),
                     columns: Vec::new(),
+                    later: Vec::new(),
                 });
             }
             let number = |i: usize| f[i].parse().expect("a number in catalog_columns.tsv");
             let column = (f[5].parse().expect("attnum"), f[6], oid(f[7]), number(8), f[9] == "t", oid(f[10]));
             out.last_mut().expect("pushed above").columns.push(column);
+        }
+        for line in include_str!("../../data/later_columns.tsv").lines().skip(1) {
+            let f = fields(line);
+            let of = out.iter_mut().find(|r| r.schema == f[0] && r.name == f[1]).expect("a table of later_columns.tsv");
+            let number = -100 - of.later.len() as i16;
+            of.later.push((number, f[2], oid(f[3]), -1, f[4] == "t", 0));
         }
         out
     })

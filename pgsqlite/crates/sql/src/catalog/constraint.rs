@@ -65,6 +65,9 @@ pub struct Constraint {
     /// of a foreign key: SQLite does not know of it, the server carries it out row by row ([`crate::foreign_key`])
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub managed: bool,
+    /// NOT ENFORCED: nobody checks it. It is not valid either, and SQLite does not know of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_enforced: bool,
 }
 
 impl Constraint {
@@ -76,6 +79,14 @@ impl Constraint {
     /// CHECK, whoever enforces it.
     pub fn is_check(&self) -> bool {
         matches!(self.kind, ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. })
+    }
+
+    /// A CHECK of ours that rows are checked by.
+    pub fn enforced_check(&self) -> Option<&str> {
+        match &self.kind {
+            ConstraintKind::Check { expression, .. } if !self.not_enforced => Some(expression),
+            _ => None,
+        }
     }
 
     /// PRIMARY KEY or UNIQUE.

@@ -146,7 +146,9 @@ pub fn constraint_definition(
     if constraint.initially_deferred {
         out.push_str(" INITIALLY DEFERRED");
     }
-    if constraint.not_valid {
+    if constraint.not_enforced {
+        out.push_str(" NOT ENFORCED");
+    } else if constraint.not_valid {
         out.push_str(" NOT VALID");
     }
     Ok(out)

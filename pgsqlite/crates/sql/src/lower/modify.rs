@@ -333,6 +333,10 @@ impl Lowerer<'_> {
             texts.push([support::XMAX, "()"].concat());
             texts.push(relation.oid.to_string());
         }
+        if relation.kind == crate::catalog::RelationKind::System {
+            let later = crate::builtins::catalog::later_columns(relation.oid);
+            texts.extend(later.iter().map(|c| [prefix, &quote(c.1)].concat()));
+        }
         texts
     }
 

@@ -265,10 +265,7 @@ impl Lowerer<'_> {
             let mut sorted: Vec<_> = relation
                 .constraints
                 .iter()
-                .filter_map(|c| match &c.kind {
-                    ConstraintKind::Check { expression, .. } => Some((&c.name, expression)),
-                    _ => None,
-                })
+                .filter_map(|c| c.enforced_check().map(|expression| (&c.name, expression)))
                 .collect();
             sorted.sort();
             for (name, expression) in sorted {

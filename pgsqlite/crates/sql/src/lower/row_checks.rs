@@ -3,7 +3,7 @@
 use super::proposed::{keep, named};
 use super::{quote_text, support, Lowerer, Scope};
 use crate::analyze::analyze_expression;
-use crate::catalog::{Column, ConstraintKind, Relation};
+use crate::catalog::{Column, Relation};
 use crate::typed::{Expr, RowCheck, RowCheckOf, SecuredChange};
 use pgsqlite_types::{PgError, Result};
 
@@ -57,7 +57,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn has_checks(&self, target: &Relation) -> bool {
-        let own = target.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::Check { .. }));
+        let own = target.constraints.iter().any(|c| c.enforced_check().is_some());
         own || !self.row_checks.is_empty()
     }
 
@@ -73,7 +73,7 @@ impl Lowerer<'_> {
             value = format!("{}({value}, ({condition}) IS TRUE, {table}, {policy})", support::POLICY_CHECK);
         }
         for constraint in target.constraints.iter().rev() {
-            let ConstraintKind::Check { expression, .. } = &constraint.kind else { continue };
+            let Some(expression) = constraint.enforced_check() else { continue };
             let expr = analyze_expression(self.env, expression, Some(target), None)?;
             let condition = self.over_row(&expr, row)?;
             value = format!(

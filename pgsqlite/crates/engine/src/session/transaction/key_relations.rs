@@ -79,7 +79,7 @@ fn follow(catalog: &Catalog, mut open: Vec<(Oid, Change)>) -> Reached {
             if let Some(relation) = catalog.relation(member) {
                 found.references(catalog, relation, &change);
             }
-            for (referencing, constraint) in catalog.referencing(member) {
+            for (referencing, constraint) in catalog.referencing(member).filter(|(_, c)| !c.not_enforced) {
                 if let Some(next) = found.referencing(catalog, referencing, constraint, &change) {
                     open.push((referencing.oid, next));
                 }
@@ -96,7 +96,7 @@ impl Reached {
 
     /// The tables whose rows the new rows of `relation` reference.
     fn references(&mut self, catalog: &Catalog, relation: &Relation, change: &Change) {
-        for constraint in &relation.constraints {
+        for constraint in relation.constraints.iter().filter(|c| !c.not_enforced) {
             let ConstraintKind::ForeignKey { references, .. } = &constraint.kind else { continue };
             if change.touches(&constraint.columns, false) {
                 self.add(catalog, *references, Mode::RowShare);

@@ -1,0 +1,4 @@
+-- What only later releases than 15 have: pgsqlite dumps and restores it.
+CREATE TABLE parent (id int PRIMARY KEY);
+CREATE TABLE idle (a int CONSTRAINT idle_check CHECK (a > 0) NOT ENFORCED, up int CONSTRAINT idle_key REFERENCES parent DEFERRABLE NOT ENFORCED);
+INSERT INTO idle VALUES (-1, 77);
