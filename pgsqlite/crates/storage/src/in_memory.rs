@@ -87,9 +87,9 @@ fn room(folder: &Path) -> u64 {
 /// here, so this alone says nothing.)
 pub fn is_gone(name: &str, prefix: &str) -> bool {
     let number = name.strip_prefix(prefix).and_then(|rest| rest.split('-').next()?.parse::<i32>().ok());
-    // SAFETY: no signal is sent: the call says whether it could be.
     number.is_some_and(|pid| {
         pid > 0
+            // SAFETY: no signal is sent: the call says whether it could be.
             && unsafe { libc::kill(pid, 0) } != 0
             && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
     })

@@ -77,11 +77,9 @@ pub unsafe fn listen(db: *mut ffi::sqlite3, written: &Arc<Mutex<Written>>) {
     if wanted != own.listens {
         own.listens = wanted;
         let to = Arc::as_ptr(written).cast_mut().cast();
+        let (hook, to) = if wanted { (Some(on_update as _), to) } else { (None, std::ptr::null_mut()) };
         // SAFETY: promised by the caller.
-        match wanted {
-            true => unsafe { ffi::sqlite3_update_hook(db, Some(on_update), to) },
-            false => unsafe { ffi::sqlite3_update_hook(db, None, std::ptr::null_mut()) },
-        };
+        unsafe { ffi::sqlite3_update_hook(db, hook, to) };
     }
 }
 

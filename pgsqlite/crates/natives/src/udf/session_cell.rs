@@ -473,6 +473,7 @@ pub struct SessionCell {
 // SAFETY: a SQLite connection, and with it its cell, belongs to one thread at a time: it is handed over, never shared.
 // The engine fills the cell only while it holds the connection, and functions run only inside its calls of SQLite.
 unsafe impl Send for SessionCell {}
+// SAFETY: as above.
 unsafe impl Sync for SessionCell {}
 
 impl SessionCell {

@@ -239,8 +239,8 @@ impl<'a> Call<'a> {
         let mut decimal = known.map_or(Decimal::Unread, Cell::get);
         if let Decimal::Unread = decimal {
             decimal = match self.values {
-                // SAFETY: SQLite's argument values live as long as the call.
                 Values::Sqlite(values) => {
+                    // SAFETY: SQLite's argument values live as long as the call.
                     values.get(place).map_or(Decimal::Other, |&value| unsafe { decimal_of(value) })
                 }
                 Values::Own(_) => match self.datum(i) {
@@ -478,6 +478,7 @@ extern "C" fn call_scalar(context: *mut ffi::sqlite3_context, count: c_int, valu
         for &v in values {
             // SAFETY: as above.
             if unsafe { ffi::sqlite3_value_type(v) } == ffi::SQLITE_NULL {
+                // SAFETY: a live context.
                 return unsafe { ffi::sqlite3_result_null(context) };
             }
         }
@@ -615,6 +616,7 @@ fn transition(
         let values = if count == 0 { &[][..] } else { std::slice::from_raw_parts(values, count as usize) };
         (bound, values)
     };
+    // SAFETY: SQLite's argument values live as long as the call.
     if bound.strict && values.iter().any(|&v| unsafe { ffi::sqlite3_value_type(v) } == ffi::SQLITE_NULL) {
         return;
     }
@@ -656,6 +658,7 @@ fn aggregate_result(context: *mut ffi::sqlite3_context, last: bool) {
     let bound = unsafe { &*(ffi::sqlite3_user_data(context) as *const BoundAggregate) };
     if last && has_failed(context, &bound.session) {
         // SQLite clears up, for which it calls xFinal too: nobody wants the result, which may take as long as all steps together
+        // SAFETY: a live context of an aggregate.
         if let Some(slot) = unsafe { aggregate_slot(context, false) }.filter(|slot| !slot.is_null()) {
             // SAFETY: as below.
             drop(unsafe { Box::from_raw(*slot) });
@@ -664,8 +667,10 @@ fn aggregate_result(context: *mut ffi::sqlite3_context, last: bool) {
         // SAFETY: a live context.
         return unsafe { ffi::sqlite3_result_error_code(context, ffi::SQLITE_INTERRUPT) };
     }
+    // SAFETY: a live context of an aggregate.
     let result = match unsafe { aggregate_slot(context, false) } {
         Some(slot) if !slot.is_null() => {
+            // SAFETY: the slot has a state that `aggregate_step` has made, and nobody else uses it during the call.
             let state = unsafe { &mut **slot };
             let result = work::catching(|| state.value(&bound.session));
             if last {

@@ -191,10 +191,8 @@ pub unsafe fn listen(db: *mut ffi::sqlite3, recorder: &Arc<Mutex<Recorder>>, on:
     if on != own.listens {
         own.listens = on;
         let to = Arc::as_ptr(recorder).cast_mut().cast();
+        let (hook, to) = if on { (Some(on_change as _), to) } else { (None, std::ptr::null_mut()) };
         // SAFETY: promised by the caller.
-        match on {
-            true => unsafe { ffi::sqlite3_preupdate_hook(db, Some(on_change), to) },
-            false => unsafe { ffi::sqlite3_preupdate_hook(db, None, std::ptr::null_mut()) },
-        };
+        unsafe { ffi::sqlite3_preupdate_hook(db, hook, to) };
     }
 }

@@ -105,6 +105,7 @@ pub(super) struct Index {
 
 // SAFETY: the words are atomic, and stay mapped as long as the index lives.
 unsafe impl Send for Index {}
+// SAFETY: as above.
 unsafe impl Sync for Index {}
 
 impl Index {

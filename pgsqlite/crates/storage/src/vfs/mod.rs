@@ -48,6 +48,7 @@ struct Registered {
 
 // SAFETY: neither is changed by us; SQLite does so under a mutex of its own.
 unsafe impl Send for Registered {}
+// SAFETY: as above.
 unsafe impl Sync for Registered {}
 
 static REGISTERED: OnceLock<Option<Registered>> = OnceLock::new();
@@ -212,6 +213,7 @@ struct Methods {
 
 // SAFETY: tables of functions, never changed.
 unsafe impl Send for Methods {}
+// SAFETY: as above.
 unsafe impl Sync for Methods {}
 
 /// Filled by the first file of each kind: (databases, logs, temporary files). A file whose methods are others keeps those.

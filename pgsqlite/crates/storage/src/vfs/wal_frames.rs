@@ -49,6 +49,7 @@ impl Pending {
         } else {
             // SAFETY: as above.
             match unsafe { self.flush(base, file) } {
+                // SAFETY: as above.
                 ffi::SQLITE_OK => unsafe { write(base, file, bytes, at) },
                 failed => failed,
             }
