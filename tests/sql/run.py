@@ -65,6 +65,8 @@ def parse(path: pathlib.Path) -> tuple[list[Case], list[str]]:
         if at == len(lines):
             return cases, case.before
         case.line = at + 1
+        if lines[at] == "----":
+            raise SystemExit(f"{path.name}:{case.line}: an answer without a statement")
         while True:
             if at == len(lines):
                 raise SystemExit(f"{path.name}:{case.line}: the statement has no line that ends with a semicolon")
