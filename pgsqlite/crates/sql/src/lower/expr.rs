@@ -154,13 +154,15 @@ impl Lowerer<'_> {
             {
                 "NULL".into()
             }
-            ExprKind::Func { proc, args, variadic } => self.call(*proc, args, *variadic, expr)?,
+            ExprKind::Func { proc, args, variadic } => {
+                self.call(*proc, args, *variadic, expr).and_then(|text| self.unless_null(expr, text))?
+            }
             ExprKind::SetFunc { .. } => {
                 return Err(PgError::not_supported("a set-returning function here").at(expr.location))
             }
             ExprKind::Op { op, args } => match self.unlike_records(op.proc, args)? {
                 Some(text) => text,
-                None => self.call(op.proc, args, false, expr)?,
+                None => self.call(op.proc, args, false, expr).and_then(|text| self.unless_null(expr, text))?,
             },
             ExprKind::Cast { arg, method, form } => self.cast(arg, method, *form, expr)?,
             ExprKind::And(list) if list.is_empty() => "1".into(),
@@ -213,7 +215,9 @@ impl Lowerer<'_> {
                 }
             }
             ExprKind::InList { op, left, list, negated } => {
-                if self.plain_equality(*op, left.ty, list.first().map_or(left.ty, |e| e.ty)) {
+                if let Some(computed) = evaluation_order::list_beside_null(op, left, list) {
+                    evaluation_order::after(&self.exprs(&computed)?, "NULL".into())
+                } else if self.plain_equality(*op, left.ty, list.first().map_or(left.ty, |e| e.ty)) {
                     let items = self.exprs(list)?.join(", ");
                     format!("({} {}IN ({items}))", self.equated(left)?, if *negated { "NOT " } else { "" })
                 } else {
