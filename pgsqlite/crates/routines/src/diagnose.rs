@@ -97,18 +97,33 @@ pub fn violation(
     parameters: &[Datum],
     code: SqlState,
 ) -> Result<Option<PgError>> {
-    let Some(rows) = reader.read(&proposed.sql, parameters, MOST_ROWS)? else { return Ok(None) };
+    let mut rows = Vec::new();
+    // (a row that cannot be computed is no matter to those before it)
+    let cut = match reader.read_into(&mut rows, &proposed.sql, parameters, MOST_ROWS) {
+        Ok(true) => None,
+        Ok(false) => return Ok(None),
+        Err(e) => Some(e),
+    };
     let schema = catalog.schema_name(proposed.relation.schema).to_string();
     let mut search = Search { proposed, schema, context, catalog, reader, parameters };
+    if let Some(cut) = cut {
+        if code == SqlState::FOREIGN_KEY_VIOLATION || code == SqlState::UNIQUE_VIOLATION && proposed.skips_conflicts {
+            return Err(cut);
+        }
+    }
     if code != SqlState::FOREIGN_KEY_VIOLATION {
         // (which key's conflict is passed over, ON CONFLICT's target says)
         return match proposed.arbiter {
             Some(_) if code == SqlState::UNIQUE_VIOLATION && proposed.kept.is_empty() => {
                 let rows = search.without_conflicts(rows)?;
-                search.row_constraints(&rows)
+                search.row_constraints(&rows, true)
             }
-            _ if proposed.skips_conflicts => Ok(None),
-            _ => search.row_constraints(&rows),
+            // (what a row must be is looked at before its conflicts)
+            _ if proposed.skips_conflicts => match code {
+                SqlState::NOT_NULL_VIOLATION | SqlState::CHECK_VIOLATION => search.row_constraints(&rows, false),
+                _ => Ok(None),
+            },
+            _ => search.row_constraints(&rows, true),
         };
     }
     let rows = if proposed.skips_conflicts { search.without_conflicts(rows)? } else { rows };
@@ -117,8 +132,13 @@ pub fn violation(
 
 /// What reads rows on the connection of a failed statement.
 pub trait RowReader {
+    /// Puts the rows of a query behind `rows`, those before an error, too. False: there are more than `most`.
+    fn read_into(&mut self, rows: &mut Vec<RowValues>, sql: &str, parameters: &[Datum], most: usize) -> Result<bool>;
     /// All rows of a query; None: more than `most`.
-    fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>>;
+    fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>> {
+        let mut rows = Vec::new();
+        Ok(self.read_into(&mut rows, sql, parameters, most)?.then_some(rows))
+    }
     /// How many values the statement has remembered for a column.
     fn kept(&self, attnum: i16) -> u64;
 }
@@ -135,7 +155,8 @@ struct Search<'a> {
 impl Search<'_> {
     // --- NOT NULL, CHECK, unique keys --------------------------------------------------------------------------------
 
-    fn row_constraints(&mut self, rows: &[RowValues]) -> Result<Option<PgError>> {
+    /// `keys`: the unique ones are looked at, too.
+    fn row_constraints(&mut self, rows: &[RowValues], keys: bool) -> Result<Option<PgError>> {
         let p = self.proposed;
         let Some(new) = &p.new else { return Ok(None) };
         // with values that are told only once, the row that was evaluated last is the only one that is wholly known
@@ -186,7 +207,7 @@ impl Search<'_> {
                     return self.with_row(error, row, new).map(Some);
                 }
             }
-            for (unique, written) in p.unique.iter().zip(&mut written) {
+            for (unique, written) in p.unique.iter().zip(&mut written).filter(|_| keys) {
                 if let Some(error) = self.unique_key(unique, row, written, &updated)? {
                     return Ok(Some(error));
                 }

@@ -448,19 +448,18 @@ pub(super) fn printed_value(host: Host, ty: Oid, value: &Datum) -> Result<String
 struct Reader<'h>(Host<'h>);
 
 impl crate::diagnose::RowReader for Reader<'_> {
-    fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<Vec<Datum>>>> {
+    fn read_into(&mut self, rows: &mut Vec<Vec<Datum>>, sql: &str, parameters: &[Datum], most: usize) -> Result<bool> {
         let mut statement = self.0.prepare(sql)?;
         // SAFETY: the parameters outlive the statement.
         unsafe { bind(self.0, &mut statement, parameters)? };
         let width = statement.column_count();
-        let mut rows = Vec::new();
         while step_once(self.0, &mut statement)? == Step::Row {
             if rows.len() == most {
-                return Ok(None);
+                return Ok(false);
             }
             rows.push((0..width).map(|i| statement.column(i).to_owned()).collect());
         }
-        Ok(Some(rows))
+        Ok(true)
     }
     fn kept(&self, attnum: i16) -> u64 {
         self.0.cell.rows.count(attnum)

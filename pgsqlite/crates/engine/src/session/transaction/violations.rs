@@ -96,7 +96,7 @@ impl Executor {
         }
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         connection.exec("SAVEPOINT pg_diagnose; PRAGMA defer_foreign_keys = ON")?;
-        let ran = read(connection, &step.sql, parameters, usize::MAX);
+        let ran = read_into(&mut vec![], connection, &step.sql, parameters, usize::MAX);
         let found = ran.and_then(|_| self.violated(|_| true));
         let connection = self.connection()?;
         let ended = connection.exec("ROLLBACK TO pg_diagnose; RELEASE pg_diagnose");
@@ -110,29 +110,34 @@ impl Executor {
 struct Reader<'c>(&'c mut Connection);
 
 impl RowReader for Reader<'_> {
-    fn read(&mut self, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>> {
-        read(self.0, sql, parameters, most)
+    fn read_into(&mut self, rows: &mut Vec<RowValues>, sql: &str, parameters: &[Datum], most: usize) -> Result<bool> {
+        read_into(rows, self.0, sql, parameters, most)
     }
     fn kept(&self, attnum: i16) -> u64 {
         self.0.cell.rows.count(attnum)
     }
 }
 
-/// All rows of a query; None: more than `most`.
-fn read(connection: &mut Connection, sql: &str, parameters: &[Datum], most: usize) -> Result<Option<Vec<RowValues>>> {
+/// Puts the rows of a query behind `rows`, those before an error, too. False: there are more than `most`.
+fn read_into(
+    rows: &mut Vec<RowValues>,
+    connection: &mut Connection,
+    sql: &str,
+    parameters: &[Datum],
+    most: usize,
+) -> Result<bool> {
     let mut statement = connection.prepare(sql)?;
     let columns = statement.column_count();
-    let run = |connection: &Connection, statement: &mut crate::connection::RawStatement| {
+    let mut run = |connection: &Connection, statement: &mut crate::connection::RawStatement| {
         // SAFETY: the values outlive the statement's execution, which ends before this function does.
         unsafe { connection.bind_all(statement, parameters)? };
-        let mut rows = Vec::new();
         while connection.step(statement)? == Step::Row {
             if rows.len() == most {
-                return Ok(None);
+                return Ok(false);
             }
             rows.push((0..columns).map(|i| statement.column(i).to_owned()).collect());
         }
-        Ok(Some(rows))
+        Ok(true)
     };
     let result = run(connection, &mut statement);
     connection.release(sql, statement);
