@@ -165,6 +165,7 @@ impl Ddl<'_> {
                     (Some(_), None) => false,
                 };
                 r.inheritance.parents.is_empty()
+                    && !excludes(table, r.oid)
                     && (!whole || crate::pg_catalog::is_whole_index(&self.catalog, r, index))
                     && same_kind
                     && index.unique == wanted.unique
@@ -260,7 +261,8 @@ impl Ddl<'_> {
         let constraint = table.constraints.iter().find(|c| c.is_key() && c.index == parent.oid).cloned();
         let only = Relation { ..(*of_partition).clone() };
         let same = self.matching_index(&only, &wanted, constraint.as_ref(), false).is_some_and(|_| {
-            below.unique == wanted.unique
+            !excludes(&of_partition, child.oid)
+                && below.unique == wanted.unique
                 && below.method == wanted.method
                 && below.columns.len() == wanted.columns.len()
                 && below.columns.iter().zip(&wanted.columns).all(|(a, b)| (&a.key, a.opclass) == (&b.key, b.opclass))
@@ -414,6 +416,11 @@ impl Ddl<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether an index is that of an EXCLUDE constraint: no index of a partitioned table is like it.
+fn excludes(table: &Relation, index: Oid) -> bool {
+    table.constraints.iter().any(|c| c.index == index && c.kind == ConstraintKind::Exclusion)
 }
 
 /// An index of one table as one over the columns of the same names of another.
