@@ -121,7 +121,7 @@ impl Ddl<'_> {
 
     pub(super) fn create_aggregate(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let parts = strings(&statement.defnames);
-        let (schema, name) = self.qualified(&parts)?;
+        let (schema, name) = self.qualified_new(&parts)?;
         let schema = self.creation_schema(schema, -1)?;
         self.check_create(schema)?;
         self.check_creation(schema, name)?;

@@ -84,7 +84,7 @@ impl Ddl<'_> {
     pub(super) fn create_collation(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let tag = "CREATE COLLATION".to_string();
         let parts = strings(&statement.defnames);
-        let (schema_name, name) = self.qualified(&parts)?;
+        let (schema_name, name) = self.qualified_new(&parts)?;
         let schema = self.lasting_schema(schema_name, "collation")?;
         self.check_create(schema)?;
         let options = Options::read(&statement.definition)?;

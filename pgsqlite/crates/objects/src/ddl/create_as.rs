@@ -14,6 +14,7 @@ use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::typed::Query;
 use pgsqlite_types::work;
 use pgsqlite_types::{PgError, Result, SqlState};
+use std::sync::Arc;
 
 /// ON COMMIT as written; None: PRESERVE ROWS.
 pub(super) fn on_commit(action: ast::OnCommitAction) -> OnCommit {
@@ -152,6 +153,11 @@ impl Ddl<'_> {
             owner: self.environment.user,
             ..relation.clone()
         });
+        // (who makes a table need not look into its schema; what the query reads has been looked at)
+        if let Some(schema) = catalog.schemas.get_mut(&relation.schema).map(Arc::make_mut) {
+            schema.owner = self.environment.user;
+            schema.acl = None;
+        }
         let insert = ast::InsertStmt {
             relation: Some(ast::RangeVar {
                 schemaname: if relation.temporary {

@@ -82,6 +82,15 @@ pub(super) struct Elements {
     pub comments: Vec<(i16, String)>,
 }
 
+impl Elements {
+    /// Whether there is something that PostgreSQL makes by a statement of its own, which looks for the new table by its name.
+    fn looks_up_table(&self) -> bool {
+        let Elements { serials, identities, keys, exclusions, foreign_keys, .. } = self;
+        let none = serials.is_empty() && identities.is_empty() && keys.is_empty() && exclusions.is_empty();
+        !(none && foreign_keys.is_empty() && self.copied_indexes.is_empty() && self.comments.is_empty())
+    }
+}
+
 /// What messages call the expression of a CHECK.
 pub(super) const CHECK: &str = "check constraint";
 
@@ -173,6 +182,9 @@ impl Ddl<'_> {
             relation.inheritance.key = Some(self.partition_key(&columns, spec)?);
         }
         let table = relation.oid;
+        if elements.looks_up_table() {
+            self.check_usage(&name.schemaname)?;
+        }
         self.make_table(relation, elements)?;
         if let Some(parent) = parent {
             self.check_default_partition(parent.oid, table, false)?;
@@ -257,7 +269,6 @@ impl Ddl<'_> {
     /// A relation without columns for the name; None if it exists and IF NOT EXISTS was written.
     pub(super) fn new_table(&mut self, name: &ast::RangeVar, if_not_exists: bool) -> Result<Option<Relation>> {
         self.check_own_database(name).map_err(|e| e.at(name.location))?;
-        self.check_usage(&name.schemaname).map_err(|e| e.at(name.location))?;
         let temporary = self.is_temporary(name).map_err(|e| e.at(name.location))?;
         let schema = if temporary { PG_TEMP } else { self.creation_schema(&name.schemaname, name.location)? };
         self.check_create(schema).map_err(|e| e.at(name.location))?;

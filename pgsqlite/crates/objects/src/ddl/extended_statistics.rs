@@ -94,7 +94,7 @@ impl Ddl<'_> {
         let parts = strings(&statement.defnames);
         let named = match &parts[..] {
             [] => None,
-            parts => Some(self.qualified(parts)?),
+            parts => Some(self.qualified_new(parts)?),
         };
         let schema = match named {
             Some((schema, _)) if relation.temporary => self.creation_schema(schema, -1)?,

@@ -209,7 +209,7 @@ impl Ddl<'_> {
         let word = if statement.is_procedure { "procedure" } else { "function" };
         let tag = format!("CREATE {}", word.to_uppercase());
         let parts = strings(&statement.funcname);
-        let (schema, name) = self.qualified(&parts)?;
+        let (schema, name) = self.qualified_new(&parts)?;
         let schema = self.creation_schema(schema, -1)?;
         self.check_creation(schema, name)?;
         let options = self.function_options(&statement.options, statement.is_procedure)?;

@@ -802,12 +802,17 @@ impl Ddl<'_> {
     /// (schema or "", name) of a qualified name, which may have the database in front. Errors: 0A000 for another database.
     /// 42501 for a schema that the role may not look into.
     fn qualified<'n>(&self, parts: &[&'n str]) -> Result<(&'n str, &'n str)> {
+        let (schema, name) = self.qualified_new(parts)?;
+        self.check_usage(schema)?;
+        Ok((schema, name))
+    }
+
+    /// As [`Ddl::qualified`], of an object that is made: who may make objects in a schema need not look into it.
+    fn qualified_new<'n>(&self, parts: &[&'n str]) -> Result<(&'n str, &'n str)> {
         match parts {
             [name] => Ok(("", name)),
-            [schema, name] => self.check_usage(schema).map(|()| (*schema, *name)),
-            [database, schema, name] if self.catalog.is_database(database) => {
-                self.check_usage(schema).map(|()| (*schema, *name))
-            }
+            [schema, name] => Ok((schema, name)),
+            [database, schema, name] if self.catalog.is_database(database) => Ok((schema, name)),
             [_, _, _] => Err(analyze::cross_database(parts)),
             _ => Err(PgError::new(
                 SqlState::SYNTAX_ERROR,

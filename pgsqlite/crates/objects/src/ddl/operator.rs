@@ -129,7 +129,7 @@ impl Ddl<'_> {
 
     /// The operator that another one names as its commutator or negator: there already, or made to be defined later.
     fn other_operator(&mut self, name: &[&str], left: Oid, right: Oid, own: &UserOperator) -> Result<Oid> {
-        let (schema, bare) = self.qualified(name)?;
+        let (schema, bare) = self.qualified_new(name)?;
         let builtin = builtin::operators_named(bare)
             .find(|o| o.left == left && o.right == right && matches!(schema, "" | "pg_catalog"));
         if let Some(found) = builtin {
@@ -166,7 +166,7 @@ impl Ddl<'_> {
 
     pub(super) fn create_operator(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let parts = strings(&statement.defnames);
-        let (schema, name) = self.qualified(&parts)?;
+        let (schema, name) = self.qualified_new(&parts)?;
         let schema = self.lasting_schema(schema, "operator")?;
         self.check_create(schema)?;
         if name == "=>" {

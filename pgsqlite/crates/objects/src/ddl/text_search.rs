@@ -61,7 +61,7 @@ impl Ddl<'_> {
 
     pub(super) fn create_ts_configuration(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let parts = strings(&statement.defnames);
-        let (schema_name, name) = self.qualified(&parts)?;
+        let (schema_name, name) = self.qualified_new(&parts)?;
         let schema = self.lasting_schema(schema_name, "text search configuration")?;
         self.check_create(schema)?;
         let (mut parser, mut copied) = (None, None);
@@ -201,7 +201,7 @@ impl Ddl<'_> {
 
     pub(super) fn create_ts_dictionary(&mut self, statement: &ast::DefineStmt) -> Result<String> {
         let parts = strings(&statement.defnames);
-        let (schema_name, name) = self.qualified(&parts)?;
+        let (schema_name, name) = self.qualified_new(&parts)?;
         let schema = self.lasting_schema(schema_name, "text search dictionary")?;
         self.check_create(schema)?;
         let mut template = None;

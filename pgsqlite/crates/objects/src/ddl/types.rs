@@ -13,7 +13,7 @@ use std::sync::Arc;
 impl Ddl<'_> {
     /// The schema and name of a new type. Errors: 42710 if a type (or relation) has the name.
     pub(super) fn new_type_name(&self, parts: &[&str]) -> Result<(Oid, String)> {
-        let (schema, name) = self.qualified(parts)?;
+        let (schema, name) = self.qualified_new(parts)?;
         let schema = self.creation_schema(schema, -1)?;
         if self.catalog.type_name_taken(schema, name) {
             return Err(PgError::new(SqlState::DUPLICATE_OBJECT, format!("type \"{name}\" already exists")));
