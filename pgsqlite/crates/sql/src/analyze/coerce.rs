@@ -257,12 +257,7 @@ impl Analyzer<'_> {
             ExprKind::WholeRow { levels_up, rte, .. } => self.whole_row_fields(levels_up, rte, location),
             _ => return Err(PgError::not_supported("conversion of this record to a composite type").at(location)),
         };
-        if given.len() != wanted.len() {
-            let what = if given.len() < wanted.len() { "few" } else { "many" };
-            return Err(self
-                .cannot_cast(oid::RECORD, target, location)
-                .detail(format!("Input has too {what} columns.")));
-        }
+        let (has, needs) = (given.len(), wanted.len());
         let mut fields = Vec::new();
         for (i, (field, (_, ty, typmod))) in given.into_iter().zip(wanted).enumerate() {
             let from = field.ty;
@@ -277,6 +272,13 @@ impl Analyzer<'_> {
                     )))
                 }
             }
+        }
+        // (what is there is looked at first)
+        if has != needs {
+            let what = if has < needs { "few" } else { "many" };
+            return Err(self
+                .cannot_cast(oid::RECORD, target, location)
+                .detail(format!("Input has too {what} columns.")));
         }
         let row = Expr::new(ExprKind::Row(fields), base, location);
         if base == target {
