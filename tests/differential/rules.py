@@ -110,7 +110,7 @@ def printed(statement: str, postgres: Outcome, ours: Outcome) -> str:
             names.add("of values that are equal but not the same another one is kept")
         elif "NULL::" in theirs and re.sub(r"NULL::[\w\"]+(\([\d,]+\))?", "NULL", theirs) == re.sub(r"NULL::[\w\"]+(\([\d,]+\))?", "NULL", own):
             names.add("the modifier of a NULL")
-        elif bare(literals(theirs)) == bare(literals(own)) or re.sub(r"::interval (second|day|year|hour|minute|month)[a-z ]*(\(\d\))?", "::interval", theirs) == own:
+        elif (whole := lambda text: re.sub(r"('_'::interval)(::interval)+", r"\1", bare(literals(text))))(theirs) == whole(own) or re.sub(r"::interval (second|day|year|hour|minute|month)[a-z ]*(\(\d\))?", "::interval", theirs) == own:
             names.add("the modifier of an interval's literal")
         elif (once := lambda text: re.sub(r"GROUP BY ([^\n)]*)", lambda m: "GROUP BY " + ", ".join(dict.fromkeys(m[1].split(", "))), text))(theirs) == once(own):
             # two outputs with one expression are two keys until the text is read again, as after a dump
@@ -136,6 +136,8 @@ def known(statement: str, postgres: Outcome, ours: Outcome) -> str:
     if postgres.error == "42P22" and not ours.error and SEPARATOR in statement:
         # 'a'::char(5)::text = 'x' in a generated column: PostgreSQL computes it before it has given it a collation
         return "PostgreSQL stores no comparison of constants cast from character(n)"
+    if statement.startswith("MERGE") and len(ROW_ASSIGNMENT.findall(statement)) > 1 and postgres.error == "42804" and not ours.error and "query-specified row type" in postgres.message:
+        return "PostgreSQL 15 takes one action's sub-query for another's"
     if postgres.error != ours.error:
         # (the bounds' text of a range constructor is an argument as any other)
         computed = re.search(COMPUTED, postgres.message + ours.message) is not None or re.search("(unrecognized interval|invalid INTERVAL) typmod", postgres.message) is not None
