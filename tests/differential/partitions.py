@@ -36,7 +36,6 @@ STEPS = {"a": ["MINVALUE", "0", "10", "20", "MAXVALUE"], "b": ["MINVALUE", "'b'"
 #: (pattern of the statement, of both answers) → why the difference stays
 KNOWN: list[tuple[str, str, str]] = [
     ("id = id \\+ 20", r"'23505'", "which of several rows is changed first"),
-    ("^INSERT INTO p[0-9]", r"'0A000', 'moving row to another partition during a BEFORE.*'23(514|502)'", "the code of a row that a trigger of the partitioned table moves out of the partition that the statement names"),
     ("", r"'42804', 'type of parameter .* when preparing the plan", "PostgreSQL's session has prepared an expression of a function for the type that a column had"),
 ]
 #: what may be told of, in the order of the partitions' numbers or of the plan

@@ -280,6 +280,9 @@ pub struct Triggered {
     /// The rows. INSERT: the values of `columns`. UPDATE: rowid, the old row, the new row (all live columns each). DELETE: rowid, the old
     /// row. UPDATE and DELETE: then `others` values that RETURNING needs.
     pub rows: String,
+    /// Whether each row is computed when those before it are stored: rows of VALUES, which read nothing that the statement changes, or read it
+    /// by volatile functions, which see what has been done.
+    pub one_by_one: bool,
     /// UPDATE and DELETE: the live columns of the row with the rowid `?1`, as it is now.
     pub current: String,
     /// Stores (or deletes) one row. Its parameters: those of the statement, the rowid, the values of `columns`, the `others`. It gives the
@@ -301,6 +304,9 @@ pub struct Triggered {
     /// INSERT … ON CONFLICT DO UPDATE: what becomes of a row that is there. Its `rows` has the parameters of `apply` and gives at most one
     /// row, as of an UPDATE.
     pub conflict: Option<Box<Triggered>>,
+    /// INSERT into a partition that the statement names, where a trigger of its parent's fires before: whether a row (`?1`, `?2` …: the live
+    /// columns) belongs to it.
+    pub fits: Option<String>,
     /// Of such an update with a condition: the rowid of the row that is there, whether or not the condition holds. The parameters are those
     /// of `rows`.
     pub conflicting: Option<String>,

@@ -24,6 +24,7 @@ pub mod firing;
 mod foreign_key;
 mod own_settings;
 pub mod plpgsql;
+mod proposed;
 mod queried;
 pub mod rewritten;
 pub mod scratch;

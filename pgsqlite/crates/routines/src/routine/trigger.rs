@@ -2,10 +2,11 @@
 //!
 //! The order is PostgreSQL's (manual, "Overview of Trigger Behavior"): BEFORE … FOR EACH STATEMENT; for each row the BEFORE triggers
 //! by name, each with what the one before it returned, then the row is stored; after all rows AFTER … FOR EACH ROW, row by row;
-//! at last AFTER … FOR EACH STATEMENT. All rows are computed before the first trigger runs.
+//! at last AFTER … FOR EACH STATEMENT. All rows are computed before the first trigger runs, but for those of [`ProposedRows::OneByOne`].
 
 use super::after::{self, Level, Set};
 use super::firing::{firing, firing_of, Changed, Fires, Firing};
+use super::proposed::ProposedRows;
 use super::statement::{bind, check_may_write, step_once, told_more, Planned};
 use super::Host;
 use pgsqlite_sql::catalog::{Relation, RelationKind};
@@ -139,9 +140,9 @@ fn run_inside(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<(u64, V
     if let (Some(updates), false) = (&part.updates, t.part_of_several) {
         updates.before_statement()?;
     }
-    let proposed = all_rows(host, &t.rows, parameters)?;
+    let proposed = ProposedRows::of(host, t, parameters)?;
     let mut run = Run::new(host);
-    let result = part.rows(proposed, parameters, &mut run, None);
+    let result = super::tuple_routing::rows_of_named(&mut part, proposed, parameters, &mut run);
     part.give_back();
     result?;
     if let (Some(updates), false) = (&part.updates, t.part_of_several) {
@@ -181,7 +182,7 @@ fn run_instead(fired: &Firing, t: &Triggered, parameters: &[Datum]) -> Result<(u
     if !t.part_of_several {
         fired.before_statement()?;
     }
-    let proposed = all_rows(host, &t.rows, parameters)?;
+    let proposed = ProposedRows::of(host, t, parameters)?;
     let done = instead_rows(fired, t, proposed, parameters)?;
     if !t.part_of_several {
         after::statement(host, &fired.fires)?;
@@ -192,7 +193,7 @@ fn run_instead(fired: &Firing, t: &Triggered, parameters: &[Datum]) -> Result<(u
 fn instead_rows(
     fired: &Firing,
     t: &Triggered,
-    proposed: Vec<Vec<Datum>>,
+    proposed: ProposedRows,
     parameters: &[Datum],
 ) -> Result<(u64, Vec<Vec<Datum>>)> {
     let host = fired.host;
@@ -200,7 +201,7 @@ fn instead_rows(
     let (mut count, mut shown) = (0, Vec::new());
     for row in proposed {
         host.check_interrupt()?;
-        let mut row = row.into_iter();
+        let mut row = row?.into_iter();
         let mut old = None;
         if t.event != Event::Insert {
             old = Some(row.by_ref().skip(1).take(width).collect::<Vec<_>>());
@@ -257,11 +258,11 @@ pub fn copy_row(host: Host, t: &Triggered, parameters: &[Datum]) -> Result<u64> 
             let proposed = all_rows(host, &t.rows, parameters)?;
             // (a row that its trigger leaves out counts, too)
             let count = proposed.len() as u64;
-            return instead_rows(&fired, t, proposed, parameters).map(|_| count);
+            return instead_rows(&fired, t, proposed.into(), parameters).map(|_| count);
         }
-        let proposed = all_rows(host, &t.rows, parameters)?;
+        let proposed = ProposedRows::of(host, t, parameters)?;
         let mut part = Part::new(host, t)?;
-        let result = part.rows(proposed, parameters, &mut Run::new(host), None);
+        let result = super::tuple_routing::rows_of_named(&mut part, proposed, parameters, &mut Run::new(host));
         part.give_back();
         result.map(|()| part.count)
     })?;
@@ -374,6 +375,11 @@ impl<'t, 'h> Part<'t, 'h> {
         self.places = Some(places);
     }
 
+    /// The query of whether a row belongs to the table: [`Triggered::fits`].
+    pub fn fits(&self) -> Option<&'t str> {
+        self.t.fits.as_deref()
+    }
+
     /// Its rows go to another partition: only foreign keys that name this one lose them.
     pub fn departs(&mut self) -> Result<()> {
         let table = self.relation.oid;
@@ -421,7 +427,7 @@ impl<'t, 'h> Part<'t, 'h> {
 
     pub fn rows(
         &mut self,
-        proposed: Vec<Vec<Datum>>,
+        proposed: ProposedRows,
         parameters: &[Datum],
         run: &mut Run,
         mut mover: Option<Mover>,
@@ -437,6 +443,7 @@ impl<'t, 'h> Part<'t, 'h> {
         let width = self.relation.live_columns().count();
         run.changes = changes_in_all(host);
         for row in proposed {
+            let row = row?;
             host.check_interrupt()?;
             let Some(storing) = &mut self.storing else { return Err(PgError::internal("no statement")) };
             let mut row = row.into_iter();

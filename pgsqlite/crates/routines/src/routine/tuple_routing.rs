@@ -1,6 +1,6 @@
 //! Row-by-row statements on a table that stands for several (`pgsqlite_sql::lower` has SQLite's statements for each of them).
 //!
-//! All rows of all tables are computed before the first is changed. FOR EACH STATEMENT triggers are those of the table that the
+//! All rows of all tables are computed before the first is changed (of VALUES each when those before it are stored). FOR EACH STATEMENT triggers are those of the table that the
 //! statement names, FOR EACH ROW triggers those of the table that has the row. A row of a partitioned table that is inserted goes to the
 //! partition that its key belongs to; one that is updated goes to another one, if its key says so: then it is deleted
 //! here and inserted there, with the triggers of both.
@@ -8,6 +8,7 @@
 use super::after::{self, Set};
 use super::firing::{firing, Changed, Fires, Firing};
 use super::foreign_key;
+use super::proposed::ProposedRows;
 use super::statement::printed_value;
 use super::trigger::{all_rows, Moved, Mover, Part, Run};
 use super::Host;
@@ -137,6 +138,40 @@ fn places(from: &Relation, to: &Relation) -> Result<Vec<usize>> {
         .collect()
 }
 
+/// 0A000 for a row that a trigger has taken out of the partition that it was to be stored in.
+fn moved_by(host: Host, trigger: &Trigger, relation: &Relation) -> PgError {
+    PgError::new(
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "moving row to another partition during a BEFORE FOR EACH ROW trigger is not supported",
+    )
+    .detail(format!(
+        "Before executing trigger \"{}\", the row was to be in partition \"{}.{}\".",
+        trigger.name,
+        host.catalog().schema_name(relation.schema),
+        relation.name
+    ))
+}
+
+/// The rows of a statement that names one table. Of a partition ([`Triggered::fits`]) a trigger of its parent's may not take a row.
+pub(super) fn rows_of_named(
+    part: &mut Part,
+    proposed: ProposedRows,
+    parameters: &[Datum],
+    run: &mut Run,
+) -> Result<()> {
+    let (host, relation) = (part.fired.host, part.relation.clone());
+    let Some(fits) = part.fits() else { return part.rows(proposed, parameters, run, None) };
+    let after_each = |trigger: &Trigger, new: &Vec<Datum>| -> Result<()> {
+        match trigger.parent != 0 && all_rows(host, fits, new)?.first().and_then(|r| r.first()) != Some(&Datum::Int(1))
+        {
+            true => Err(moved_by(host, trigger, &relation)),
+            false => Ok(()),
+        }
+    };
+    let mut stays = |_: &mut Run, _: &Datum, _: &Vec<Datum>, _: &Vec<Datum>, _: &[Datum]| Ok(Moved::No);
+    part.rows(proposed, parameters, run, Some(Mover { moves: &mut stays, after_each: Some(&after_each) }))
+}
+
 struct Work<'w, 't, 'h> {
     host: Host<'h>,
     root: &'w Arc<Relation>,
@@ -161,7 +196,8 @@ impl Work<'_, '_, '_> {
                     .ok_or_else(|| PgError::internal("a column that is gone"))?,
             );
         }
-        for row in all_rows(self.host, &self.t.rows, self.parameters)? {
+        for row in ProposedRows::of(self.host, self.t, self.parameters)? {
+            let row = row?;
             let mut values = vec![Datum::Null; width];
             let mut row = row.into_iter();
             for (at, value) in stored.iter().zip(row.by_ref()) {
@@ -190,7 +226,7 @@ impl Work<'_, '_, '_> {
             let mut part = self.parts.get(number)?;
             let relation = part.relation.clone();
             match routing {
-                None => part.rows(rows, self.parameters, run, None)?,
+                None => part.rows(rows.into(), self.parameters, run, None)?,
                 Some(routing) => {
                     let own = routing.leaves.iter().position(|l| l.table == relation.oid);
                     let places = places(self.root, &relation)?;
@@ -207,7 +243,7 @@ impl Work<'_, '_, '_> {
                             }
                         };
                     let mover = Mover { moves: &mut moves, after_each: None };
-                    part.rows(rows, self.parameters, run, Some(mover))?
+                    part.rows(rows.into(), self.parameters, run, Some(mover))?
                 }
             }
             self.shown.append(&mut part.shown);
@@ -228,7 +264,7 @@ impl Work<'_, '_, '_> {
         let mut departure = self.parts.get(self.first_leaf + routing.leaves.len() + from)?;
         let mut leaving = vec![key.clone()];
         leaving.extend(old.iter().cloned());
-        departure.rows(vec![leaving], self.parameters, run, None)?;
+        departure.rows(vec![leaving].into(), self.parameters, run, None)?;
         if std::mem::take(&mut departure.count) == 0 {
             return Ok(Moved::LeftOut);
         }
@@ -274,7 +310,7 @@ impl Work<'_, '_, '_> {
         values.extend(others.iter().cloned());
         let before: Vec<_> = part.fired.triggers.iter().filter(|t| t.row && t.timing == Timing::Before).collect();
         if before.is_empty() {
-            return part.rows(vec![values], self.parameters, run, None);
+            return part.rows(vec![values].into(), self.parameters, run, None);
         }
         // what the triggers make of the row must belong to the same partition: PostgreSQL looks after each trigger that is the partitioned
         // table's, and again at last
@@ -285,16 +321,7 @@ impl Work<'_, '_, '_> {
             if trigger.parent == 0 || stays(&in_root(new)) {
                 return Ok(());
             }
-            Err(PgError::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                "moving row to another partition during a BEFORE FOR EACH ROW trigger is not supported",
-            )
-            .detail(format!(
-                "Before executing trigger \"{}\", the row was to be in partition \"{}.{}\".",
-                trigger.name,
-                self.host.catalog().schema_name(relation.schema),
-                relation.name
-            )))
+            Err(moved_by(self.host, trigger, &relation))
         };
         let mut moves = |_: &mut Run, _: &Datum, _: &Vec<Datum>, new: &Vec<Datum>, _: &[Datum]| {
             let row = in_root(new);
@@ -304,7 +331,7 @@ impl Work<'_, '_, '_> {
             }
         };
         let mover = Mover { moves: &mut moves, after_each: Some(&after_each) };
-        part.rows(vec![values], self.parameters, run, Some(mover))
+        part.rows(vec![values].into(), self.parameters, run, Some(mover))
     }
 
     /// 23514 for a row (of the table that the statement names) that does not belong to a partition.

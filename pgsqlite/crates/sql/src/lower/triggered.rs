@@ -11,7 +11,7 @@
 use super::{rowid_name, Lowerer};
 use crate::catalog::{Column, Constraint, ConstraintKind, ForeignKeyAction, Relation, RelationKind};
 use crate::plan::{ByRows, QueryPlan, Step, StepOutput, Tag, Triggered};
-use crate::routine::Event;
+use crate::routine::{Event, Timing, Trigger};
 use crate::typed::{Cte, Expr, ExprKind, InsertSource, Modify, ModifyAction, OnConflict, Target, Var};
 use crate::volatility::is_repeatable;
 use crate::walk;
@@ -239,6 +239,10 @@ impl Lowerer<'_> {
         self.scopes.pop();
         let (mut triggered, tag) = made?;
         triggered.tuple_routing = self.tuple_routing(modify, ctes, parameters)?;
+        let of_parent = |t: &Trigger| t.parent != 0 && t.is_on() && t.row && t.timing == Timing::Before;
+        if matches!(modify.action, ModifyAction::Insert { .. }) && target.triggers.iter().any(of_parent) {
+            triggered.fits = self.fits(&target)?;
+        }
         Ok((triggered, tag))
     }
 
@@ -393,6 +397,7 @@ impl Lowerer<'_> {
             event,
             set,
             rows: format!("{with}{rows}"),
+            one_by_one: ctes.is_empty() && self.is_one_by_one(&modify.action),
             current: self.current_row(&target)?,
             apply: step.sql.clone(),
             parameters,
@@ -411,11 +416,22 @@ impl Lowerer<'_> {
             },
             modify: Box::new(row),
             conflicting: None,
+            fits: None,
             shown: None,
             tuple_routing: None,
             part_of_several: false,
         };
         Ok((triggered, tag))
+    }
+
+    /// See [`Triggered::one_by_one`].
+    pub(super) fn is_one_by_one(&self, action: &ModifyAction) -> bool {
+        let ModifyAction::Insert { source: InsertSource::Values(rows), .. } = action else { return false };
+        let catalog = self.env.catalog;
+        let steady = |proc: &Oid| catalog.proc(*proc).is_some_and(|p| p.volatility != b'v');
+        let reads = |e: &Expr| walk::any(e, &|e| matches!(e.kind, ExprKind::SubLink { .. }));
+        rows.len() > 1
+            && !rows.iter().flatten().any(|e| reads(e) || crate::volatility::made_functions(e).iter().any(steady))
     }
 
     /// The new row of an UPDATE: its live columns as they are (`old`), those of `set` with their new values.
@@ -540,6 +556,7 @@ impl Lowerer<'_> {
             set: set.iter().map(|s| s.0).collect(),
             current: self.current_row(&target)?,
             rows,
+            one_by_one: false,
             apply: step.sql.clone(),
             parameters,
             columns: stored.iter().map(|c| c.attnum).collect(),
@@ -549,6 +566,7 @@ impl Lowerer<'_> {
             modify: Box::new(apply),
             conflict: None,
             conflicting,
+            fits: None,
             shown: None,
             tuple_routing: None,
             part_of_several: false,
@@ -585,9 +603,9 @@ impl Lowerer<'_> {
         others: &[Expr],
     ) -> Result<String> {
         let order: Vec<usize> = stored.iter().filter_map(|a| columns.iter().position(|c| c == a)).collect();
-        let row_text = |lowerer: &mut Self, row: &[Expr], others: &[Expr]| -> Result<Vec<String>> {
+        let row_text = |lowerer: &mut Self, order: &[usize], row: &[Expr], others: &[Expr]| -> Result<Vec<String>> {
             let mut out = Vec::new();
-            for &i in &order {
+            for &i in order {
                 let expr = row.get(i).ok_or_else(|| PgError::internal("a row that is too short"))?;
                 if matches!(expr.kind, ExprKind::Default) {
                     return Err(PgError::not_supported("DEFAULT of this column").at(expr.location));
@@ -604,16 +622,28 @@ impl Lowerer<'_> {
         };
         match source {
             InsertSource::Values(rows) => {
+                // of several rows what is written is computed before what is not, as they stand in the tree; one is computed by its columns
+                let mut computed = order.clone();
+                if rows.len() > 1 {
+                    computed.sort_unstable();
+                }
                 let out: Result<Vec<String>> = self.beside_no_row(|lowerer| {
-                    rows.iter().map(|row| Ok(format!("({})", row_text(lowerer, row, &[])?.join(", ")))).collect()
+                    let text =
+                        |row: &Vec<Expr>| Ok(format!("({})", row_text(lowerer, &computed, row, &[])?.join(", ")));
+                    rows.iter().map(text).collect()
                 });
-                Ok(format!("VALUES {}", out?.join(", ")))
+                let values = format!("VALUES {}", out?.join(", "));
+                if computed == order {
+                    return Ok(values);
+                }
+                let place = |i: &usize| computed.iter().position(|c| c == i).map(|at| format!("column{}", at + 1));
+                Ok(format!("SELECT {} FROM ({values})", order.iter().filter_map(place).collect::<Vec<_>>().join(", ")))
             }
             InsertSource::Query { query, values } => {
                 let inner = super::postponed::keeping_order(query, self.query(query)?);
                 let alias = self.unique("t");
                 self.source_entry(modify, query, &alias)?;
-                let row = row_text(self, values, others)?;
+                let row = row_text(self, &order, values, others)?;
                 debug_assert!(values.iter().all(is_repeatable) || !row.is_empty());
                 Ok(format!("SELECT {} FROM ({inner}) AS {alias} WHERE 1", row.join(", ")))
             }

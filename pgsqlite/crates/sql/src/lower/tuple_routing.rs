@@ -159,13 +159,7 @@ impl Lowerer<'_> {
         let texts: Vec<String> = (1..=target.live_columns().count()).map(|i| format!("?{i}")).collect();
         let mut levels = Vec::new();
         let choose = self.choose(&target, &target, &texts, leaves, &mut levels)?;
-        let fits = match partition::constraint(self.env.catalog, &target)? {
-            Some(text) => {
-                let expr = analyze_expression(self.env, &text, Some(&target), Some((oid::BOOL, -1)))?;
-                Some(format!("SELECT ({}) IS TRUE", self.over_row(&expr, &texts)?))
-            }
-            None => None,
-        };
+        let fits = self.fits(&target)?;
         let nothing = |columns: usize| {
             let null = Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, -1);
             InsertSource::Values(vec![vec![null; columns]])
@@ -195,6 +189,14 @@ impl Lowerer<'_> {
             inserts.push(insert);
         }
         Ok(Routing { choose: format!("SELECT {choose}"), fits, levels, leaves: inserts, departures })
+    }
+
+    /// Of a table that is a partition: the query of whether a row (`?1`, `?2` …: its live columns) belongs to it.
+    pub(super) fn fits(&mut self, target: &Relation) -> Result<Option<String>> {
+        let Some(text) = partition::constraint(self.env.catalog, target)? else { return Ok(None) };
+        let texts: Vec<String> = (1..=target.live_columns().count()).map(|i| format!("?{i}")).collect();
+        let expr = analyze_expression(self.env, &text, Some(target), Some((oid::BOOL, -1)))?;
+        Ok(Some(format!("SELECT ({}) IS TRUE", self.over_row(&expr, &texts)?)))
     }
 
     /// The number of the leaf for a row of `root` whose columns are `texts`; `-1 - n`: level n has no partition for it.
