@@ -130,6 +130,8 @@ CREATE FUNCTION app.minus(state int, value int) RETURNS int LANGUAGE sql IMMUTAB
 CREATE AGGREGATE app.moving (int) (SFUNC = app.plus, STYPE = int, INITCOND = '0', MSFUNC = app.plus, MINVFUNC = app.minus, MSTYPE = int, MINITCOND = '0');
 CREATE TABLE app.idle (a int CONSTRAINT idle_check CHECK (a > 0) NOT ENFORCED, top int CONSTRAINT idle_key REFERENCES app.top NOT ENFORCED);
 INSERT INTO app.idle VALUES (-1, 77);
+CREATE TABLE app.computed (a int, b int GENERATED ALWAYS AS (a * 2) VIRTUAL, c int GENERATED ALWAYS AS (a + 1) STORED);
+INSERT INTO app.computed VALUES (4);
 COMMENT ON TABLE artist IS 'of another program';
 ALTER TABLE codes ADD COLUMN more text DEFAULT 'm';
 CREATE VIEW app.over_albums AS SELECT title, name FROM album JOIN artist USING (artistid);

@@ -88,6 +88,8 @@ DELETE FROM app.top;
 SELECT * FROM app.both;
 INSERT INTO app.idle VALUES (-2, 78) RETURNING *;
 SELECT conname FROM pg_constraint WHERE NOT conenforced ORDER BY 1;
+INSERT INTO app.computed VALUES (5) RETURNING *;
+SELECT * FROM app.computed WHERE b > 1 ORDER BY a;
 SET ROLE reader;
 SELECT count(*) FROM app.child;
 UPDATE app.parent SET name = 'x';

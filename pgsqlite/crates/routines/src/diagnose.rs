@@ -233,7 +233,10 @@ impl Search<'_> {
         }
         let mut shown = Vec::new();
         for (column, &at) in self.proposed.relation.live_columns().zip(new) {
-            shown.push(clip(self.text(column.type_oid, &row[at])?));
+            shown.push(match column.is_virtual {
+                true => "virtual".into(),
+                false => clip(self.text(column.type_oid, &row[at])?),
+            });
         }
         if let Some(visible) = &self.proposed.visible {
             let columns: Vec<&str> = self.proposed.relation.live_columns().map(|c| c.name.as_str()).collect();

@@ -267,10 +267,10 @@ fn follow_changes(conn: &Connection, relation: &mut Relation) -> Result<()> {
     if keyed.is_some() && keyed != key.map(|c| &c.name) {
         relation.rowid_column = None;
     }
-    if actual.iter().map(|c| &c.name).eq(relation.live_columns().map(|c| &c.name)) {
+    if actual.iter().map(|c| &c.name).eq(relation.stored_columns().map(|c| &c.name)) {
         return Ok(());
     }
-    for column in relation.columns.iter_mut().filter(|c| !c.dropped) {
+    for column in relation.columns.iter_mut().filter(|c| !c.dropped && !c.is_virtual) {
         work::visit();
         if !actual.iter().any(|a| a.name == column.name) {
             column.dropped = true;

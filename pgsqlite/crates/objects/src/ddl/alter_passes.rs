@@ -15,6 +15,7 @@ enum Pass {
     Type,
     DropAfterType,
     AddColumn,
+    Expression,
     Check,
     ColumnAttribute,
     KeyOfIndex,
@@ -74,6 +75,7 @@ fn pass_of(relation: &Relation, command: &ast::AlterTableCmd) -> Pass {
         T::AtColumnDefault if command.def.is_none() => Pass::Drop,
         T::AtAlterColumnType => Pass::Type,
         T::AtAddColumn => Pass::AddColumn,
+        T::AtSetExpression => Pass::Expression,
         T::AtSetNotNull => Pass::ColumnAttribute,
         T::AtColumnDefault | T::AtAddIdentity => Pass::OtherConstraint,
         T::AtAddConstraint => match command.def.as_ref().and_then(|d| d.node.as_ref()) {

@@ -257,6 +257,7 @@ impl Ddl<'_> {
                 let column = self.alter_column_of(&relation, &command.name)?;
                 self.set_not_null(&relation, column.attnum)
             }
+            T::AtSetExpression => self.set_expression(&relation, command),
             T::AtDropNotNull => {
                 let column = self.alter_column_of(&relation, &command.name)?;
                 if relation.primary_key().is_some_and(|k| k.columns.contains(&column.attnum)) {
@@ -435,6 +436,14 @@ impl Ddl<'_> {
                     }
                     return Err(PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
                 }
+                if column.is_virtual {
+                    let message = "ALTER TABLE / DROP EXPRESSION is not supported for virtual generated columns";
+                    let detail = format!(
+                        "Column \"{}\" of relation \"{}\" is a virtual generated column.",
+                        column.name, relation.name
+                    );
+                    return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
+                }
                 relation.columns[column.attnum as usize - 1].generated = None;
                 self.put_relation(relation)
             }
@@ -565,6 +574,10 @@ impl Ddl<'_> {
     /// A column that is added to a table: its value in the rows that are there.
     pub(super) fn store_added_column(&mut self, old: &Relation, new: &Relation, attnum: i16) -> Result<()> {
         let column = new.columns[attnum as usize - 1].clone();
+        if column.is_virtual {
+            self.put_relation(new.clone())?;
+            return self.check_virtual_not_null(new, &column);
+        }
         let target = Some((column.type_oid, column.typmod));
         let value = match (&column.default, &column.generated, column.identity) {
             (Some(text), ..) => Some(self.lower_stored(text, None, target)?),
@@ -640,11 +653,15 @@ impl Ddl<'_> {
         if column.not_null {
             return Ok(());
         }
+        let mut new = old.clone();
+        new.columns[attnum as usize - 1].not_null = true;
+        if column.is_virtual {
+            self.check_virtual_not_null(old, &new.columns[attnum as usize - 1])?;
+            return self.put_relation(new);
+        }
         if self.any_row(old, &format!("{} IS NULL", quoted(&column.name)))? {
             return Err(self.contains_nulls(old, &column.name));
         }
-        let mut new = old.clone();
-        new.columns[attnum as usize - 1].not_null = true;
         self.put_relation(new.clone())?;
         self.rebuild(old, &new, &HashMap::new())
     }
@@ -659,6 +676,7 @@ fn action_name(kind: ast::AlterTableType) -> &'static str {
         T::AtDropNotNull => "ALTER COLUMN ... DROP NOT NULL",
         T::AtSetNotNull => "ALTER COLUMN ... SET NOT NULL",
         T::AtDropExpression => "ALTER COLUMN ... DROP EXPRESSION",
+        T::AtSetExpression => "ALTER COLUMN ... SET EXPRESSION",
         T::AtSetStatistics => "ALTER COLUMN ... SET STATISTICS",
         T::AtSetOptions | T::AtSetIdentity => "ALTER COLUMN ... SET",
         T::AtResetOptions => "ALTER COLUMN ... RESET",

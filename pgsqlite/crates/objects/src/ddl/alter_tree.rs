@@ -45,8 +45,9 @@ impl Ddl<'_> {
                 "type of inherited column \"{}\" must be changed in child tables too",
                 command.name
             ))),
-            T::AtDropExpression if only && !children.is_empty() => {
-                Err(invalid_table("ALTER TABLE / DROP EXPRESSION must be applied to child tables too"))
+            T::AtDropExpression | T::AtSetExpression if only && !children.is_empty() => {
+                let what = if command.subtype() == T::AtSetExpression { "SET" } else { "DROP" };
+                Err(invalid_table(format!("ALTER TABLE / {what} EXPRESSION must be applied to child tables too")))
             }
             T::AtSetNotNull if only && relation.is_partitioned() && !children.is_empty() => {
                 Err(invalid_table("constraint must be added to child tables too")
@@ -66,6 +67,7 @@ impl Ddl<'_> {
             | T::AtDropNotNull
             | T::AtAlterColumnType
             | T::AtDropExpression
+            | T::AtSetExpression
             | T::AtSetStatistics
             | T::AtSetStorage
             | T::AtSetCompression
@@ -143,6 +145,11 @@ impl Ddl<'_> {
             (T::AtDropColumn, Some(c)) => Err(invalid_table(format!("cannot drop inherited column \"{}\"", c.name))),
             (T::AtAlterColumnType, Some(c)) => {
                 Err(invalid_table(format!("cannot alter inherited column \"{}\"", c.name)))
+            }
+            // (a child has its parent's expression)
+            (T::AtSetExpression, Some(c)) => {
+                let what = format!("SET EXPRESSION of the inherited column \"{}\"", c.name);
+                Err(PgError::not_supported(what))
             }
             (T::AtDropExpression, Some(_)) => {
                 Err(invalid_table("cannot drop generation expression from inherited column"))

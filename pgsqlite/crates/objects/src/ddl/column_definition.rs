@@ -146,11 +146,13 @@ impl Ddl<'_> {
                     elements.identities.push((attnum, identity, c.options.clone()));
                 }
                 ast::ConstrType::ConstrGenerated => {
-                    if c.generated_kind == "v" {
-                        return Err(PgError::not_supported("a virtual generated column").at(c.location));
-                    }
                     if elements.generated.iter().any(|g| g.0 == attnum) {
                         return Err(already("multiple generation clauses specified").at(c.location));
+                    }
+                    column.is_virtual = c.generated_kind == "v";
+                    if column.is_virtual && relation.origin == Origin::Foreign {
+                        let what = "a virtual generated column of a table that another program made";
+                        return Err(PgError::not_supported(what).at(c.location));
                     }
                     elements.generated.push((attnum, required(&c.raw_expr)?));
                 }
@@ -347,6 +349,10 @@ impl Ddl<'_> {
             }
         })?;
         self.check_immutable(&expr, (&text, relation), "a generated column", "generation expression is not immutable")?;
+        if column.is_virtual {
+            self.check_virtual_type(column)?;
+            self.check_virtual_expression(relation, node)?;
+        }
         if let Some(location) = pgsqlite_sql::deparse::whole_row(&expr) {
             return Err(PgError::new(
                 SqlState::INVALID_OBJECT_DEFINITION,

@@ -104,6 +104,7 @@ impl Ddl<'_> {
             include,
             predicate,
         };
+        self.check_no_virtual_in_index(relation, &index, "unique constraints")?;
         self.push_exclusion(relation, &c.conname, index, c.initdeferred, indexes)?;
         if let Some(made) = indexes.last_mut() {
             made.storage.parameters = parameters;

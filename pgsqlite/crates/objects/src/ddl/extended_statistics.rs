@@ -161,11 +161,13 @@ impl Ddl<'_> {
                     let found = relation.column(name).ok_or_else(|| {
                         PgError::new(SqlState::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"))
                     })?;
+                    self.check_no_virtual_statistics(relation, &[found.attnum])?;
                     names.push(found.name.clone());
                     found
                 }
                 (Some(node), _) => {
                     let (expr, text) = self.expression(node, Some(relation), None, "statistics expression")?;
+                    self.check_no_virtual_statistics(relation, &self.expression_columns(&text, relation)?)?;
                     let own = match &expr.kind {
                         ExprKind::Var(v) => relation.live_columns().nth(v.column),
                         _ => None,

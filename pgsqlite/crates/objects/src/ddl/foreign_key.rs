@@ -89,6 +89,8 @@ impl Ddl<'_> {
             })
         };
         let columns: Vec<Column> = spec.columns.iter().map(|n| column_of(relation, n)).collect::<Result<_>>()?;
+        let used: Vec<i16> = columns.iter().map(|c| c.attnum).collect();
+        self.check_no_virtual(relation, &used, "foreign key constraints")?;
         let written = strings(&c.pk_attrs);
         let (referenced, index) = if written.is_empty() {
             let key = parent.primary_key().ok_or_else(|| {

@@ -52,6 +52,8 @@ impl Ddl<'_> {
             include.push(column.attnum);
         }
         check_number_of_keys(attnums.len() + include.len())?;
+        let used: Vec<i16> = attnums.iter().chain(&include).copied().collect();
+        self.check_no_virtual(relation, &used, if spec.primary { "primary keys" } else { "unique constraints" })?;
         let word = if spec.primary { "PRIMARY KEY" } else { "UNIQUE" };
         self.check_key_has_partition_key(relation, word, &attnums)?;
         if spec.primary {
@@ -329,6 +331,7 @@ impl Ddl<'_> {
             include,
             predicate,
         };
+        self.check_no_virtual_in_index(&relation, &index, "indexes")?;
         self.check_nearest(&relation, &index, &parameters)?;
         index.inverted = self.is_inverted(&relation, &index)?;
         if relation.is_partitioned() {

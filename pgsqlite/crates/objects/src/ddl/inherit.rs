@@ -78,6 +78,7 @@ impl Ddl<'_> {
                     not_null: from.not_null,
                     default: from.default.clone(),
                     generated: from.generated.clone(),
+                    is_virtual: from.is_virtual,
                     collation: from.collation,
                     inherited: Inherited::ONCE,
                     keeping: ColumnKeeping {
@@ -112,7 +113,7 @@ impl Ddl<'_> {
                 (Some(own), Some(other)) if own != other => return Err(compression_conflict(name, own, other)),
                 _ => {}
             }
-            if column.generated.is_some() != from.generated.is_some() {
+            if column.generated.is_some() != from.generated.is_some() || column.is_virtual != from.is_virtual {
                 return Err(mismatch(format!("inherited column \"{name}\" has a generation conflict")));
             }
             column.not_null |= from.not_null;
@@ -257,6 +258,7 @@ impl Ddl<'_> {
             ));
         }
         if generates {
+            super::generated::check_kind(&inherited, &own, SqlState::INVALID_COLUMN_DEFINITION)?;
             return Err(PgError::new(
                 SqlState::INVALID_COLUMN_DEFINITION,
                 format!("child column \"{}\" specifies generation expression", def.colname),
@@ -414,6 +416,7 @@ impl Ddl<'_> {
                     "a generated column in a child of a table whose column is not generated",
                 ));
             }
+            super::generated::check_kind(from, column, SqlState::DATATYPE_MISMATCH)?;
             if from.generated != column.generated {
                 let message =
                     format!("column \"{}\" in child table has a conflicting generation expression", from.name);

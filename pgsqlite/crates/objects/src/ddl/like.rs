@@ -113,6 +113,7 @@ impl Ddl<'_> {
             }
             if including(4) {
                 column.generated.clone_from(&from.generated);
+                column.is_virtual = from.is_virtual;
             }
             if let (Some(identity), true) = (from.identity, including(5)) {
                 column.identity = Some(identity);

@@ -39,6 +39,7 @@ mod extended_statistics;
 mod foreign_key;
 pub mod function;
 pub mod function_body;
+mod generated;
 mod grant;
 mod index;
 pub mod index_statistics;

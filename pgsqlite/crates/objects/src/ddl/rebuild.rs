@@ -50,9 +50,9 @@ impl Ddl<'_> {
         self.sqlite(&format!("ALTER TABLE {database}.{name} RENAME TO {}", quoted(&aside)))?;
         let made = self.table_sql(new, &new.sqlite_name)?;
         self.sqlite(&made)?;
-        let mut columns: Vec<String> = new.live_columns().map(|c| quoted(&c.name)).collect();
+        let mut columns: Vec<String> = new.stored_columns().map(|c| quoted(&c.name)).collect();
         let mut sources: Vec<String> =
-            new.live_columns()
+            new.stored_columns()
                 .map(|c| {
                     values.get(&c.attnum).cloned().unwrap_or_else(|| {
                         old.column_by_attnum(c.attnum).map_or("NULL".to_string(), |o| quoted(&o.name))
@@ -271,6 +271,7 @@ impl Ddl<'_> {
             c.acl = None;
             c.default = None;
             c.generated = None;
+            c.is_virtual = false;
             c.identity = None;
             c.not_null = false;
             c.name = format!("........pg.dropped.{attnum}........");
@@ -279,7 +280,10 @@ impl Ddl<'_> {
             new.rowid_column = None;
         }
         self.put_relation(new.clone())?;
-        if new.live_columns().next().is_none() {
+        if column.is_virtual {
+            return Ok(());
+        }
+        if new.stored_columns().next().is_none() {
             // SQLite's tables have at least one
             return self.rebuild(&old, &new, &HashMap::new());
         }

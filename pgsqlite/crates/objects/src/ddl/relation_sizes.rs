@@ -180,7 +180,7 @@ impl Ddl<'_> {
 
     /// Estimates of each column's values.
     fn distinct(&self, table: &Relation, rows: i64) -> Result<Vec<ColumnStatistics>> {
-        let columns: Vec<_> = table.live_columns().collect();
+        let columns: Vec<_> = table.stored_columns().collect();
         if columns.is_empty() {
             return Ok(vec![]);
         }

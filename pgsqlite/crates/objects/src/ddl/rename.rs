@@ -390,7 +390,9 @@ impl Ddl<'_> {
             -1,
         )?;
         new.columns[attnum as usize - 1].name = new_name.to_string();
-        if relation.is_stored() {
+        if relation.column_by_attnum(attnum).is_some_and(|c| c.is_virtual) {
+            // (SQLite's table has no such column)
+        } else if relation.is_stored() {
             let database = if relation.temporary { "temp" } else { "main" };
             self.sqlite(&format!(
                 "ALTER TABLE {database}.{} RENAME COLUMN {} TO {}",

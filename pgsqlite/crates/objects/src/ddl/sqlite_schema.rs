@@ -89,7 +89,7 @@ impl Ddl<'_> {
     /// CREATE TABLE for SQLite, under the name given.
     pub(super) fn table_sql(&self, relation: &Relation, sqlite_name: &str) -> Result<String> {
         let mut items: Vec<String> = Vec::new();
-        for column in relation.live_columns() {
+        for column in relation.stored_columns() {
             work::visit();
             items.push(self.column_sql(relation, column)?);
         }

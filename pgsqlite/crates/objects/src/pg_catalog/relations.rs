@@ -281,7 +281,14 @@ fn attribute(rows: &mut Rows, catalog: &Catalog, relation: i64, column: &Column)
                 None => "",
             }),
         ),
-        ("attgenerated", text(if column.is_generated() { "s" } else { "" })),
+        (
+            "attgenerated",
+            text(match (column.is_virtual, column.is_generated()) {
+                (true, _) => "v",
+                (_, true) => "s",
+                _ => "",
+            }),
+        ),
         ("attisdropped", column.dropped.into()),
         ("attislocal", (!column.inherited.merely).into()),
         ("attinhcount", int(column.inherited.count)),

@@ -307,7 +307,8 @@ impl<'h> Firing<'h> {
             for row in set.iter().flat_map(|set| set.borrow().clone()) {
                 let values = if is_new { &row.new } else { &row.old };
                 if let Some(values) = values {
-                    let values = if values.is_empty() { &nothing } else { values };
+                    let stored = self.without_virtual(values);
+                    let values = if values.is_empty() { &nothing } else { stored.as_ref().unwrap_or(values) };
                     // SAFETY: the row lives until the statement is reset.
                     unsafe { bind(host, &mut insert, values)? };
                     step_once(host, &mut insert)?;
@@ -338,8 +339,24 @@ impl<'h> Firing<'h> {
         result
     }
 
+    /// OLD and NEW as a trigger's function sees them: a virtual column has no value there.
     fn row(&self, values: Option<&Vec<Datum>>) -> Value {
-        Value::row(&self.shape, values)
+        let stored = values.and_then(|v| self.without_virtual(v));
+        Value::row(&self.shape, stored.as_ref().or(values))
+    }
+
+    /// A row with NULL in the place of what is computed when it is read. None: nothing is.
+    fn without_virtual(&self, row: &[Datum]) -> Option<Vec<Datum>> {
+        if !self.relation.has_virtual_columns() {
+            return None;
+        }
+        let mut stored = row.to_vec();
+        for (value, column) in stored.iter_mut().zip(self.relation.live_columns()) {
+            if column.is_virtual {
+                *value = Datum::Null;
+            }
+        }
+        Some(stored)
     }
 
     /// Whether WHEN lets the trigger fire.

@@ -757,6 +757,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                             not_null,
                             default: None,
                             generated: None,
+                            is_virtual: false,
                             identity: None,
                             collation,
                             dropped: false,

@@ -34,9 +34,12 @@ pub struct Column {
     /// PostgreSQL SQL text of DEFAULT, as `pg_get_expr` prints it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// PostgreSQL SQL text of GENERATED ALWAYS AS (…) STORED.
+    /// PostgreSQL SQL text of GENERATED ALWAYS AS (…).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<String>,
+    /// GENERATED ALWAYS AS (…) VIRTUAL: it is computed when it is read, and SQLite's table has no such column.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_virtual: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
     /// OID of the explicit collation; 0: the type's default.
@@ -104,6 +107,7 @@ impl Column {
             not_null: false,
             default: None,
             generated: None,
+            is_virtual: false,
             identity: None,
             collation: 0,
             dropped: false,

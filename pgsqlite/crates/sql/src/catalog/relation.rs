@@ -323,6 +323,14 @@ impl Relation {
     pub fn live_columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(|c| !c.dropped)
     }
+    /// The columns that SQLite's table has: all but the virtual ones.
+    pub fn stored_columns(&self) -> impl Iterator<Item = &Column> {
+        self.live_columns().filter(|c| !c.is_virtual)
+    }
+    /// Whether some of its columns are computed when they are read.
+    pub fn has_virtual_columns(&self) -> bool {
+        self.live_columns().any(|c| c.is_virtual)
+    }
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.live_columns().find(|c| c.name == name)
     }

@@ -40,7 +40,7 @@ impl Lowerer<'_> {
         };
         let rowid = rowid_name(table)?;
         let scope = Scope {
-            entries: vec![self.target_columns(table, "n."), self.target_columns(table, "o.")],
+            entries: vec![self.target_columns(table, "n.")?, self.target_columns(table, "o.")?],
             ..Scope::default()
         };
         self.scopes.push(scope);

@@ -120,7 +120,15 @@ impl Lowerer<'_> {
                     }
                     return self.several_tables(relation, &alias);
                 }
-                let columns = self.entry_columns(relation, &[&alias, "."].concat());
+                let mut columns = self.entry_columns(relation, &[&alias, "."].concat())?;
+                if relation.has_virtual_columns() {
+                    if rte.sample.is_some() {
+                        return Err(PgError::not_supported("TABLESAMPLE of a table with virtual generated columns"));
+                    }
+                    let present = format!("{alias}.{}", super::rowid_name(relation)?);
+                    let live = relation.live_columns().count();
+                    self.compute_virtual(relation, &mut columns[..live], Some(&present))?;
+                }
                 let Some(sample) = &rte.sample else {
                     return Ok(([&self.read_table(relation), " AS ", &alias].concat(), columns));
                 };

@@ -37,7 +37,10 @@ impl Lowerer<'_> {
             let mut columns = Vec::new();
             for (i, column) in relation.live_columns().enumerate() {
                 let own = table.column(&column.name).ok_or_else(|| missing_column(relation, &table, &column.name))?;
-                let text = self.column_text(&table, own, quote(&own.name));
+                let text = match own.is_virtual {
+                    true => "NULL".to_string(),
+                    false => self.column_text(&table, own, quote(&own.name)),
+                };
                 columns.push(format!("{text} AS c{}", i + 1));
             }
             columns.push(format!("{} AS {NUMBER}", rowid_name(&table)?));
@@ -45,6 +48,7 @@ impl Lowerer<'_> {
             arms.push(format!("SELECT {} FROM {}", columns.join(", "), self.read_table(&table)));
         }
         let mut columns: Vec<String> = (1..=relation.live_columns().count()).map(|i| format!("{alias}.c{i}")).collect();
+        self.compute_virtual(relation, &mut columns, Some(&Self::present_in_several(alias)))?;
         columns.push(format!("{alias}.{NUMBER}"));
         columns.push("NULL".into());
         columns.push(format!("{alias}.{TABLE}"));

@@ -32,7 +32,7 @@ impl Lowerer<'_> {
         let name = table_name(&target);
         let alias = self.unique("t");
         let prefix = format!("{alias}.");
-        self.scope().entries[0] = self.entry_columns(&target, &prefix);
+        self.scope().entries[0] = self.entry_columns(&target, &prefix)?;
         let rows = super::scratch_name(&table);
         // what frees a key comes before what takes one
         for pass in 0..3 {

@@ -61,6 +61,7 @@ mod row_locks;
 mod sets;
 mod sql_json;
 mod stages;
+mod table_columns;
 mod triggered;
 mod tuple_routing;
 mod windows;
@@ -300,20 +301,23 @@ pub fn lower_over_row(
 /// Lowers an expression over the columns of one relation (see [`crate::analyze::analyze_expression`]) to SQLite expression
 /// text; columns are written as quoted bare names. For CHECK, generated columns, indexes and DEFAULT in SQLite's schema.
 pub fn lower_expression(environment: &Environment, expr: &Expr, relation: Option<&Relation>) -> Result<String> {
-    of_relation(environment, relation).expr(expr)
+    of_relation(environment, relation)?.expr(expr)
 }
 
 /// As [`lower_expression`], of the condition of an index. SQLite uses the index where a query's condition has the same text.
 pub fn lower_condition(environment: &Environment, expr: &Expr, relation: Option<&Relation>) -> Result<String> {
-    let mut lowerer = of_relation(environment, relation);
+    let mut lowerer = of_relation(environment, relation)?;
     lowerer.condition(expr)
 }
 
-fn of_relation<'a>(environment: &'a Environment<'a>, relation: Option<&Relation>) -> Lowerer<'a> {
+fn of_relation<'a>(environment: &'a Environment<'a>, relation: Option<&Relation>) -> Result<Lowerer<'a>> {
     let mut lowerer = Lowerer::new(environment);
-    let columns = relation.map_or(vec![], |r| r.live_columns().map(|c| quote(&c.name)).collect());
+    let mut columns: Vec<String> = relation.map_or(vec![], |r| r.live_columns().map(|c| quote(&c.name)).collect());
+    if let Some(relation) = relation {
+        lowerer.compute_virtual(relation, &mut columns, None)?;
+    }
     lowerer.scopes.push(Scope { entries: vec![columns], ..Default::default() });
-    lowerer
+    Ok(lowerer)
 }
 
 /// The SQL texts of the columns of a query level's range table, and the names of its WITH queries.

@@ -215,7 +215,7 @@ impl Lowerer<'_> {
                     "a sub-query in RETURNING that reads the rows of the target by another table",
                 ));
             }
-            let copy = self.copy_step(table, steps);
+            let copy = self.copy_step(table, steps)?;
             for t in &mut copied.get_or_insert_with(|| modify.clone()).returning {
                 super::with::replace_in_sub_queries(&mut t.expr, table.oid, &copy);
             }
@@ -286,7 +286,7 @@ impl Lowerer<'_> {
                     values.push((*attnum, Expr { kind: ExprKind::Var(var), ..expr.clone() }));
                 }
                 self.add_entry(entry);
-                self.scope().entries[0] = self.entry_columns(&target, &format!("{alias}."));
+                self.scope().entries[0] = self.entry_columns(&target, &format!("{alias}."))?;
                 let assignments = self.assignments(&target, &values, &format!("{alias}."))?;
                 format!(
                     "UPDATE {name} AS {alias} SET {} FROM {} AS {rows} WHERE {alias}.{rowid} = {rows}.c1",
@@ -313,31 +313,10 @@ impl Lowerer<'_> {
         for t in &mut modify.returning {
             super::stages::replace(&mut t.expr, &others, rte);
         }
-        self.scope().entries[0] = self.entry_columns(&target, &qualified);
+        self.scope().entries[0] = self.entry_columns(&target, &qualified)?;
         let returning = self.returning(&modify)?;
         steps.push(Step::new(format!("{with}{sql}{returning}"), StepOutput::Rows, true));
         Ok(steps)
-    }
-
-    /// The texts of the target's columns, under a prefix (`"t".`, `excluded.` or none).
-    pub(super) fn target_columns(&self, relation: &Relation, prefix: &str) -> Vec<String> {
-        relation.live_columns().map(|c| self.column_text(relation, c, [prefix, &quote(&c.name)].concat())).collect()
-    }
-
-    /// The texts of a table's entry: its columns, and behind them the hidden ones that analysis may have
-    /// added: ctid, xmax and tableoid.
-    pub(super) fn entry_columns(&self, relation: &Relation, prefix: &str) -> Vec<String> {
-        let mut texts = self.target_columns(relation, prefix);
-        if let (true, false, Ok(rowid)) = (relation.is_stored(), relation.without_rowid, rowid_name(relation)) {
-            texts.push([prefix, &rowid].concat());
-            texts.push([support::XMAX, "()"].concat());
-            texts.push(relation.oid.to_string());
-        }
-        if relation.kind == crate::catalog::RelationKind::System {
-            let later = crate::builtins::catalog::later_columns(relation.oid);
-            texts.extend(later.iter().map(|c| [prefix, &quote(c.1)].concat()));
-        }
-        texts
     }
 
     // --- INSERT --------------------------------------------------------------------------------------------------------
@@ -358,8 +337,10 @@ impl Lowerer<'_> {
                 target.column_by_attnum(*attnum).cloned().ok_or_else(|| PgError::internal("INSERT into no column"))?,
             );
         }
-        let generated: Vec<Column> = target.live_columns().filter(|c| c.generated.is_some()).cloned().collect();
         let checks = self.has_checks(&target);
+        // (a virtual column is computed for what is checked)
+        let computed = |c: &&Column| c.generated.is_some() && (checks || !c.is_virtual);
+        let generated: Vec<Column> = target.live_columns().filter(computed).cloned().collect();
         let in_order = matches!(source, InsertSource::Values(rows) if rows.len() == 1 && evaluation_order::must_keep_order(&rows[0]));
         let must_name_rows = checks || !generated.is_empty() || in_order;
         let volatile = volatile_columns(source, attnums);
@@ -367,9 +348,10 @@ impl Lowerer<'_> {
 
         // the rows: expressions per column
         let mut text;
-        let names: Vec<String> = columns.iter().chain(&generated).map(|c| quote(&c.name)).collect();
+        let stored = generated.iter().filter(|c| !c.is_virtual);
+        let names: Vec<String> = columns.iter().chain(stored).map(|c| quote(&c.name)).collect();
         let into = format!("INSERT INTO {} AS {alias} ({})", table_name(&target), names.join(", "));
-        self.scope().entries = vec![self.entry_columns(&target, &prefix)];
+        self.scope().entries = vec![self.entry_columns(&target, &prefix)?];
         match source {
             InsertSource::Values(rows) if !must_name_rows => {
                 // SQLite computes the constants of a single row first, as PostgreSQL does
@@ -438,7 +420,7 @@ impl Lowerer<'_> {
             text += &self.on_conflict(modify, conflict, &alias)?;
         }
         // RETURNING sees the new row by the bare names of the target's columns
-        self.scope().entries[0] = self.entry_columns(&target, "");
+        self.scope().entries[0] = self.entry_columns(&target, "")?;
         Ok(text)
     }
 
@@ -453,7 +435,7 @@ impl Lowerer<'_> {
     /// `INSERT INTO` for rows that get no value: a column that is NULL without one stands for all.
     fn into_no_column(&self, target: &Relation, alias: &str) -> Result<String> {
         let table = table_name(target);
-        let column = match target.live_columns().next() {
+        let column = match target.stored_columns().next() {
             None => Some(super::NO_COLUMN),
             Some(_) => target.live_columns().find(|c| !c.sqlite_default && !c.is_generated()).map(|c| c.name.as_str()),
         };
@@ -578,14 +560,23 @@ impl Lowerer<'_> {
         for ((_, expr), (column, value)) in set.iter().zip(&mut values) {
             *value = self.not_null_rowid(target, column, expr, std::mem::take(value), &computed);
         }
-        let generated: Vec<Column> = target.live_columns().filter(|c| c.generated.is_some()).cloned().collect();
-        if self.has_checks(target) || !generated.is_empty() {
+        let checks = self.has_checks(target);
+        let computed = |c: &&Column| c.generated.is_some() && (checks || !c.is_virtual);
+        let generated: Vec<Column> = target.live_columns().filter(computed).cloned().collect();
+        if values.is_empty() && target.has_virtual_columns() {
+            // (DEFAULT for a virtual column alone: the row is checked, and stays as it is)
+            let texts = self.target_columns(target, prefix)?;
+            let stored = |c: &Column| !c.is_virtual && c.generated.is_none() && target.rowid_column != Some(c.attnum);
+            let same = target.live_columns().zip(texts).find(|(c, _)| stored(c));
+            values.extend(same.map(|(c, text)| (c.clone(), text)));
+        }
+        if checks || !generated.is_empty() {
             if set.iter().any(|(_, e)| !is_repeatable(e)) {
                 return Err(PgError::not_supported(
                     "a volatile value in UPDATE of a table with CHECK constraints or generated columns",
                 ));
             }
-            let old = self.target_columns(target, prefix);
+            let old = self.target_columns(target, prefix)?;
             let mut row: Vec<String> = target
                 .live_columns()
                 .zip(old)
@@ -598,7 +589,9 @@ impl Lowerer<'_> {
                     .position(|c| c.attnum == column.attnum)
                     .ok_or_else(|| PgError::internal("generated column"))?;
                 row[position] = value.clone();
-                values.push((column.clone(), value));
+                if !column.is_virtual {
+                    values.push((column.clone(), value));
+                }
             }
             if let Some((column, value)) = values.first().cloned() {
                 values[0] = (column, self.with_checks(target, value, &row)?);
@@ -630,7 +623,7 @@ impl Lowerer<'_> {
             text += " FROM (SELECT 1)";
         }
         text += &self.condition_of_change(filter, &target, &prefix)?;
-        self.scope().entries[0] = self.entry_columns(&target, "");
+        self.scope().entries[0] = self.entry_columns(&target, "")?;
         Ok(text)
     }
 
@@ -656,7 +649,7 @@ impl Lowerer<'_> {
 
     /// Lowers FROM/USING: the scope's entries, and the text of the items.
     pub(super) fn other_entries(&mut self, modify: &Modify, prefix: &str, items: &[FromItem]) -> Result<String> {
-        let columns = self.entry_columns(&modify.target, prefix);
+        let columns = self.entry_columns(&modify.target, prefix)?;
         self.scope().entries = vec![columns];
         let texts = self.entries_after_target(&modify.range_table)?;
         let mut out = Vec::new();
@@ -684,7 +677,7 @@ impl Lowerer<'_> {
             let rowid = rowid_name(&target)?;
             format!("DELETE FROM {table} WHERE {rowid} IN (SELECT {alias}.{rowid} FROM {table} AS {alias}, {using_text}{condition})")
         };
-        self.scope().entries[0] = self.entry_columns(&target, "");
+        self.scope().entries[0] = self.entry_columns(&target, "")?;
         Ok(text)
     }
 
@@ -705,7 +698,7 @@ impl Lowerer<'_> {
                 .at(expr.location));
             }
             // some expressions become sub-queries over json_each, whose columns are called id, key, value …: no bare names
-            self.scope().entries[0] = self.entry_columns(&modify.target, &returning_prefix(&modify.target));
+            self.scope().entries[0] = self.entry_columns(&modify.target, &returning_prefix(&modify.target))?;
             out.push(format!("{} AS c{}", self.expr(expr)?, out.len() + 1));
         }
         if shows_xmax(modify) {

@@ -45,7 +45,7 @@ impl Lowerer<'_> {
         let mut of_nulls = None;
         if let Some(arbiter) = &conflict.target {
             // keys and predicate by the bare names of the columns
-            let bare = self.entry_columns(target, "");
+            let bare = self.entry_columns(target, "")?;
             let saved = std::mem::replace(&mut self.scope().entries[0], bare);
             let mut keys = Vec::new();
             for key in &arbiter.keys {
@@ -85,7 +85,7 @@ impl Lowerer<'_> {
             .iter()
             .position(|r| r.alias == "excluded" && matches!(r.kind, RteKind::Relation(_)))
             .ok_or_else(|| PgError::internal("excluded"))?;
-        let columns = self.target_columns(target, "excluded.");
+        let columns = self.target_columns(target, "excluded.")?;
         let scope = self.scope();
         if scope.entries.len() <= excluded {
             scope.entries.resize(excluded + 1, vec![]);
@@ -118,7 +118,7 @@ impl Lowerer<'_> {
             filter = Some(format!("{}({condition}, {})", support::UNTOUCHED, identity(target, &format!("{alias}."))?));
         }
         if !conflict.secured.existing.is_empty() {
-            let row = self.target_columns(target, &format!("{alias}."));
+            let row = self.target_columns(target, &format!("{alias}."))?;
             let checked = self.existing_checks(&conflict.secured, "1".into(), &row)?;
             filter = Some(format!("CASE WHEN {} THEN {checked} END", filter.unwrap_or_else(|| "1".into())));
         }

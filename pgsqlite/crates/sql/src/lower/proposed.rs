@@ -213,7 +213,7 @@ impl Lowerer<'_> {
                 }
                 let alias = self.unique("t");
                 let others = self.other_entries(modify, &format!("{alias}."), from)?;
-                let old = self.target_columns(&relation, &format!("{alias}."));
+                let old = self.target_columns(&relation, &format!("{alias}."))?;
                 let mut new = old.clone();
                 for (attnum, expr) in set {
                     let at = position(&relation, *attnum)?;
@@ -242,7 +242,7 @@ impl Lowerer<'_> {
                 }
                 let alias = self.unique("t");
                 let others = self.other_entries(modify, &format!("{alias}."), using)?;
-                let old = self.target_columns(&relation, &format!("{alias}."));
+                let old = self.target_columns(&relation, &format!("{alias}."))?;
                 let mut text = format!("{} AS {alias}", table_name(&relation));
                 if !others.is_empty() {
                     text += &format!(", {others}");
@@ -329,9 +329,9 @@ impl Lowerer<'_> {
         }
         let alias = self.unique("t");
         let prefix = format!("{alias}.");
-        let old = self.target_columns(&relation, &prefix);
+        let old = self.target_columns(&relation, &prefix)?;
         let mut entries = vec![vec![]; place + 1];
-        entries[0] = self.entry_columns(&relation, &prefix);
+        entries[0] = self.entry_columns(&relation, &prefix)?;
         entries[place] = excluded.to_vec();
         self.scope().entries = entries;
         let mut conditions = Vec::new();
@@ -396,7 +396,7 @@ impl Lowerer<'_> {
         if let Some(condition) = &when.condition {
             conditions.push(self.condition(condition)?);
         }
-        let old = self.target_columns(&relation, &prefix);
+        let old = self.target_columns(&relation, &prefix)?;
         let new = match &when.action {
             MergeAction::Insert { columns, values } => {
                 let mut new = Vec::new();
@@ -467,7 +467,7 @@ impl Lowerer<'_> {
         kept.extend(&volatile);
         match source {
             InsertSource::Values(rows) => {
-                let columns = self.target_columns(&modify.target, "");
+                let columns = self.target_columns(&modify.target, "")?;
                 self.scope().entries = vec![columns];
                 let mut out = Vec::new();
                 for row in rows {
@@ -531,7 +531,7 @@ impl Lowerer<'_> {
         texts: &mut Texts,
         kept: &[i16],
     ) -> Result<Vec<UniqueKey>> {
-        let stored = self.target_columns(relation, "t.");
+        let stored = self.target_columns(relation, "t.")?;
         let mut indexes: Vec<_> =
             self.env.catalog.indexes_of(relation.oid).filter(|(_, i)| i.unique && !i.deferrable).collect();
         indexes.sort_by_key(|(r, _)| r.oid);

@@ -30,7 +30,9 @@ impl Lowerer<'_> {
                 .position(|c| c.attnum == column.attnum)
                 .ok_or_else(|| PgError::internal("generated column"))?;
             new_row[position] = value.clone();
-            values.push(value);
+            if !column.is_virtual {
+                values.push(value);
+            }
         }
         for (value, column) in values.iter_mut().zip(columns).filter(|(_, c)| kept.contains(&c.attnum)) {
             *value = keep(column.attnum, value);
@@ -58,7 +60,8 @@ impl Lowerer<'_> {
 
     pub(super) fn has_checks(&self, target: &Relation) -> bool {
         let own = target.constraints.iter().any(|c| c.enforced_check().is_some());
-        own || !self.row_checks.is_empty()
+        let required = target.live_columns().any(|c| c.is_virtual && c.not_null);
+        own || required || !self.row_checks.is_empty()
     }
 
     /// `value` wrapped in the table's CHECKs, and in what else is demanded, over the new row.
@@ -71,6 +74,11 @@ impl Lowerer<'_> {
             let policy = policy.as_ref().map_or("NULL".to_string(), |p| quote_text(p));
             let table = quote_text(table);
             value = format!("{}({value}, ({condition}) IS TRUE, {table}, {policy})", support::POLICY_CHECK);
+        }
+        for (i, column) in target.live_columns().enumerate().filter(|(_, c)| c.is_virtual && c.not_null) {
+            let (table, name) = (named(self.env, target), quote_text(&column.name));
+            let refused = format!("{}({}, {table}, {name}) IS NULL", support::NOT_NULL, row[i]);
+            value = format!("CASE WHEN {refused} THEN NULL ELSE {value} END");
         }
         for constraint in target.constraints.iter().rev() {
             let Some(expression) = constraint.enforced_check() else { continue };

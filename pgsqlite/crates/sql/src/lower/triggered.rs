@@ -332,14 +332,14 @@ impl Lowerer<'_> {
                         .filter(|c| !c.target.as_ref().is_some_and(|t| super::exclusion::is_exclusion(&target, t)))
                         .map(|c| crate::typed::OnConflict { set: None, filter: None, ..c }),
                 };
-                self.scope().entries = vec![self.target_columns(&target, "")];
+                self.scope().entries = vec![self.target_columns(&target, "")?];
                 (self.proposed_rows(modify, columns, &attnums, source, &others)?, Event::Insert, vec![], Tag::Insert)
             }
             ModifyAction::Update { set, from, filter } => {
                 let alias = self.unique("t");
                 let from_text = self.other_entries(modify, &format!("{alias}."), from)?;
                 let rowid = rowid_name(&target)?;
-                let mut old = self.target_columns(&target, &format!("{alias}."));
+                let mut old = self.target_columns(&target, &format!("{alias}."))?;
                 // (behind them are the hidden ones)
                 old.truncate(live.len());
                 let mut columns = vec![format!("{alias}.{rowid}")];
@@ -361,14 +361,14 @@ impl Lowerer<'_> {
                 apply.action = ModifyAction::Update { set: kept, from: vec![], filter: Some(row_numbered(rowid, key)) };
                 // (what it needs of other tables are parameters)
                 apply.range_table.truncate(1);
-                (rows, Event::Update, set.iter().map(|s| s.0).collect(), Tag::Update)
+                (rows, Event::Update, self.updated_columns(&target, set)?, Tag::Update)
             }
             ModifyAction::Delete { using, filter } => {
                 let alias = self.unique("t");
                 let from_text = self.other_entries(modify, &format!("{alias}."), using)?;
                 let rowid = rowid_name(&target)?;
                 let mut columns = vec![format!("{alias}.{rowid}")];
-                columns.extend(self.target_columns(&target, &format!("{alias}.")).into_iter().take(live.len()));
+                columns.extend(self.target_columns(&target, &format!("{alias}."))?.into_iter().take(live.len()));
                 for other in &others {
                     columns.push(self.expr(other)?);
                 }
@@ -443,10 +443,28 @@ impl Lowerer<'_> {
         live.iter().zip(old).map(one).collect()
     }
 
+    /// The columns that an UPDATE changes: those that it sets, and those that are computed from them. Where BEFORE triggers may set others,
+    /// too, these are all generated columns.
+    fn updated_columns(&self, target: &Relation, set: &[(i16, Expr)]) -> Result<Vec<i16>> {
+        let mut changed: Vec<i16> = set.iter().map(|s| s.0).collect();
+        let is_before = |t: &Trigger| t.row && t.timing == Timing::Before && t.events.contains(&Event::Update);
+        let all = target.triggers.iter().any(is_before);
+        let attnums: Vec<i16> = target.live_columns().map(|c| c.attnum).collect();
+        for column in target.live_columns() {
+            let Some(text) = &column.generated else { continue };
+            let read = |i: usize| set.iter().any(|s| attnums.get(i) == Some(&s.0));
+            let expr = crate::analyze::analyze_expression(self.env, text, Some(target), None)?;
+            if all || crate::deparse::columns_used(&expr).into_iter().any(read) {
+                changed.push(column.attnum);
+            }
+        }
+        Ok(changed)
+    }
+
     /// The query of [`Triggered::current`].
     fn current_row(&mut self, target: &Relation) -> Result<String> {
         let alias = self.unique("t");
-        let mut columns = self.target_columns(target, &format!("{alias}."));
+        let mut columns = self.target_columns(target, &format!("{alias}."))?;
         columns.truncate(target.live_columns().count());
         if columns.is_empty() {
             columns.push("NULL".into());
@@ -475,15 +493,16 @@ impl Lowerer<'_> {
             .position(|r| r.alias == "excluded" && matches!(r.kind, crate::typed::RteKind::Relation(_)))
             .ok_or_else(|| PgError::internal("excluded"))?;
         let (key, first_new) = (parameters + 1, parameters + 2);
-        let excluded: Vec<String> = live
+        let mut excluded: Vec<String> = live
             .iter()
             .map(|c| match inserted.iter().position(|i| i.attnum == c.attnum) {
                 Some(i) => format!("?{}", first_new + i),
                 None => "NULL".into(),
             })
             .collect();
+        self.compute_virtual(&target, &mut excluded, None)?;
         let alias = self.unique("t");
-        let mut old = self.target_columns(&target, &format!("{alias}."));
+        let mut old = self.target_columns(&target, &format!("{alias}."))?;
         old.truncate(live.len());
         let scope = self.scope();
         scope.entries = vec![vec![]; excluded_at + 1];
@@ -553,7 +572,7 @@ impl Lowerer<'_> {
             table: target.oid,
             exclusions: self.immediate_exclusions(&target, None)?,
             event: Event::Update,
-            set: set.iter().map(|s| s.0).collect(),
+            set: self.updated_columns(&target, set)?,
             current: self.current_row(&target)?,
             rows,
             one_by_one: false,

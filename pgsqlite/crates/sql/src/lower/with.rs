@@ -193,16 +193,13 @@ impl Lowerer<'_> {
                 }
             }
         }
-        Ok(read.into_iter().map(|relation| (relation.oid, self.copy_step(&relation, steps))).collect())
+        read.into_iter().map(|relation| Ok((relation.oid, self.copy_step(&relation, steps)?))).collect()
     }
 
     /// A step that copies a table: what stands for it.
-    pub(super) fn copy_step(&mut self, relation: &Relation, steps: &mut Vec<Step>) -> Arc<Relation> {
-        let columns: Vec<String> = relation
-            .live_columns()
-            .enumerate()
-            .map(|(i, c)| format!("{} AS c{}", self.column_text(relation, c, super::quote(&c.name)), i + 1))
-            .collect();
+    pub(super) fn copy_step(&mut self, relation: &Relation, steps: &mut Vec<Step>) -> Result<Arc<Relation>> {
+        let texts = self.target_columns(relation, "")?;
+        let columns: Vec<String> = texts.iter().enumerate().map(|(i, text)| format!("{text} AS c{}", i + 1)).collect();
         let width = columns.len();
         let table = format!("{}_{width}", self.unique("pg_before_"));
         steps.push(Step {
@@ -212,7 +209,7 @@ impl Lowerer<'_> {
             deletes: false,
             by_rows: None,
         });
-        Arc::new(stand_in(&table, &crate::analyze::relation_columns(relation)))
+        Ok(Arc::new(stand_in(&table, &crate::analyze::relation_columns(relation))))
     }
 
     /// The steps of WITH queries: of those that come before the statement's own rows, and of those that come after them. `order` has both;
