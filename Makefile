@@ -347,6 +347,7 @@ oracle: build/venv/done
 
 lint: setup
 	@python3 tools/lint_files.py
+	python3 tools/lint_tree.py
 	python3 tools/version.py --check
 	python3 tools/compat.py --check
 	python3 tools/docs.py links

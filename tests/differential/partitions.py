@@ -36,6 +36,7 @@ STEPS = {"a": ["MINVALUE", "0", "10", "20", "MAXVALUE"], "b": ["MINVALUE", "'b'"
 #: (pattern of the statement, of both answers) → why the difference stays
 KNOWN: list[tuple[str, str, str]] = [
     ("id = id \\+ 20", r"'23505'", "which of several rows is changed first"),
+    ("ATTACH PARTITION .* IN \\(.*NULL", r"'23514', 'updated partition constraint for default", "of a list with NULL and others, PostgreSQL looks in the default partition for NULL alone"),
     ("", r"'42804', 'type of parameter .* when preparing the plan", "PostgreSQL's session has prepared an expression of a function for the type that a column had"),
 ]
 #: what may be told of, in the order of the partitions' numbers or of the plan

@@ -10,8 +10,11 @@
 //! * [`set_delay`] shortens that time: from a second to a tenth of one.
 //! * When the total has fallen by [`FALL`] bytes, a statement that took much has ended: free pages are given back at once.
 //! * The same is done when much more memory is resident than is allocated, which many small statements bring about in the course of hours.
+//!   Each thread gives its free pages up when it has run a session the next time: nobody else can do so.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// So many bytes are freed before it is worth looking for them.
 const FALL: isize = 64 << 20;
@@ -29,6 +32,15 @@ static CHANGES: AtomicUsize = AtomicUsize::new(0);
 /// What was resident when memory had been given back last, or less if it has been less since.
 static FLOOR: AtomicUsize = AtomicUsize::new(0);
 static RUNNING: AtomicBool = AtomicBool::new(false);
+/// How often threads have been asked for their free pages.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+/// The time in which threads that run sessions give up their free pages, before those are given to the operating system.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+thread_local! {
+    /// [`ASKED`] when this thread gave up its free pages last.
+    static ANSWERED: Cell<usize> = const { Cell::new(0) };
+}
 
 /// `mi_option_purge_delay` of mimalloc's `mi_option_e`, in milliseconds: the crate has no name for it.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
@@ -53,6 +65,10 @@ pub(crate) fn note(total: isize) {
 /// of a session, never by the allocator. The thread that gives it back calls `flush` at its end.
 #[inline]
 pub(crate) fn after(total: isize, flush: fn()) {
+    let asked = ASKED.load(Ordering::Relaxed);
+    if ANSWERED.try_with(|answered| answered.replace(asked) != asked).unwrap_or(false) {
+        give_up_pages();
+    }
     let fallen = PEAK.load(Ordering::Relaxed) - total >= FALL;
     let looks = CHANGES.load(Ordering::Relaxed) >= LOOK;
     if fallen || looks {
@@ -67,9 +83,9 @@ fn consider(total: isize, fallen: bool, flush: fn()) {
         return;
     }
     PEAK.store(total, Ordering::Relaxed);
-    // SAFETY: as below. This thread's own free pages; to give them to the operating system takes longer, and is another thread's work.
-    unsafe { libmimalloc_sys::mi_collect(false) };
+    ASKED.fetch_add(1, Ordering::Relaxed);
     let started = std::thread::Builder::new().name("memory-trim".into()).spawn(move || {
+        std::thread::sleep(PATIENCE);
         // SAFETY: takes the allocator's own locks, and nothing of ours.
         unsafe { libmimalloc_sys::mi_collect(true) };
         FLOOR.store(resident().unwrap_or(0), Ordering::Relaxed);
@@ -79,6 +95,13 @@ fn consider(total: isize, fallen: bool, flush: fn()) {
     if started.is_err() {
         RUNNING.store(false, Ordering::Release);
     }
+}
+
+/// Gives up this thread's free pages. To give them to the operating system takes longer, and is another thread's work.
+#[cold]
+fn give_up_pages() {
+    // SAFETY: touches what the allocator keeps for this thread.
+    unsafe { libmimalloc_sys::mi_collect(false) };
 }
 
 /// Whether so much more is resident than allocated that giving it back is worth the time.

@@ -20,7 +20,28 @@ pub(crate) struct ColumnCheck {
     pub role: Oid,
 }
 
+/// A relation that a view changes in the name of its owner. PostgreSQL asks for the privileges of the relations that a statement names first.
+pub(crate) struct BelowView {
+    pub relation: Arc<Relation>,
+    pub role: Oid,
+    /// the privilege, of [`privilege`]
+    pub needed: u32,
+}
+
 impl Analyzer<'_> {
+    /// 42501 for what a data modification, and the views through which it changes something, may not do.
+    pub(super) fn check_modify_rights(
+        &self,
+        modify: &Modify,
+        columns: &[ColumnCheck],
+        below: &[BelowView],
+        denied: Option<PgError>,
+    ) -> Result<()> {
+        self.check_modify_columns(modify, columns)?;
+        denied.map_or(Ok(()), Err)?;
+        below.iter().try_for_each(|b| self.check_privilege_of(b.role, &b.relation, b.needed, false))
+    }
+
     /// 42501 unless the acting role has the privilege on the relation or on some of its columns; true: on these only.
     pub(super) fn check_some_columns(&self, relation: &Relation, needed: u32) -> Result<bool> {
         match self.check_privilege(relation, needed) {
@@ -91,7 +112,7 @@ impl Analyzer<'_> {
     }
 
     /// As [`Analyzer::check_query_columns`], of a data modification.
-    pub(super) fn check_modify_columns(&self, modify: &Modify, checks: &[ColumnCheck]) -> Result<()> {
+    fn check_modify_columns(&self, modify: &Modify, checks: &[ColumnCheck]) -> Result<()> {
         if checks.is_empty() {
             return Ok(());
         }

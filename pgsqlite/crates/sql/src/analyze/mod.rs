@@ -209,6 +209,10 @@ pub(crate) struct Level {
     pub checks: Vec<crate::typed::RowCheck>,
     /// entries of which the role may read some columns only
     pub column_checks: Vec<column_rights::ColumnCheck>,
+    /// what views change below themselves: asked after what the statement names
+    pub below_views: Vec<column_rights::BelowView>,
+    /// 42501 of what such a view's owner may not read
+    pub denied_below: Option<PgError>,
     /// the role may insert or update some columns of the target only
     pub target_by_columns: bool,
     /// attnums of the target's columns that the statement gives values to ([`crate::typed::Written`])
@@ -245,6 +249,8 @@ impl Level {
             merges: false,
             checks: Vec::new(),
             column_checks: Vec::new(),
+            below_views: Vec::new(),
+            denied_below: None,
             target_by_columns: false,
             written: Vec::new(),
             names_computed: false,

@@ -98,7 +98,7 @@ impl Analyzer<'_> {
         let written = Written { table: target.clone(), columns: level.written };
         let (ctes, range_table) = (level.ctes, level.range_table);
         let modify = Modify { ctes, range_table, target, action, returning, checks, written };
-        self.check_modify_columns(&modify, &level.column_checks)?;
+        self.check_modify_rights(&modify, &level.column_checks, &level.below_views, level.denied_below)?;
         Ok(modify)
     }
 
@@ -457,7 +457,7 @@ impl Analyzer<'_> {
         let written = Written { table: target.clone(), columns: level.written };
         let (ctes, range_table) = (level.ctes, level.range_table);
         let modify = Modify { ctes, range_table, target, action, returning, checks, written };
-        self.check_modify_columns(&modify, &level.column_checks)?;
+        self.check_modify_rights(&modify, &level.column_checks, &level.below_views, level.denied_below)?;
         Ok(modify)
     }
 
@@ -554,7 +554,7 @@ impl Analyzer<'_> {
         let written = Written { table: target.clone(), columns: vec![] };
         let (ctes, range_table) = (level.ctes, level.range_table);
         let modify = Modify { ctes, range_table, target, action, returning, checks: vec![], written };
-        self.check_modify_columns(&modify, &level.column_checks)?;
+        self.check_modify_rights(&modify, &level.column_checks, &level.below_views, level.denied_below)?;
         Ok(modify)
     }
 }

@@ -1,8 +1,9 @@
 //! INSERT, UPDATE and DELETE on views: a view over one table, without grouping and the like, stands for that table (manual,
 //! CREATE VIEW, "Updatable Views").
 
+use super::column_rights::BelowView;
 use super::from::NamespaceItem;
-use super::Analyzer;
+use super::{Analyzer, Rights};
 use crate::catalog::{CheckOption, Column, Relation, RelationKind, TypeEntry};
 use crate::parse::ast;
 use crate::routine::Event;
@@ -271,12 +272,25 @@ fn updatable_of(
 }
 
 impl Analyzer<'_> {
+    /// The query of a view that is changed. What its owner may not read is told after what the statement may not do.
+    fn query_below(&mut self, view: &Relation, definition: &str) -> Result<Query> {
+        let denied = match self.view_query(view, definition) {
+            Err(e) if e.code() == SqlState::INSUFFICIENT_PRIVILEGE => e,
+            result => return result,
+        };
+        let rights = std::mem::replace(&mut self.env.rights, Rights::AskedAtUse);
+        let query = self.view_query(view, definition);
+        self.env.rights = rights;
+        self.level().denied_below.get_or_insert(denied);
+        query
+    }
+
     /// The table behind a view that a statement changes; the level keeps what the view is of it.
     pub(super) fn view_target(&mut self, view: &Arc<Relation>, verb: &str) -> Result<Arc<Relation>> {
         let RelationKind::View { definition, .. } = &view.kind else {
             return Err(PgError::internal("a view expected"));
         };
-        let query = self.view_query(view, &definition.clone())?;
+        let query = self.query_below(view, &definition.clone())?;
         let catalog = self.env.catalog;
         let instead = |row_type: Oid| match catalog.type_entry(row_type) {
             Some(TypeEntry::Row(below)) => {
@@ -309,15 +323,16 @@ impl Analyzer<'_> {
             "UPDATE" => crate::acl::privilege::UPDATE,
             _ => crate::acl::privilege::DELETE,
         };
-        let mut acting = self.acting_within(view);
+        let (mut acting, mut below_views) = (self.acting_within(view), vec![]);
         // (the conditions are those of the innermost view first)
         for (row_type, _) in simple.filters.iter().rev().skip(1) {
             let Some(TypeEntry::Row(below)) = self.env.catalog.type_entry(*row_type) else { continue };
             let Some(below) = self.env.catalog.relation(below.oid) else { continue };
-            self.check_privilege_of(acting, below, needed, false)?;
+            below_views.push(BelowView { relation: below.clone(), role: acting, needed });
             acting = self.acting_within(below);
         }
-        self.check_privilege_of(acting, &simple.table, needed, false)?;
+        below_views.push(BelowView { relation: simple.table.clone(), role: acting, needed });
+        self.level().below_views.extend(below_views);
         for (row_type, _) in &simple.filters {
             if let Some(TypeEntry::Row(below)) = self.env.catalog.type_entry(*row_type) {
                 let below = self.env.catalog.relation(below.oid).cloned();
