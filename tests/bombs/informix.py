@@ -166,8 +166,9 @@ def main() -> int:
                 if faults and not errors:
                     late, faults = explode(name, sql, way)
                 report(f"{name}, {way}", late, faults)
-        if admin.query("SELECT count(*) FROM w") != [["0"]] or admin.query("SELECT count(*) FROM triggered") != [["0"]]:
-            report("what was ended leaves nothing behind", 0, ["rows are left"])
+        left = {table: admin.query(f"SELECT count(*) FROM {table}")[0][0] for table in ("w", "triggered")}
+        if set(left.values()) != {"0"}:
+            report("what was ended leaves nothing behind", 0, [f"rows are left: {left}"])
         stop.set()
         for other in others:
             other.join()
