@@ -26,6 +26,8 @@ LIMIT = 256
 MOST = LIMIT + 160
 
 SERIES = "generate_series(1, 100000000)"
+#: A thousand million rows that no function makes: nothing but the steps of SQLite passes between two rows.
+PLAIN = "t a, t b, t c, t d, t e, t f, t g, t h, t j"
 BOMBS = {
     "string_agg": f"SELECT length(string_agg(repeat('x', 100000), '')) FROM {SERIES}",
     "array_agg": f"SELECT cardinality(array_agg(g)) FROM {SERIES} g",
@@ -51,6 +53,9 @@ BOMBS = {
     "RAISE NOTICE": "DO $$ BEGIN LOOP RAISE NOTICE '%', repeat('x', 100000); END LOOP; END $$",
     "cursor WITH HOLD": f"DECLARE c CURSOR WITH HOLD FOR SELECT repeat('x', 1000), g FROM {SERIES} g",
     "scroll cursor": f"BEGIN; DECLARE c SCROLL CURSOR FOR SELECT repeat('x', 1000), g FROM {SERIES} g; MOVE LAST FROM c; COMMIT",
+    "cursor WITH HOLD of numbers": f"DECLARE c CURSOR WITH HOLD FOR SELECT a.i FROM {PLAIN}",
+    "cursor that is read ahead": f"BEGIN; UPDATE t SET s = s WHERE i = 10; DECLARE c CURSOR FOR SELECT a.i FROM {PLAIN}; FETCH 1 FROM c; UPDATE t SET s = s WHERE i = 10; FETCH ALL FROM c; COMMIT",
+    "RETURN QUERY": "SELECT count(*) FROM many()",
     "pg_notify": f"BEGIN; SELECT count(pg_notify('c', repeat('x', 7000) || g)) FROM {SERIES} g; COMMIT",
     "set_config": f"SELECT count(set_config('a.x' || g, repeat('x', 100000), false)) FROM {SERIES} g",
     # (what SQLite sorts goes to temporary files)
@@ -68,7 +73,10 @@ BOMBS = {
     "concat_ws": "SELECT length(concat_ws(',', repeat('a', 200000000), repeat('b', 200000000), repeat('c', 200000000)))",
 }
 #: Those of `make test`: one of each way to hold memory.
-QUICK = ["string_agg", "doubling in a CTE", "RETURN NEXT", "RAISE NOTICE", "cursor WITH HOLD", "pg_notify", "set_config", "DISTINCT", "DISTINCT without end", "LISTEN", "RETURNING"]
+QUICK = [
+    "string_agg", "doubling in a CTE", "RETURN NEXT", "RAISE NOTICE", "cursor WITH HOLD", "cursor WITH HOLD of numbers", "cursor that is read ahead", "RETURN QUERY", "pg_notify",
+    "set_config", "DISTINCT", "DISTINCT without end", "LISTEN", "RETURNING",
+]
 #: What says "too much": resources, program limits, and the time limit where a debug build is slow.
 EXPECTED = ("53", "54", "57014")
 
@@ -119,6 +127,29 @@ def portals(s: server.Server) -> str:
     return goes_on(c, "ROLLBACK")
 
 
+def portal_left_open(s: server.Server) -> str:
+    """A portal with rows to come keeps its snapshot while the session does something else, and nobody reads its rows ahead for that."""
+    c = pgwire.Connection(s.dir, s.port, "postgres", "main", timeout=300)
+
+    def execute(portal: bytes, most: int) -> list[bytes]:
+        c.send(b"E", portal + b"\0" + struct.pack("!i", most))
+        c.send(b"H", b"")
+        kinds = []
+        while not kinds or kinds[-1] not in (b"s", b"C", b"E"):
+            kinds.append(c.receive()[0])
+        return [k for k in kinds if k not in (b"1", b"2")]
+
+    for portal, sql in ((b"rows", f"SELECT a.i FROM {PLAIN}"), (b"other", "SELECT s FROM t WHERE i = 3"), (b"change", "UPDATE t SET s = s WHERE i = 0")):
+        c.send(b"P", portal + b"\0" + sql.encode() + b"\0\0\0")
+        c.send(b"B", portal + b"\0" + portal + b"\0\0\0\0\0\0\0")
+    found = [execute(portal, most) for portal, most in ((b"rows", 2), (b"other", 0), (b"rows", 1), (b"change", 0), (b"rows", 1))]
+    if found != [[b"D", b"D", b"s"], [b"D", b"C"], [b"D", b"s"], [b"C"], [b"D", b"s"]]:
+        return f"answers: {found}"
+    c.send(b"S", b"")
+    c.until_ready()
+    return goes_on(c, "SELECT 1")
+
+
 def goes_on(c: pgwire.Connection, after: str) -> str:
     code, message = outcome(c.simple(after))
     if code or c.query("SELECT s FROM t WHERE i = 3") != [["row 3"]]:
@@ -150,7 +181,7 @@ def resident(s: server.Server) -> float:
 
 
 #: What a session keeps between its statements, and the server of what is gone.
-KEPT = {"prepared statements": prepared_statements, "portals": portals, "dropped definitions": dropped_definitions}
+KEPT = {"prepared statements": prepared_statements, "portals": portals, "portal left open": portal_left_open, "dropped definitions": dropped_definitions}
 
 
 def main() -> int:
@@ -164,11 +195,12 @@ def main() -> int:
         first = pgwire.Connection(s.dir, s.port, "postgres", "main")
         first.query("CREATE TABLE t (i int PRIMARY KEY, s text); INSERT INTO t SELECT g, 'row ' || g FROM generate_series(1, 10) g")
         first.query("CREATE FUNCTION endless() RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN LOOP RETURN NEXT repeat('x', 10000); END LOOP; END $$")
+        first.query(f"CREATE FUNCTION many() RETURNS SETOF int LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT a.i FROM {PLAIN}; END $$")
         answers = {"right": 0, "wrong": 0}
         stop = threading.Event()
 
         def neighbour() -> None:
-            while not stop.wait(0.01):
+            while not stop.wait(0.01) or not answers["right"]:
                 try:
                     ok = first.query("SELECT upper(s) FROM t WHERE i = 7") == [["ROW 7"]]
                 except Exception as e:  # noqa: BLE001

@@ -538,8 +538,13 @@ pub unsafe fn bind(host: Host, statement: &mut RawStatement, values: &[Datum]) -
     Ok(())
 }
 
+/// Runs a statement to its next row, or to its end. Errors: SQLite's; 53200 as [`pgsqlite_storage`]'s connections give it for a row.
 pub fn step_once(host: Host, statement: &mut RawStatement) -> Result<Step> {
-    statement.step().map_err(|_| host.error())
+    let step = statement.step().map_err(|_| host.error())?;
+    if matches!(step, Step::Row) {
+        pgsqlite_types::memory::check()?;
+    }
+    Ok(step)
 }
 
 /// Rows into a table of the statement's own.

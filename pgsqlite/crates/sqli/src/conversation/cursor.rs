@@ -1,5 +1,6 @@
 //! Rows that are encoded and wait to be fetched, and the contents of their large values.
 
+use pgsqlite_memory::TemporaryFile;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
@@ -13,9 +14,34 @@ const IN_MEMORY: u64 = 16 << 20;
 pub struct Rows {
     memory: Vec<u8>,
     /// what comes after `memory`
-    file: Option<(File, u64)>,
+    file: Option<Overflow>,
     /// where each row ends
     ends: Vec<u64>,
+}
+
+/// The file of rows that memory has no place for.
+struct Overflow {
+    file: File,
+    /// in bytes
+    length: u64,
+    /// counts for the session, which may be given a limit
+    counted: TemporaryFile,
+}
+
+impl Overflow {
+    fn new() -> io::Result<Overflow> {
+        Ok(Overflow { file: tempfile::tempfile()?, length: 0, counted: TemporaryFile::new() })
+    }
+
+    fn push(&mut self, row: &[u8]) -> io::Result<()> {
+        let length = self.length + row.len() as u64;
+        if !self.counted.grow(length) {
+            return Err(io::Error::other("temporary file size exceeds temp_file_limit"));
+        }
+        self.file.write_all_at(row, self.length)?;
+        self.length = length;
+        Ok(())
+    }
 }
 
 impl Rows {
@@ -28,19 +54,13 @@ impl Rows {
         self.ends.last().copied().unwrap_or(0)
     }
 
+    /// Errors: the disk's; the file would pass the session's `temp_file_limit`.
     pub fn push(&mut self, row: &[u8]) -> io::Result<()> {
         let end = self.size() + row.len() as u64;
         match &mut self.file {
             None if end <= IN_MEMORY => self.memory.extend_from_slice(row),
-            None => {
-                let file = tempfile::tempfile()?;
-                file.write_all_at(row, 0)?;
-                self.file = Some((file, row.len() as u64));
-            }
-            Some((file, length)) => {
-                file.write_all_at(row, *length)?;
-                *length += row.len() as u64;
-            }
+            None => self.file.insert(Overflow::new()?).push(row)?,
+            Some(file) => file.push(row)?,
         }
         self.ends.push(end);
         Ok(())
@@ -65,9 +85,9 @@ impl Rows {
         let (start, size) = (begin + from as u64, length.min(whole - from));
         let at = out.len();
         match &self.file {
-            Some((file, _)) if begin >= self.memory.len() as u64 => {
+            Some(overflow) if begin >= self.memory.len() as u64 => {
                 out.resize(at + size, 0);
-                file.read_exact_at(&mut out[at..], start - self.memory.len() as u64)
+                overflow.file.read_exact_at(&mut out[at..], start - self.memory.len() as u64)
             }
             _ => {
                 out.extend_from_slice(&self.memory[start as usize..start as usize + size]);
@@ -80,6 +100,23 @@ impl Rows {
         self.memory.clear();
         self.ends.clear();
         self.file = None;
+    }
+
+    /// Lets the first `count` rows go: those behind them move up.
+    pub fn let_go(&mut self, count: usize) -> io::Result<()> {
+        if count >= self.len() {
+            self.clear();
+            return Ok(());
+        }
+        let mut rest = Rows::default();
+        let mut row = Vec::new();
+        for i in count..self.len() {
+            row.clear();
+            self.get(i, &mut row)?;
+            rest.push(&row)?;
+        }
+        *self = rest;
+        Ok(())
     }
 }
 
@@ -134,6 +171,21 @@ impl Cursor {
         }
     }
 
+    /// Lets the rows go that the client has. While the engine still reads, those that wait are few: it is asked for what one answer takes.
+    /// Once it has read all, nothing is added any more, and what is there stays.
+    pub fn let_given_rows_go(&mut self) -> io::Result<()> {
+        let given = self.next;
+        if given == 0 || given < self.rows.len() && !self.is_live() {
+            return Ok(());
+        }
+        self.rows.let_go(given)?;
+        self.ids.drain(..given.min(self.ids.len()));
+        self.files =
+            std::mem::take(&mut self.files).into_iter().filter_map(|(i, f)| Some((i.checked_sub(given)?, f))).collect();
+        self.next = 0;
+        Ok(())
+    }
+
     /// Whether the engine still reads for it.
     pub fn is_live(&self) -> bool {
         self.portal.is_some()
@@ -161,8 +213,37 @@ mod tests {
             assert_eq!(part, [i as u8; 2], "{i}");
         }
         assert_eq!(rows.size_of(20), None);
+        rows.let_go(18).unwrap();
+        assert!(rows.file.is_none());
+        let mut out = vec![];
+        rows.get(1, &mut out).unwrap();
+        assert_eq!((rows.len(), out), (2, row(19)));
         rows.clear();
         rows.push(b"ab").unwrap();
         assert_eq!((rows.len(), rows.size_of(0)), (1, Some(2)));
+    }
+
+    #[test]
+    fn rows_that_the_client_has_are_let_go_while_more_come() {
+        let mut cursor = Cursor::new("p".into(), false, 4);
+        for round in 0..100u8 {
+            cursor.let_given_rows_go().unwrap();
+            // one row waits from the answer before
+            for i in 0..10 {
+                cursor.rows.push(&[round, i]).unwrap();
+                cursor.ids.push(Some(format!("{round} {i}")));
+            }
+            cursor.files.insert(cursor.rows.len() - 1, vec![(0, format!("{round}"))]);
+            cursor.next = cursor.rows.len() - 1;
+            assert!(cursor.rows.len() <= 11);
+        }
+        cursor.let_given_rows_go().unwrap();
+        assert_eq!((cursor.rows.len(), cursor.next, &cursor.ids[..]), (1, 0, &[Some("99 9".to_string())][..]));
+        assert_eq!(cursor.files, BTreeMap::from([(0, vec![(0, "99".to_string())])]));
+        // what is all there stays where it is
+        cursor.rows.push(b"x").unwrap();
+        (cursor.portal, cursor.next) = (None, 1);
+        cursor.let_given_rows_go().unwrap();
+        assert_eq!((cursor.rows.len(), cursor.next), (2, 1));
     }
 }

@@ -335,11 +335,7 @@ impl Conversation<'_> {
         let cursor = self.cursor()?;
         cursor.row = None;
         if !cursor.scroll {
-            if cursor.next == cursor.rows.len() {
-                cursor.rows.clear();
-                cursor.ids.clear();
-                cursor.next = 0;
-            }
+            cursor.let_given_rows_go().map_err(|e| Failure::text(format!("rows cannot be read: {e}")))?;
             cursor.blob_bytes = 0;
         }
         // TUPLE's code, warning and size

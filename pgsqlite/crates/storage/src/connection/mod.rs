@@ -554,11 +554,12 @@ impl<N: Natives> Connection<N> {
         Ok(())
     }
 
-    /// Runs a statement to its next row, or to its end.
+    /// Runs a statement to its next row, or to its end. Errors: SQLite's; 53200 for a row when the session holds more than its share of
+    /// the memory, because rows are what callers keep.
     pub fn step(&self, statement: &mut RawStatement) -> Result<Step> {
         // SAFETY: a live statement of this connection.
         match unsafe { ffi::sqlite3_step(statement.stmt) } {
-            ffi::SQLITE_ROW => Ok(Step::Row),
+            ffi::SQLITE_ROW => pgsqlite_types::memory::check().map(|()| Step::Row),
             ffi::SQLITE_DONE => Ok(Step::Done),
             _ => Err(self.error()),
         }

@@ -1,8 +1,9 @@
 //! Portals: a bound statement and where its execution stands.
 //!
 //! A portal that gives its rows in parts (a cursor, Execute with a row limit) must show the state of its beginning, whatever the
-//! session does in between. In a READ COMMITTED block it therefore gets a connection of its own, whose snapshot stays; where that
-//! cannot be (own writes, temporary tables) its remaining rows are read into its [`Spool`] before something else may change them.
+//! session does in between. In a READ COMMITTED block it therefore gets a connection of its own, whose snapshot stays, and outside a
+//! block it keeps the session's when the session does something else; where that cannot be (own writes, temporary tables) its
+//! remaining rows are read into its [`Spool`] before something else may change them.
 
 use crate::connection::{Connection, RawStatement, Step};
 use crate::plans::{Body, Prepared};
@@ -224,10 +225,10 @@ impl SessionContext {
         }
     }
 
-    /// A connection that has only read, as [`SessionContext::connection_apart`] gives it, goes back to the pool. One that cannot end its
-    /// transaction is closed.
+    /// A connection that has only read goes back to the pool: one that [`SessionContext::connection_apart`] has given, or that the session
+    /// has left to a portal. One that cannot end its transaction is closed.
     pub(in crate::session) fn give_back_reader(&self, connection: Connection) {
-        if connection.exec("ROLLBACK").is_ok() {
+        if connection.is_autocommit() || connection.exec("ROLLBACK").is_ok() {
             self.engine.idle.put(connection);
         }
     }
@@ -414,13 +415,18 @@ impl Executor {
         self.portals.values().any(|p| p.reads_session_connection())
     }
 
-    /// Before something else happens in the session: portals that read from its connection read the rest of their rows now.
+    /// Before something else happens in the session: a portal that reads from its connection keeps that, and the session goes on with
+    /// another. Where that cannot be, the rest of its rows is read now.
     pub(in crate::session) fn settle_portals(&mut self) {
-        if !self.portals.values().any(|p| p.reads_session_connection()) {
+        let reading = self.portals.values().filter(|p| p.reads_session_connection()).count();
+        if reading == 0 {
             return;
         }
         let mut portals = std::mem::take(&mut self.portals);
         for portal in portals.values_mut().filter(|p| p.reads_session_connection()) {
+            if reading == 1 && self.leave_connection_to(portal) {
+                break;
+            }
             // a request that has come already stops the statement that this makes room for
             let _ = self.on_sqlite(portal, Begins::Apart, |session, portal| {
                 session.read_ahead(portal);
@@ -430,7 +436,33 @@ impl Executor {
         self.portals = portals;
     }
 
-    /// Reads all rows that are left into the spool. An error waits there until the rows before it are given.
+    /// Lets a portal that reads from the session's connection keep it, and takes another for the session. False: what the portal reads
+    /// hangs on the session's connection, or the pool has none to spare.
+    fn leave_connection_to(&mut self, portal: &mut Portal) -> bool {
+        let Some(prepared) = &portal.prepared else { return false };
+        let Body::Plan(plan) = &prepared.body else { return false };
+        let may = self.connection_is_passing()
+            && !portal.savepoint
+            && !prepared.shows_session
+            && self.context.sees_only_what_is_committed(&plan.query);
+        // (where it cannot be opened the session goes on with the one that it has)
+        let Ok(Some(other)) = (if may { self.context.engine.connection_to_spare() } else { Ok(None) }) else {
+            return false;
+        };
+        let Some(connection) = self.connection.replace(other) else { return false };
+        if let Some(other) = &self.connection {
+            other.cell.random.set(connection.cell.random.replace([0, 0]));
+            other.belongs_to(self.context.server.number());
+            other.cell.rows.clear();
+            self.context.tell_natives(other);
+        }
+        self.tell_access();
+        portal.own = Some(connection);
+        true
+    }
+
+    /// Reads all rows that are left into the spool. An error waits there until the rows before it are given; 53200 lets those go, because
+    /// they are what takes the memory.
     pub(in crate::session) fn read_ahead(&mut self, portal: &mut Portal) {
         let end = loop {
             let State::Running { statement, row_waiting, .. } = &mut portal.state else { return };
@@ -450,7 +482,12 @@ impl Executor {
                     portal.spool.push(row);
                 }
                 Ok(Step::Done) => break State::Exhausted,
-                Err(e) => break State::Broken(e),
+                Err(e) => {
+                    if e.code() == SqlState::OUT_OF_MEMORY {
+                        portal.spool = Spool::new(portal.spool.keep);
+                    }
+                    break State::Broken(e);
+                }
             }
         };
         self.stop_reading(portal, end);
