@@ -294,7 +294,7 @@ const CRATES: &[(&str, &[&str])] = &[
         "server",
         &["engine", "memory", "metadata", "natives", "objects", "replication", "sql", "storage", "types", "wire"],
     ),
-    ("sqli", &["engine", "server", "sql", "types"]),
+    ("sqli", &["engine", "memory", "server", "sql", "types"]),
     ("pgsqlite", &["engine", "memory", "replication", "server", "sql", "sqli", "sqlite", "storage", "types"]),
     ("load", &["sqlite"]),
     ("micro", &["engine", "sql", "types", "wire"]),

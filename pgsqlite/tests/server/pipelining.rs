@@ -40,6 +40,31 @@ fn messages_may_arrive_byte_by_byte() {
     assert_eq!(values(&messages[3].1), ["ä"]);
 }
 
+/// PostgreSQL 15 gives the messages in this order.
+#[test]
+fn what_functions_raise_comes_before_their_row() {
+    let (_folder, server) = in_memory();
+    let mut client = server.session();
+    client.rows(
+        "CREATE FUNCTION f(i int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '%', i; RETURN i; END $$",
+    );
+    for (text, expected) in [
+        ("SELECT f(1)", "TNDCZ"),
+        ("SELECT f(g) FROM generate_series(1, 3) g", "TNDNDNDCZ"),
+        ("SELECT 1 / (f(g) - 2) FROM generate_series(1, 3) g", "TNDNEZ"),
+        ("SELECT f(g) FROM generate_series(1, 3) g ORDER BY 1 DESC", "TNNNDDDCZ"),
+        ("SET client_min_messages = 'warning'; SELECT f(1)", "CTDCZ"),
+    ] {
+        let messages = client.simple(text);
+        let without_settings: String = kinds(&messages).replace('S', "");
+        assert_eq!(without_settings, expected, "{text}");
+    }
+    client.rows("RESET client_min_messages");
+    let text = "SELECT f(g) FROM generate_series(1, 3) g";
+    client.send(&[parse("", text), bind("", "", &[]), execute("", 2), execute("", 0), sync()].concat());
+    assert_eq!(kinds(&client.until_ready()), "12NDNDsNDCZ");
+}
+
 #[test]
 fn an_error_skips_to_its_sync_only() {
     let (_folder, server) = in_memory();

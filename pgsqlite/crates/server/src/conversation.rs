@@ -252,8 +252,14 @@ impl Conversation {
         loop {
             let formats = self.session.script_formats(&script);
             let encoding = self.client_encoding();
-            let mut sink =
-                WireSink { out: &mut self.client.out, columns: columns.take(), formats, describe: true, encoding };
+            let mut sink = WireSink {
+                out: &mut self.client.out,
+                columns: columns.take(),
+                formats,
+                describe: true,
+                encoding,
+                notices: Some(self.text.as_deref()),
+            };
             let execution = self.session.execute_script(&mut script, &mut sink).await.map_err(Ok)?;
             let kept = sink.columns.take();
             match execution {
@@ -332,8 +338,14 @@ impl Conversation {
         let result_format = to_formats(&[result_format])?;
         // the result is written as the only column of a row
         let mut row = Output::default();
-        let mut sink =
-            WireSink { out: &mut row, columns: None, formats: result_format.clone(), describe: false, encoding };
+        let mut sink = WireSink {
+            out: &mut row,
+            columns: None,
+            formats: result_format.clone(),
+            describe: false,
+            encoding,
+            notices: None,
+        };
         self.session.call_function(function, &formats, values, result_format[0], &mut sink).await?;
         // (behind the message's type and length and the number of columns)
         let value = row.buffer.get(7..).ok_or_else(|| PgError::internal("a function call without a result"))?;
@@ -431,6 +443,7 @@ impl Conversation {
                 formats: formats.clone(),
                 describe: false,
                 encoding,
+                notices: Some(self.text.as_deref()),
             };
             let execution = self.session.execute(portal, max_rows, &mut sink).await.map_err(Ok)?;
             columns = sink.columns.take();

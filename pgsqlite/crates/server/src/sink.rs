@@ -1,5 +1,6 @@
 //! Rows straight from SQLite into DataRow messages.
 
+use crate::errors;
 use pgsqlite_engine::session::client_text::to_client;
 use pgsqlite_engine::session::{Flow, Format, OutputColumn, Row, RowSink};
 use pgsqlite_types::codec::Context;
@@ -21,6 +22,8 @@ pub struct WireSink<'a> {
     pub describe: bool,
     /// the client's
     pub encoding: Encoding,
+    /// notices go out before the row whose functions have raised them. What their locations count in, if it is known.
+    pub notices: Option<Option<&'a str>>,
 }
 
 /// RowDescription of these columns.
@@ -85,6 +88,14 @@ impl RowSink for WireSink<'_> {
         }
         self.out.finish(start);
         Ok(if self.out.buffer.len() >= FLUSH { Flow::Pause } else { Flow::Continue })
+    }
+
+    fn takes_notices(&self) -> bool {
+        self.notices.is_some()
+    }
+
+    fn notice(&mut self, notice: &PgError) {
+        errors::write(self.out, notice, b'N', self.notices.flatten());
     }
 
     fn holds_answers(&self) -> bool {

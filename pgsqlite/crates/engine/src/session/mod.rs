@@ -118,13 +118,7 @@ impl Session {
     /// Notices and warnings since the last call.
     pub fn take_notices(&mut self) -> Vec<PgError> {
         let context = &mut self.executor.context;
-        if context.notices.is_empty() {
-            return Vec::new();
-        }
-        let least = context.gucs.get("client_min_messages");
-        let mut notices = std::mem::take(&mut context.notices);
-        notices.retain(|n| pgsqlite_natives::settings::is_told(n, least.as_deref().unwrap_or("notice")));
-        notices
+        told(std::mem::take(&mut context.notices), &context.gucs)
     }
 
     /// Reported settings (GUC_REPORT) whose value changed since the last call; on a new session: all of them.
@@ -243,4 +237,13 @@ impl Session {
     pub fn setting(&self, name: &str) -> Option<String> {
         self.executor.context.gucs.get(name)
     }
+}
+
+/// Those of the notices that the client wants to have (`client_min_messages`).
+fn told(mut notices: Vec<PgError>, settings: &pgsqlite_natives::settings::Gucs) -> Vec<PgError> {
+    if !notices.is_empty() {
+        let least = settings.get("client_min_messages");
+        notices.retain(|n| pgsqlite_natives::settings::is_told(n, least.as_deref().unwrap_or("notice")));
+    }
+    notices
 }

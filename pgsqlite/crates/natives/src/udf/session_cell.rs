@@ -658,6 +658,10 @@ impl SessionCell {
         *self.error.borrow_mut() = Some(error);
     }
 
+    /// Whether functions have raised something since [`SessionCell::take_notices`].
+    pub fn has_notices(&self) -> bool {
+        !self.notices.borrow().is_empty()
+    }
     /// Notices and warnings that functions raised since the last call.
     pub fn take_notices(&self) -> Vec<PgError> {
         self.notice_bytes.set(0);

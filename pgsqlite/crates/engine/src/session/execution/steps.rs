@@ -4,7 +4,7 @@ use crate::connection::{Connection, RawStatement, Step};
 use crate::session::execution::portal::{copied, tag, OwnRow, Portal, State};
 use crate::session::execution::spool::{Keep, Spooled};
 use crate::session::executor::Executor;
-use crate::session::{Execution, Flow, RowSink};
+use crate::session::{told, Execution, Flow, RowSink};
 use pgsqlite_sql::plan::{QueryPlan, StepOutput, Tag};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, PgError, Result};
@@ -321,6 +321,12 @@ impl Executor {
                             portal.spool.pass();
                         } else {
                             portal.spool.push(copied(statement));
+                        }
+                        // what its functions have raised comes before the row, as in PostgreSQL
+                        if sink.takes_notices() && connection.cell.has_notices() {
+                            let mut notices = std::mem::take(&mut self.context.notices);
+                            notices.extend(connection.cell.take_notices());
+                            told(notices, &self.context.gucs).iter().for_each(|n| sink.notice(n));
                         }
                         sink.row(statement, &context)
                     }

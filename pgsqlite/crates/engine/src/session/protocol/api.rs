@@ -86,6 +86,12 @@ pub trait RowSink: Send {
     fn takes_rows_aside(&self) -> bool {
         false
     }
+    /// Whether what functions raise while a row is computed is to be given before the row. Else it comes when the statement ends.
+    fn takes_notices(&self) -> bool {
+        false
+    }
+    /// A notice or warning, for [`RowSink::takes_notices`].
+    fn notice(&mut self, _notice: &PgError) {}
     /// Whether whole answers to earlier queries wait in it to be sent. What may take long asks for a pause before it begins.
     fn holds_answers(&self) -> bool {
         false
