@@ -409,17 +409,11 @@ class Side:
         return out
 
 
-def apart(answer: Answer) -> tuple[Answer, Answer]:
-    """The notices of an answer, and the rest: the notices of functions come after the rows that they belong to."""
-    told = re.compile(r"(NOTICE|WARNING|INFO) ")
-    return tuple(a for a in answer if told.match(a)), tuple(a for a in answer if not told.match(a))
-
-
 def differ(theirs: list[Answer], ours: list[Answer]) -> str:
     """In what two answers differ; empty: in nothing."""
-    if theirs == ours or [apart(a) for a in theirs] == [apart(a) for a in ours]:
+    if theirs == ours:
         return ""
-    one, two = next((pair for pair in zip(theirs, ours) if apart(pair[0]) != apart(pair[1])), ((), ()))
+    one, two = next((pair for pair in zip(theirs, ours) if pair[0] != pair[1]), ((), ()))
     ends = [(side[-1].split()[1] if side and side[-1].startswith("error") else "") for side in (one, two)]
     if ends[0] != ends[1]:
         return f"error {ends[0] or 'none'} / {ends[1] or 'none'}"
@@ -437,7 +431,7 @@ def main() -> int:
             return differ(theirs, ours), theirs, ours
 
         def excuse(sql: str, theirs: list[Answer], ours: list[Answer], counted: bool) -> str:
-            last = next((two[-1] for one, two in zip(theirs, ours) if apart(one) != apart(two) and two), "")
+            last = next((two[-1] for one, two in zip(theirs, ours) if one != two and two), "")
             if last.startswith("error 0A000"):
                 if counted:
                     note(tally.refused, last)

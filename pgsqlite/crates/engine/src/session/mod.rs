@@ -37,6 +37,8 @@ use crate::plans::Prepared;
 use crate::session::context::SessionContext;
 use crate::session::executor::Executor;
 use execution::catalog_view::View;
+use pgsqlite_natives::settings::Gucs;
+use pgsqlite_natives::udf::SessionCell;
 use pgsqlite_sql::catalog::Catalog;
 use pgsqlite_sql::parse::RawStatement;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
@@ -240,10 +242,19 @@ impl Session {
 }
 
 /// Those of the notices that the client wants to have (`client_min_messages`).
-fn told(mut notices: Vec<PgError>, settings: &pgsqlite_natives::settings::Gucs) -> Vec<PgError> {
+fn told(mut notices: Vec<PgError>, settings: &Gucs) -> Vec<PgError> {
     if !notices.is_empty() {
         let least = settings.get("client_min_messages");
         notices.retain(|n| pgsqlite_natives::settings::is_told(n, least.as_deref().unwrap_or("notice")));
     }
     notices
+}
+
+/// Gives a sink that takes notices before the answer's end those that were raised earlier (`kept`), and those of a connection's functions.
+fn give_notices(cell: &SessionCell, kept: &mut Vec<PgError>, settings: &Gucs, sink: &mut dyn RowSink) {
+    if sink.takes_notices() {
+        let mut notices = std::mem::take(kept);
+        notices.extend(cell.take_notices());
+        told(notices, settings).iter().for_each(|n| sink.notice(n));
+    }
 }

@@ -157,13 +157,6 @@ impl Analyzer<'_> {
     fn simple_select(&mut self, select: &ast::SelectStmt) -> Result<Query> {
         let from = self.from_clause(&select.from_clause)?;
         // named windows first: OVER w refers to them
-        let filter = match &select.where_clause {
-            Some(node) => {
-                let filter = self.in_clause(Clause::Where, |a| a.expr(node))?;
-                Some(self.coerce_boolean(filter, "WHERE")?)
-            }
-            None => None,
-        };
         for node in &select.window_clause {
             let Some(NodeEnum::WindowDef(def)) = &node.node else { return Err(PgError::internal("window expected")) };
             if self.level().windows.iter().any(|w| w.name.as_deref() == Some(&def.name)) {
@@ -179,6 +172,14 @@ impl Analyzer<'_> {
         }
         self.level().clause = Clause::SelectTarget;
         let mut targets = self.target_list(&select.target_list)?;
+        // (of two errors PostgreSQL reports that of the select list)
+        let filter = match &select.where_clause {
+            Some(node) => {
+                let filter = self.in_clause(Clause::Where, |a| a.expr(node))?;
+                Some(self.coerce_boolean(filter, "WHERE")?)
+            }
+            None => None,
+        };
         let (group_by, elements, mut grouping_sets) = self.group_clause(&select.group_clause, &mut targets)?;
         if select.group_distinct {
             // GROUP BY DISTINCT: sets of the same keys count once

@@ -348,6 +348,8 @@ impl Session {
                     .collect(),
                 _ => vec![Datum::Null; columns.len()],
             };
+            // what the procedure has raised comes before its values
+            self.executor.give_notices(sink)?;
             sink.columns(columns)?;
             self.executor.context.give(sink, values)?;
         }

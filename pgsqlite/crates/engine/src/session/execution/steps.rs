@@ -4,7 +4,7 @@ use crate::connection::{Connection, RawStatement, Step};
 use crate::session::execution::portal::{copied, tag, OwnRow, Portal, State};
 use crate::session::execution::spool::{Keep, Spooled};
 use crate::session::executor::Executor;
-use crate::session::{told, Execution, Flow, RowSink};
+use crate::session::{give_notices, Execution, Flow, RowSink};
 use pgsqlite_sql::plan::{QueryPlan, StepOutput, Tag};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, PgError, Result};
@@ -323,10 +323,8 @@ impl Executor {
                             portal.spool.push(copied(statement));
                         }
                         // what its functions have raised comes before the row, as in PostgreSQL
-                        if sink.takes_notices() && connection.cell.has_notices() {
-                            let mut notices = std::mem::take(&mut self.context.notices);
-                            notices.extend(connection.cell.take_notices());
-                            told(notices, &self.context.gucs).iter().for_each(|n| sink.notice(n));
+                        if connection.cell.has_notices() {
+                            give_notices(&connection.cell, &mut self.context.notices, &self.context.gucs, sink);
                         }
                         sink.row(statement, &context)
                     }

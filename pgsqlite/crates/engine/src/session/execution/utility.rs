@@ -7,7 +7,7 @@ use crate::session::execution::portal::{OwnRow, Portal};
 use crate::session::executor::Executor;
 use crate::session::explain::Explain;
 use crate::session::protocol::rebinding::Given;
-use crate::session::{Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
+use crate::session::{give_notices, Execution, Flow, Format, OutputColumn, RowSink, Session, Statement};
 use pgsqlite_natives::settings::rights::Permit;
 use pgsqlite_natives::statistics::progress::Command;
 use pgsqlite_natives::udf::session_cell::SequenceSource;
@@ -222,6 +222,13 @@ impl SessionContext {
 }
 
 impl Executor {
+    /// Gives what functions have raised until now, if the sink takes notices before the answer's end.
+    pub(in crate::session) fn give_notices(&mut self, sink: &mut dyn RowSink) -> Result<()> {
+        let connection = self.connection.as_ref().ok_or_else(|| PgError::internal("no connection"))?;
+        give_notices(&connection.cell, &mut self.context.notices, &self.context.gucs, sink);
+        Ok(())
+    }
+
     /// After SET: `SET seed` calls `setseed`.
     fn seed_random(&mut self, s: &ast::VariableSetStmt) -> Result<()> {
         if ast::VariableSetKind::try_from(s.kind) != Ok(ast::VariableSetKind::VarSetValue) {
