@@ -22,7 +22,7 @@ fn environment<'a>(catalog: &'a Catalog, settings: &'a Settings) -> Environment<
         names: &NoNames,
         user: 10,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
-        fitted_parameters: false,
+        parameters: Default::default(),
         sqlite_text: pgsqlite_sql::lower::lower_expression,
     }
 }

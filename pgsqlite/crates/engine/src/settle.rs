@@ -40,7 +40,7 @@ pub(crate) fn settle_in(connection: &Connection) -> Result<()> {
         names: &names,
         user: BOOTSTRAP_ROLE,
         rights: Rights::AskedNow,
-        fitted_parameters: false,
+        parameters: Default::default(),
         sqlite_text: pgsqlite_sql::lower::lower_expression,
     };
     ddl::settle(db, &catalog, &environment)

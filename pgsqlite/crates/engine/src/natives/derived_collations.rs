@@ -45,7 +45,7 @@ fn environment<'e>(catalog: &'e Catalog, settings: &'e Settings, names: &'e Cata
         names,
         user: BOOTSTRAP_ROLE,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
-        fitted_parameters: false,
+        parameters: Default::default(),
         sqlite_text: pgsqlite_sql::lower::lower_expression,
     }
 }

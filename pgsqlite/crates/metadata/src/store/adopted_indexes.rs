@@ -45,7 +45,7 @@ pub(super) fn translate(
         names: &names,
         user: BOOTSTRAP_ROLE,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
-        fitted_parameters: false,
+        parameters: Default::default(),
         sqlite_text: pgsqlite_sql::lower::lower_expression,
     };
     let translator = Translator { environment: &environment, table, own_collations };

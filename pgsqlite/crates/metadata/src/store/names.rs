@@ -432,7 +432,7 @@ impl CatalogNames<'_> {
             // (whoever reads a type's name need not be let into its schema)
             user: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
             rights: pgsqlite_sql::analyze::Rights::AskedNow,
-            fitted_parameters: false,
+            parameters: Default::default(),
             sqlite_text: pgsqlite_sql::lower::lower_expression,
         };
         let found = pgsqlite_sql::analyze::resolve_name_of_type(&environment, name);

@@ -37,7 +37,7 @@ impl Db {
                 names: &names,
                 user: BOOTSTRAP_ROLE,
                 rights: pgsqlite_sql::analyze::Rights::AskedNow,
-                fitted_parameters: false,
+                parameters: Default::default(),
                 sqlite_text: pgsqlite_sql::lower::lower_expression,
             };
             self.conn.execute_batch("SAVEPOINT ddl").map_err(sqlite_error)?;
@@ -360,7 +360,7 @@ fn definitions_print_as_postgresql_prints_them() {
         names: &names,
         user: 10,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
-        fitted_parameters: false,
+        parameters: Default::default(),
         sqlite_text: pgsqlite_sql::lower::lower_expression,
     };
     let constraint = |table: &str, at: usize, style| {

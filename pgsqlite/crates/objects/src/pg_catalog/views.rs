@@ -23,7 +23,7 @@ pub(super) fn with_environment<R>(state: &SessionState, run: impl FnOnce(&Enviro
         names: &*state.names,
         user: BOOTSTRAP_ROLE,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
-        fitted_parameters: false,
+        parameters: Default::default(),
         sqlite_text: pgsqlite_sql::lower::lower_expression,
     })
 }

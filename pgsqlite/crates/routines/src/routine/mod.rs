@@ -512,7 +512,7 @@ impl<'a> Host<'a> {
             names: &*state.names,
             user: state.user_oid,
             rights: pgsqlite_sql::analyze::Rights::AskedNow,
-            fitted_parameters: false,
+            parameters: Default::default(),
             sqlite_text: pgsqlite_sql::lower::lower_expression,
         })
     }
@@ -530,7 +530,7 @@ impl<'a> Host<'a> {
             names: &CatalogNames { catalog: &catalog, search_path: &path },
             user,
             rights: pgsqlite_sql::analyze::Rights::AskedNow,
-            fitted_parameters: false,
+            parameters: Default::default(),
             sqlite_text: pgsqlite_sql::lower::lower_expression,
         })
     }

@@ -44,7 +44,24 @@ impl Analyzer<'_> {
             return Err(self.generated_always(column));
         }
         let (ty, typmod, name) = (column.type_oid, column.typmod, self.name_in_target(column).into_owned());
-        self.coerce_assignment(expr, ty, typmod, &name)
+        let flag = match (&expr.kind, self.env.parameters.defaults_behind) {
+            (ExprKind::Param(n), behind) if (1..=behind).contains(n) => Some(behind + n),
+            _ => None,
+        };
+        let value = self.coerce_assignment(expr, ty, typmod, &name)?;
+        match flag {
+            Some(flag) => self.value_or_default(value, flag, column),
+            None => Ok(value),
+        }
+    }
+
+    /// The column's default where the parameter says so (see [`Parameters::defaults_behind`](super::Parameters::defaults_behind)).
+    fn value_or_default(&mut self, value: Expr, flag: usize, column: &Column) -> Result<Expr> {
+        let Some(default) = self.default_of(column)? else { return Ok(value) };
+        let (ty, typmod, collation) = (value.ty, value.typmod, value.collation);
+        let whens = vec![(Expr::new(ExprKind::Param(flag), oid::BOOL, -1), default)];
+        let kind = ExprKind::Case { whens, otherwise: Some(Box::new(value)) };
+        Ok(Expr { kind, ty, typmod, collation, location: -1 })
     }
 
     /// A default's text as a value of a column.
@@ -100,24 +117,14 @@ impl Analyzer<'_> {
             return self.stored_default(text, column).map(Some);
         }
         // a domain's default
-        if let Some(crate::catalog::TypeEntry::User(t)) = self.env.catalog.type_entry(column.type_oid) {
-            if let crate::catalog::UserTypeKind::Domain { default, base, .. } = &t.kind {
-                // its own, or that of the domains below it
-                let (mut default, mut base) = (default.clone(), *base);
-                while default.is_none() {
-                    let Some(crate::catalog::UserTypeKind::Domain { default: next, base: below, .. }) =
-                        self.env.catalog.types.get(&base).map(|t| &t.kind)
-                    else {
-                        break;
-                    };
-                    (default, base) = (next.clone(), *below);
-                }
-                let expr = match default {
-                    Some(text) => self.sub_expression(&text)?,
-                    None => Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, -1),
-                };
-                return self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name).map(Some);
-            }
+        let catalog = self.env.catalog;
+        let ty = catalog.types.get(&column.type_oid).map(|t| &t.kind);
+        if matches!(ty, Some(crate::catalog::UserTypeKind::Domain { .. })) {
+            let expr = match catalog.domain_default(column.type_oid) {
+                Some(text) => self.sub_expression(text)?,
+                None => Expr::new(ExprKind::Const(Datum::Null), oid::UNKNOWN, -1),
+            };
+            return self.coerce_assignment(expr, column.type_oid, column.typmod, &column.name).map(Some);
         }
         Ok(Some(Expr {
             kind: ExprKind::Const(Datum::Null),

@@ -76,6 +76,15 @@ use std::sync::Arc;
 pub(crate) use table_function::JSON_TO_RECORD;
 pub use view_target::{updatable, why_not_updatable, Updatable};
 
+/// What the parameters of COPY's INSERT are.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Parameters {
+    /// Those in the place of columns were read with the columns' type modifiers: numerics are rounded, texts are cut and padded already.
+    pub fitted: bool,
+    /// Behind so many parameters, one for each column says whether the column gets its default instead of its value. `0`: there are none.
+    pub defaults_behind: usize,
+}
+
 /// What analysis reads of the session.
 #[derive(Clone, Copy)]
 pub struct Environment<'a> {
@@ -89,9 +98,8 @@ pub struct Environment<'a> {
     pub user: Oid,
     /// whether what is analyzed runs now
     pub rights: Rights,
-    /// Parameters in the place of columns were read with the columns' type modifiers (COPY): numerics are rounded, texts are cut and
-    /// padded already.
-    pub fitted_parameters: bool,
+    /// what the parameters are, if they are COPY's
+    pub parameters: Parameters,
     /// Writes expressions as SQLite gets them: [`lower_expression`](crate::lower::lower_expression). Analysis, which is below lowering, compares
     /// what it writes.
     pub sqlite_text: SqliteText,

@@ -286,6 +286,14 @@ impl Catalog {
         }
     }
 
+    /// The default of a domain's values: its own or that of the domains below it.
+    pub fn domain_default(&self, domain: Oid) -> Option<&String> {
+        match self.types.get(&domain).map(|t| &t.kind) {
+            Some(UserTypeKind::Domain { default, base, .. }) => default.as_ref().or_else(|| self.domain_default(*base)),
+            _ => None,
+        }
+    }
+
     /// The range types that `ty` is the range or the multirange of (domains are not unwrapped).
     pub fn range_types(&self, ty: Oid) -> Option<RangeTypes> {
         if let Some(t) = RangeType::builtin(ty) {

@@ -10,12 +10,12 @@ use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::{catalog as pg_type, extension, oid, Datum, Oid, PgError, Result};
 
 impl Lowerer<'_> {
-    /// Whether a parameter was read with the type modifier that the cast applies (see [`Environment::fitted_parameters`]).
+    /// Whether a parameter was read with the type modifier that the cast applies (see [`Parameters::fitted`]).
     ///
-    /// [`Environment::fitted_parameters`]: crate::analyze::Environment::fitted_parameters
+    /// [`Parameters::fitted`]: crate::analyze::Parameters::fitted
     fn is_fitted(&self, cast: &Expr, arg: &Expr) -> bool {
         let by_input = matches!(self.env.catalog.base_type(cast.ty), oid::NUMERIC | oid::VARCHAR | oid::BPCHAR);
-        self.env.fitted_parameters && by_input && matches!(arg.kind, ExprKind::Param(_))
+        self.env.parameters.fitted && by_input && matches!(arg.kind, ExprKind::Param(_))
     }
 
     pub(super) fn cast(&mut self, arg: &Expr, method: &CastMethod, form: CastForm, whole: &Expr) -> Result<String> {

@@ -18,6 +18,7 @@ use crate::session::executor::Executor;
 use crate::session::protocol::client_text::binary_to_utf8;
 use crate::session::{CancelHandle, Format, Session};
 use pgsqlite_natives::statistics::progress::Command;
+use pgsqlite_sql::analyze::Parameters;
 use pgsqlite_sql::catalog::{Column, ConstraintKind, Relation, RelationKind};
 use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::{ast, NodeEnum, RawStatement};
@@ -27,7 +28,7 @@ use pgsqlite_types::codec::{Context, NamesFor, TypeCodec};
 use pgsqlite_types::encoding::Encoding;
 use pgsqlite_types::error::Severity;
 use pgsqlite_types::text::decode_utf8;
-use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
+use pgsqlite_types::{oid, Datum, Oid, PgError, Result, SqlState};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
@@ -68,6 +69,7 @@ struct Target {
     typmod: i32,
     force_not_null: bool,
     force_null: bool,
+    has_default: bool,
 }
 /// The lines that PostgreSQL prints under an error: clipped, whole characters.
 fn clip(text: &[u8]) -> String {
@@ -194,14 +196,32 @@ impl CopyIn {
                 typmod,
                 force_not_null: options.force_not_null.contains(&column.name),
                 force_null: options.force_null.contains(&column.name),
+                has_default: column.identity.is_some()
+                    || column.default.is_some()
+                    || catalog.domain_default(column.type_oid).is_some(),
             });
         }
         let condition = c.where_clause.as_deref();
+        if options.default.is_some() {
+            if let Some(condition) = condition {
+                let error = PgError::not_supported("COPY with DEFAULT and a WHERE clause");
+                return Err(error.at(pgsqlite_sql::analyze::location_of(condition)));
+            }
+            // (what stands in the file alone has been read by SQLite)
+            if let Some(column) = columns.iter().find(|c| c.sqlite_default) {
+                let what =
+                    format!("COPY with DEFAULT into column \"{}\", whose default is another program's,", column.name);
+                return Err(PgError::not_supported(what));
+            }
+        }
         let (node, others) = insert_statement(r, &relation, &columns, condition)?;
         types.extend(others.iter().map(|c| catalog.base_type(c.type_oid)));
+        let flags = if options.default.is_some() { columns.len() } else { 0 };
+        types.resize(types.len() + flags, oid::BOOL);
         let insert = Arc::new(RawStatement { node, text: raw.text.clone(), offset: raw.offset });
         // (of the binary format, types have their own ways with modifiers)
-        let fitted = (!options.binary).then(|| view.for_fitted_parameters());
+        let parameters = Parameters { fitted: true, defaults_behind: flags };
+        let fitted = (!options.binary).then(|| view.with_parameters(parameters));
         let view = fitted.as_ref().unwrap_or(&view);
         let insert = Arc::new(session.analyze_now(&insert, &types, view).map_err(|e| match e.code() {
             SqlState::UNDEFINED_COLUMN if names_unlisted(&relation, &columns, e.message()) => {
@@ -248,7 +268,7 @@ impl CopyIn {
             let host = Host { cell: &connection.cell, db: connection.handle() };
             trigger::begin_copy(host, triggered)?;
         }
-        let values = vec![Datum::Null; columns.len() + others.len()];
+        let values = vec![Datum::Null; columns.len() + others.len() + flags];
         Ok(CopyIn {
             lines: Lines::new(&options),
             fields: Fields::default(),
@@ -360,6 +380,10 @@ impl CopyIn {
                 continue;
             }
             fields.split(options, lines.line()).map_err(in_line)?;
+            if let Some(i) = fields.defaults().iter().find(|i| columns.get(**i).is_some_and(|c| !c.has_default)) {
+                let error = PgError::new(SqlState::BAD_COPY_FILE_FORMAT, "unexpected default marker in COPY data");
+                return Err(in_line(error.detail(format!("Column \"{}\" has no default value.", columns[*i].name))));
+            }
             if fields.len() > columns.len() && !(columns.is_empty() && lines.line().is_empty()) {
                 return Err(in_line(PgError::new(
                     SqlState::BAD_COPY_FILE_FORMAT,
@@ -379,8 +403,12 @@ impl CopyIn {
                 } else if column.force_null && field == Some(options.null.as_bytes()) {
                     field = None;
                 }
+                if options.default.is_some() {
+                    values[columns.len() + i] = Datum::Int(fields.is_default(i).into());
+                }
                 values[i] = match field {
                     None => Datum::Null,
+                    Some(_) if fields.is_default(i) => Datum::Null,
                     Some(bytes) => {
                         let text = decode_utf8(bytes).map_err(|e| e.context(format!("COPY {table}, line {number}")))?;
                         let shown = || clip(bytes);

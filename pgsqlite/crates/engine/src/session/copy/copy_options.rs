@@ -31,6 +31,8 @@ pub(in crate::session) struct CopyOptions {
     pub delimiter: u8,
     /// what stands for NULL
     pub null: String,
+    /// COPY FROM, as PostgreSQL 16 has it: what stands for the column's default
+    pub default: Option<String>,
     pub header: Header,
     /// CSV only
     pub quote: u8,
@@ -226,6 +228,7 @@ impl CopyOptions {
         let (mut csv, mut binary, mut freeze, mut head) = (false, false, false, Header::No);
         let (mut delimiter, mut null, mut quote, mut escape) = (None, None, None, None);
         let (mut force_quote, mut force_not_null, mut force_null) = (None, None, None);
+        let mut default = None;
         let (mut ignores, mut limit, mut verbosity) = (false, None, Verbosity::Default);
         for node in options {
             let Some(NodeEnum::DefElem(option)) = &node.node else { return Err(PgError::internal("a COPY option")) };
@@ -266,7 +269,7 @@ impl CopyOptions {
                 "on_error" => ignores = on_error(option, is_from)?,
                 "log_verbosity" => verbosity = log_verbosity(option)?,
                 "reject_limit" => limit = Some(reject_limit(option)?),
-                "default" => return Err(PgError::not_supported("COPY with DEFAULT").at(option.location)),
+                "default" => default = Some(string(option)?),
                 _ => {
                     return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("option \"{name}\" not recognized"))
                         .at(option.location))
@@ -274,7 +277,8 @@ impl CopyOptions {
             }
         }
         if binary {
-            for (given, name) in [(delimiter.is_some(), "DELIMITER"), (null.is_some(), "NULL")] {
+            let given = [(delimiter.is_some(), "DELIMITER"), (null.is_some(), "NULL"), (default.is_some(), "DEFAULT")];
+            for (given, name) in given {
                 if given {
                     return Err(PgError::new(SqlState::SYNTAX_ERROR, format!("cannot specify {name} in BINARY mode")));
                 }
@@ -303,6 +307,9 @@ impl CopyOptions {
         }
         if null.contains(['\r', '\n']) {
             return invalid("COPY null representation cannot use newline or carriage return".into());
+        }
+        if default.as_ref().is_some_and(|d| d.contains(['\r', '\n'])) {
+            return invalid("COPY default representation cannot use newline or carriage return".into());
         }
         let byte = delimiter.as_bytes()[0];
         if !csv && (matches!(byte, b'\\' | b'.') || byte.is_ascii_lowercase() || byte.is_ascii_digit()) {
@@ -347,6 +354,20 @@ impl CopyOptions {
         if csv && null.contains(&quote) {
             return unsupported("CSV quote character must not appear in the NULL specification");
         }
+        if let Some(default) = &default {
+            if !is_from {
+                return unsupported("COPY DEFAULT cannot be used with COPY TO");
+            }
+            if default.contains(&delimiter) {
+                return unsupported("COPY delimiter character must not appear in the DEFAULT specification");
+            }
+            if csv && default.contains(&quote) {
+                return unsupported("CSV quote character must not appear in the DEFAULT specification");
+            }
+            if *default == null {
+                return unsupported("NULL specification and DEFAULT specification cannot be the same");
+            }
+        }
         if limit.is_some() && !ignores {
             return invalid("COPY REJECT_LIMIT requires ON_ERROR to be set to IGNORE".into());
         }
@@ -355,6 +376,7 @@ impl CopyOptions {
             binary,
             delimiter: byte,
             null,
+            default,
             header: head,
             quote: quote.as_bytes()[0],
             escape: escape.as_bytes()[0],

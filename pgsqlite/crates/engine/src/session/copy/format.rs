@@ -362,6 +362,8 @@ pub(in crate::session) struct Fields {
     bytes: Vec<u8>,
     /// per field: its range in `bytes`; None: NULL
     ends: Vec<Option<std::ops::Range<usize>>>,
+    /// the fields that are written as the DEFAULT specification says
+    defaults: Vec<usize>,
 }
 
 impl Fields {
@@ -374,10 +376,30 @@ impl Fields {
         self.ends[i].as_ref().map(|r| &self.bytes[r.clone()])
     }
 
+    /// Whether a field stands for its column's default.
+    pub fn is_default(&self, i: usize) -> bool {
+        self.defaults.contains(&i)
+    }
+
+    /// The fields that stand for their columns' defaults, in order.
+    pub fn defaults(&self) -> &[usize] {
+        &self.defaults
+    }
+
+    /// The next field, whose bytes are those behind `out`. `written`: as it stands in the line, if that may be one of the marks.
+    fn push(&mut self, options: &CopyOptions, out: usize, written: Option<&[u8]>) {
+        if written.is_some() && written == options.default.as_ref().map(String::as_bytes) {
+            self.defaults.push(self.ends.len());
+        }
+        let null = written == Some(options.null.as_bytes());
+        self.ends.push((!null).then_some(out..self.bytes.len()));
+    }
+
     /// Takes a line apart. Errors: 22P04 for a quoted value without an end.
     pub fn split(&mut self, options: &CopyOptions, line: &[u8]) -> Result<()> {
         self.bytes.clear();
         self.ends.clear();
+        self.defaults.clear();
         if options.csv {
             self.split_csv(options, line)
         } else {
@@ -433,8 +455,7 @@ impl Fields {
                 self.bytes.push(byte);
             }
             // NULL is known by what was written, not by what it means
-            let null = &line[begin..i] == options.null.as_bytes();
-            self.ends.push((!null).then_some(out..self.bytes.len()));
+            self.push(options, out, Some(&line[begin..i]));
             if i == line.len() {
                 return Ok(());
             }
@@ -474,8 +495,7 @@ impl Fields {
                     self.bytes.push(byte);
                 }
             }
-            let null = !saw_quote && &line[begin..i] == options.null.as_bytes();
-            self.ends.push((!null).then_some(out..self.bytes.len()));
+            self.push(options, out, (!saw_quote).then_some(&line[begin..i]));
             if i == line.len() {
                 return Ok(());
             }
@@ -496,6 +516,7 @@ mod tests {
             csv: false,
             delimiter: b'\t',
             null: "\\N".into(),
+            default: None,
             header: Header::No,
             quote: b'"',
             escape: b'"',

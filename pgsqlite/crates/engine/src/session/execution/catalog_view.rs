@@ -5,7 +5,7 @@
 use crate::session::context::SessionContext;
 use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_natives::settings::{rights::role_name, search_path};
-use pgsqlite_sql::analyze::{Environment, Rights};
+use pgsqlite_sql::analyze::{Environment, Parameters, Rights};
 use pgsqlite_sql::catalog::{Catalog, RelationKind};
 use pgsqlite_sql::plan::QueryPlan;
 use pgsqlite_types::codec::{RegNames, TypeCodec};
@@ -29,7 +29,7 @@ pub(in crate::session) struct View {
     /// whether they are asked for when a statement is planned
     pub rights: Rights,
     /// as of [`pgsqlite_sql::analyze::Environment`]
-    fitted_parameters: bool,
+    parameters: Parameters,
     /// what plans are told apart by: the role, 0 for all superusers
     pub role: Oid,
     /// tables with partial indexes
@@ -66,9 +66,9 @@ impl View {
         View { rights: Rights::AskedAtUse, ..self.over(self.catalog.clone()) }
     }
 
-    /// The same for an INSERT whose parameters were read with the columns' type modifiers. (No statement's stamp.)
-    pub fn for_fitted_parameters(&self) -> View {
-        View { fitted_parameters: true, ..self.over(self.catalog.clone()) }
+    /// The same for an INSERT whose parameters are these. (No statement's stamp.)
+    pub fn with_parameters(&self, parameters: Parameters) -> View {
+        View { parameters, ..self.over(self.catalog.clone()) }
     }
 
     /// Whether a partial index may serve a plan: it looks for rows of a table that has one.
@@ -141,7 +141,7 @@ impl SessionContext {
             row_security: self.gucs.typed.row_security,
             user: self.user_oid(&catalog),
             rights: Rights::AskedNow,
-            fitted_parameters: false,
+            parameters: Default::default(),
             role: self.plan_role(&catalog),
             partial: partial_tables(&catalog),
             gucs: self.gucs.version(),
@@ -186,7 +186,7 @@ impl SessionContext {
             names: &names,
             user: view.user,
             rights: view.rights,
-            fitted_parameters: view.fitted_parameters,
+            parameters: view.parameters,
             sqlite_text: pgsqlite_sql::lower::lower_expression,
         })
     }

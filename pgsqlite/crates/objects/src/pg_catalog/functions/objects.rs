@@ -20,7 +20,7 @@ pub(crate) fn with_environment<R>(session: &SessionCell, run: impl FnOnce(&Envir
         // definitions were permitted when they were written
         user: pgsqlite_sql::catalog::BOOTSTRAP_ROLE,
         rights: pgsqlite_sql::analyze::Rights::AskedNow,
-        fitted_parameters: false,
+        parameters: Default::default(),
         sqlite_text: pgsqlite_sql::lower::lower_expression,
     })
 }
