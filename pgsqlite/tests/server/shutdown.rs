@@ -109,11 +109,13 @@ fn a_second_signal_ends_at_once() {
     let mut client = server.session();
     client.rows("CREATE TABLE t (a int)");
     client.rows("INSERT INTO t VALUES (1)");
+    let mut idle = server.session();
     let endless = statement_of(&mut client, Duration::from_secs(600));
     client.send(&query(&endless));
     std::thread::sleep(Duration::from_millis(100));
     server.signal("TERM");
-    std::thread::sleep(Duration::from_millis(100));
+    // the server has seen it: two signals that come before that are one
+    assert_eq!(idle.told_to_go(), "57P01");
     let begun = Instant::now();
     server.signal("TERM");
     assert_eq!(server.ended().code(), Some(128 + 15));
