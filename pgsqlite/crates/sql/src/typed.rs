@@ -373,6 +373,14 @@ pub struct RangeTableEntry {
     pub only: bool,
 }
 
+impl RangeTableEntry {
+    /// Whether FOR UPDATE OF and the like can name it so. A sub-query without an alias has no name, but one that is printed.
+    pub fn is_named(&self, name: &str) -> bool {
+        let is_view = self.row_type != 0;
+        self.alias == name && (self.has_alias || is_view || !matches!(self.kind, RteKind::Subquery { .. }))
+    }
+}
+
 /// TABLESAMPLE of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {

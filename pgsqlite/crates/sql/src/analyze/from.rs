@@ -436,25 +436,26 @@ impl Analyzer<'_> {
             return Err(PgError::internal("SELECT expected in FROM"));
         };
         let alias = s.alias.as_ref();
-        self.locks_next = alias.is_some_and(|a| self.level().locks(&a.aliasname));
+        self.locks_next = self.level().locks(alias.map_or("", |a| &a.aliasname));
         let mut query = self.from_query(select, s.lateral)?;
         self.resolve_unknown_columns(&mut query)?;
         let mut columns = query.columns.clone();
         for column in &mut columns {
             column.attnum = 0;
         }
-        let name = alias.map_or(String::new(), |a| a.aliasname.clone());
+        // (as PostgreSQL 16 has it: without an alias nothing can be said of it but its columns' names)
+        let name = alias.map_or("unnamed_subquery", |a| &a.aliasname).to_string();
         rename_columns(&mut columns, alias, &name)?;
         let level = self.level();
         level.range_table.push(entry(
             RteKind::Subquery { query: Box::new(query), lateral: s.lateral },
             name,
-            true,
+            alias.is_some(),
             columns,
         ));
         let index = level.range_table.len() - 1;
         let item = self.namespace_of(index, None, true);
-        Ok((FromItem::Entry(index), vec![item]))
+        Ok((FromItem::Entry(index), vec![NamespaceItem { table_visible: alias.is_some(), ..item }]))
     }
 
     /// A query in FROM: sees the items before it only if LATERAL.

@@ -74,7 +74,7 @@ impl Analyzer<'_> {
                     _ => None,
                 })
                 .collect();
-            let is_meant = |entry: &RangeTableEntry| named.is_empty() || named.contains(&entry.alias.as_str());
+            let is_meant = |entry: &RangeTableEntry| named.is_empty() || named.iter().any(|n| entry.is_named(n));
             self.lock_entries(query, is_meant, Lock { strength, mode, policy })?;
         }
         Ok(())

@@ -103,7 +103,7 @@ impl Analyzer<'_> {
             super::row_locks::check_lockable(&query, strength)?;
             for relation in &lock.locked_rels {
                 let Some(NodeEnum::RangeVar(r)) = &relation.node else { continue };
-                if !self.level().range_table.iter().any(|e| e.alias == r.relname) {
+                if !self.level().range_table.iter().any(|e| e.is_named(&r.relname)) {
                     return Err(PgError::new(
                         SqlState::UNDEFINED_TABLE,
                         format!("relation \"{}\" in {strength} clause not found in FROM clause", r.relname),
@@ -142,7 +142,7 @@ impl Analyzer<'_> {
                 for (rte, entry) in self.level().range_table.iter().enumerate() {
                     let lockable = matches!(entry.kind, RteKind::Relation(_) | RteKind::Subquery { .. });
                     let marked = query.row_marks.iter().any(|m| m.rte == rte);
-                    if lockable && !marked && (named.is_empty() || named.contains(&entry.alias.as_str())) {
+                    if lockable && !marked && (named.is_empty() || named.iter().any(|n| entry.is_named(n))) {
                         query.row_marks.push(RowMark { strength, rte, wait });
                     }
                 }

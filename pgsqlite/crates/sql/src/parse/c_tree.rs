@@ -64,29 +64,9 @@ impl Drop for Memory {
     }
 }
 
-/// How many sub-queries of FROM have no alias.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Unnamed {
-    pub queries: usize,
-    /// those that are VALUES alone
-    pub values: usize,
-}
-
-impl Unnamed {
-    fn count(&mut self, s: &ast::RangeSubselect) {
-        match s.subquery.as_deref().and_then(|n| n.node.as_ref()) {
-            Some(NodeEnum::SelectStmt(select)) if !select.values_lists.is_empty() => self.values += 1,
-            _ => self.queries += 1,
-        }
-    }
-}
-
-/// What the parser makes of a text: its statements, and what in them PostgreSQL 15's grammar refuses.
-type Parsed = (Vec<ast::RawStmt>, Unnamed);
-
 /// Parses a text with the options of pg_query.h (0: none).
 /// Errors: XX000 for a tree that the grammar should not make, 54001 for one that is too deep; the parser's own are a `Refusal`.
-pub(super) fn raw_parse(input: &CStr, options: i32) -> Result<std::result::Result<Parsed, Refusal>> {
+pub(super) fn raw_parse(input: &CStr, options: i32) -> Result<std::result::Result<Vec<ast::RawStmt>, Refusal>> {
     let memory = Memory::enter();
     // SAFETY: within the memory context; errors of the parser are caught by the function.
     let parsed = unsafe { c::pg_query_raw_parse(input.as_ptr(), options) };
@@ -153,19 +133,18 @@ const DEEPEST: usize = 10_000;
 pub(super) struct Reader {
     depth: usize,
     problem: Option<PgError>,
-    unnamed: Unnamed,
 }
 
 impl Reader {
-    fn read(list: Pointer) -> Result<Parsed> {
-        let mut reader = Reader { depth: 0, problem: None, unnamed: Unnamed::default() };
+    fn read(list: Pointer) -> Result<Vec<ast::RawStmt>> {
+        let mut reader = Reader { depth: 0, problem: None };
         let mut statements = Vec::new();
         for each in elements(list) {
             statements.push(reader.raw_stmt(each));
         }
         match reader.problem {
             Some(e) => Err(e),
-            None => Ok((statements, reader.unnamed)),
+            None => Ok(statements),
         }
     }
 
@@ -201,10 +180,8 @@ impl Reader {
             TAG_BITSTRING => NodeEnum::BitString(ast::BitString { bsval: self.string(p, BITSTRING_BSVAL) }),
             tag => {
                 let node = self.tagged(tag, p);
-                match &node {
-                    None => self.refuse(PgError::internal(format!("the grammar made a node of kind {tag}"))),
-                    Some(NodeEnum::RangeSubselect(s)) if s.alias.is_none() => self.unnamed.count(s),
-                    Some(_) => {}
+                if node.is_none() {
+                    self.refuse(PgError::internal(format!("the grammar made a node of kind {tag}")));
                 }
                 return node;
             }

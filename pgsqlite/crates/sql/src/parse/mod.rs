@@ -4,7 +4,6 @@ mod c_tree;
 mod layout;
 mod nodes;
 mod statements;
-mod unnamed;
 
 use pg_query::protobuf;
 use pgsqlite_types::{PgError, Result, SqlState};
@@ -92,12 +91,8 @@ fn parse_as(text: &str, blank: &str, strings: Option<Strings>) -> Result<Vec<Raw
             options.bits()
         }
     };
-    let (statements, unnamed) =
-        c_tree::raw_parse(&input, options)?.map_err(|e| parse_error(text, e.message, e.cursor))?;
+    let statements = c_tree::raw_parse(&input, options)?.map_err(|e| parse_error(text, e.message, e.cursor))?;
     check_parameters(blank)?;
-    if unnamed != c_tree::Unnamed::default() {
-        return Err(unnamed::error(blank, unnamed));
-    }
     let mut out = Vec::new();
     for raw in statements {
         let start = raw.stmt_location.max(0) as usize;
