@@ -176,7 +176,7 @@ impl<'a> Printer<'a> {
                     ExprKind::Array(items) => converted_as(self.names.catalog, left, items),
                     _ => None,
                 };
-                match (texts_of_varchar(array), elements) {
+                match (texts_of_varchar(left, array), elements) {
                     (Some(items), _) => self.converted_array(&items, oid::TEXT)?,
                     (_, Some(items)) => self.converted_array(&items, left.ty)?,
                     _ => self.operand(array, true, expr)?,
@@ -771,9 +771,13 @@ fn converted_as<'e>(catalog: &Catalog, left: &Expr, list: &'e [Expr]) -> Option<
     list.iter().map(item).collect::<Option<Vec<_>>>().filter(|items| !items.is_empty())
 }
 
-/// The items of `(ARRAY['a'::varchar, …])::text[]`, whose cast analysis hands on to the elements: IN makes such an array of what names no column.
-fn texts_of_varchar(array: &Expr) -> Option<Vec<&Expr>> {
+/// The items of `(ARRAY['a'::varchar, …])::text[]`, whose cast analysis hands on to the elements: IN makes such an array of what names no
+/// column, if its operand is a varchar, too. With an operand that is a text each element is cast.
+fn texts_of_varchar<'e>(left: &Expr, array: &'e Expr) -> Option<Vec<&'e Expr>> {
     let ExprKind::Array(items) = &array.kind else { return None };
+    if !matches!(&left.kind, ExprKind::Cast { arg, method: CastMethod::Relabel, .. } if arg.ty == oid::VARCHAR) {
+        return None;
+    }
     let names_column = |e: &Expr| walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_) | ExprKind::DomainValue));
     let constant = |e: &'_ Expr| e.ty == oid::VARCHAR && !names_column(e);
     let texts = items.iter().map(|item| match &item.kind {
