@@ -48,11 +48,18 @@ fn what_functions_raise_comes_before_their_row() {
     client.rows(
         "CREATE FUNCTION f(i int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '%', i; RETURN i; END $$",
     );
+    client.rows("CREATE PROCEDURE p(INOUT i int) LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '%', i; END $$");
+    client.rows("CREATE TABLE t (i int)");
     for (text, expected) in [
         ("SELECT f(1)", "TNDCZ"),
         ("SELECT f(g) FROM generate_series(1, 3) g", "TNDNDNDCZ"),
         ("SELECT 1 / (f(g) - 2) FROM generate_series(1, 3) g", "TNDNEZ"),
         ("SELECT f(g) FROM generate_series(1, 3) g ORDER BY 1 DESC", "TNNNDDDCZ"),
+        ("INSERT INTO t VALUES (1), (2) RETURNING f(i)", "NNTDDCZ"),
+        ("WITH x AS (INSERT INTO t VALUES (5) RETURNING f(i)) SELECT * FROM x", "NTDCZ"),
+        ("COPY (SELECT f(g) FROM generate_series(1, 2) g) TO STDOUT", "HNdNdcCZ"),
+        ("EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT f(1)", "NTDCZ"),
+        ("CALL p(7)", "NTDCZ"),
         ("SET client_min_messages = 'warning'; SELECT f(1)", "CTDCZ"),
     ] {
         let messages = client.simple(text);

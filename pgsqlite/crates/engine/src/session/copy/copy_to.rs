@@ -193,6 +193,14 @@ impl RowSink for CopyOutSink<'_> {
         Ok(())
     }
 
+    fn takes_notices(&self) -> bool {
+        self.sink.takes_notices()
+    }
+
+    fn notice(&mut self, notice: &PgError) {
+        self.sink.notice(notice);
+    }
+
     fn row(&mut self, row: &dyn Row, context: &Context) -> Result<Flow> {
         let columns = self.out.columns.as_ref().ok_or_else(|| PgError::internal("a row before its columns"))?;
         self.value.clear();

@@ -513,6 +513,14 @@ impl RowSink for Fetched<'_> {
     fn columns(&mut self, _columns: &Arc<[OutputColumn]>) -> Result<()> {
         Ok(())
     }
+    fn takes_notices(&self) -> bool {
+        self.sink.takes_notices()
+    }
+
+    fn notice(&mut self, notice: &PgError) {
+        self.sink.notice(notice);
+    }
+
     fn row(&mut self, row: &dyn crate::session::Row, context: &Context) -> Result<Flow> {
         self.tell_columns()?;
         self.rows += 1;

@@ -102,6 +102,7 @@ impl Executor {
         let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.clone()) else {
             return Ok(Execution::Complete(tag(plan.tag, count)));
         };
+        self.give_notices(sink)?;
         sink.columns(&columns)?;
         rows.into_iter().for_each(|row| portal.spool.push(row.into_boxed_slice()));
         portal.state = State::Exhausted;
@@ -222,8 +223,11 @@ impl Executor {
                     Ok(step) if !plan.modifies.is_empty() => self.check_constraints().map(|()| step),
                     other => other,
                 };
-                // the columns of a data modification are told when it has not failed
+                // the columns of a data modification are told when it has not failed, and after what its functions have raised
                 if first.is_ok() || plan.modifies.is_empty() {
+                    if !plan.modifies.is_empty() {
+                        self.give_notices(sink)?;
+                    }
                     if let Some(columns) = portal.prepared.as_ref().and_then(|p| p.columns.as_ref()) {
                         sink.columns(columns)?;
                     }

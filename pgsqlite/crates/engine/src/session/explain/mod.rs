@@ -257,6 +257,7 @@ impl<'e> Explain<'e> {
         }
         let explained = Explained { plan: root, settings: options.settings, analyzed: options.analyze, times };
         let lines = explain_format::print(&explained, options.format);
+        session.executor.give_notices(sink)?;
         sink.columns(columns()?)?;
         for line in lines {
             session.executor.context.give(sink, vec![line.into()])?;
