@@ -176,7 +176,7 @@ impl<'a> Printer<'a> {
                     ExprKind::Array(items) => converted_as(self.names.catalog, left, items),
                     _ => None,
                 };
-                match (texts_of_varchar(left, array), elements) {
+                match (texts_of_varchar(self.names.catalog, left, array), elements) {
                     (Some(items), _) => self.converted_array(&items, oid::TEXT)?,
                     (_, Some(items)) => self.converted_array(&items, left.ty)?,
                     _ => self.operand(array, true, expr)?,
@@ -773,9 +773,10 @@ fn converted_as<'e>(catalog: &Catalog, left: &Expr, list: &'e [Expr]) -> Option<
 
 /// The items of `(ARRAY['a'::varchar, …])::text[]`, whose cast analysis hands on to the elements: IN makes such an array of what names no
 /// column, if its operand is a varchar, too. With an operand that is a text each element is cast.
-fn texts_of_varchar<'e>(left: &Expr, array: &'e Expr) -> Option<Vec<&'e Expr>> {
+fn texts_of_varchar<'e>(catalog: &Catalog, left: &Expr, array: &'e Expr) -> Option<Vec<&'e Expr>> {
     let ExprKind::Array(items) = &array.kind else { return None };
-    if !matches!(&left.kind, ExprKind::Cast { arg, method: CastMethod::Relabel, .. } if arg.ty == oid::VARCHAR) {
+    let is_varchar = |arg: &Expr| catalog.base_type(arg.ty) == oid::VARCHAR;
+    if !matches!(&left.kind, ExprKind::Cast { arg, method: CastMethod::Relabel, .. } if is_varchar(arg)) {
         return None;
     }
     let names_column = |e: &Expr| walk::any(e, &|e| matches!(e.kind, ExprKind::Var(_) | ExprKind::DomainValue));
