@@ -106,6 +106,12 @@ pub fn delete_object(conn: &Connection, oid: Oid) -> Result<()> {
     Ok(())
 }
 
+/// Removes the comments of an object, which may be a part of another.
+pub fn delete_comments(conn: &Connection, object: Oid) -> Result<()> {
+    conn.execute("DELETE FROM main.__pgsqlite_comment WHERE object = ?1", [object]).map_err(sqlite_error)?;
+    Ok(())
+}
+
 /// COMMENT ON; None removes it.
 pub fn put_comment(conn: &Connection, class: Oid, object: Oid, sub: i32, comment: Option<&str>) -> Result<()> {
     match comment {

@@ -420,7 +420,8 @@ impl Ddl<'_> {
                 relation.columns[column.attnum as usize - 1].sequence = 0;
                 self.put_relation(relation)?;
                 self.catalog.remove_relation(sequence);
-                pgsqlite_metadata::store::storing::delete_object(self.conn, sequence)
+                pgsqlite_metadata::store::storing::delete_object(self.conn, sequence)?;
+                self.forget_comments(sequence)
             }
             T::AtDropExpression => {
                 let column = self.alter_column_of(&relation, &command.name)?;

@@ -287,7 +287,7 @@ impl Ddl<'_> {
         }
         self.catalog.collations.remove(&collation.oid);
         pgsqlite_metadata::store::storing::delete_object(self.conn, collation.oid)?;
-        self.forget_comments(collation.oid);
+        self.forget_comments(collation.oid)?;
         self.changed = true;
         Ok(())
     }

@@ -114,7 +114,7 @@ impl Ddl<'_> {
             "X" => match named(&domain, &statement.name) {
                 Some(at) => {
                     let gone = domain.checks.remove(at);
-                    self.forget_comments(gone.oid);
+                    self.forget_comments(gone.oid)?;
                 }
                 None if statement.missing_ok => {
                     self.notice(
@@ -152,7 +152,7 @@ impl Ddl<'_> {
         if let UserTypeKind::Domain { checks, .. } = &mut changed.kind {
             checks.retain(|c| c.oid != constraint);
         }
-        self.forget_comments(constraint);
+        self.forget_comments(constraint)?;
         self.put_type(changed)
     }
 

@@ -424,25 +424,25 @@ impl Ddl<'_> {
                     let mut relation = (**self.required(table)?).clone();
                     relation.triggers.retain(|t| t.oid != trigger);
                     self.put_relation(relation)?;
-                    self.forget_comments(trigger);
+                    self.forget_comments(trigger)?;
                 }
                 Object::Statistics(table, oid) if !tables.contains(&table) => {
                     let mut relation = (**self.required(table)?).clone();
                     relation.statistics.retain(|s| s.oid != oid);
                     self.put_relation(relation)?;
-                    self.forget_comments(oid);
+                    self.forget_comments(oid)?;
                 }
                 Object::Policy(table, policy) if !tables.contains(&table) => {
                     let mut relation = (**self.required(table)?).clone();
                     relation.security.policies.retain(|p| p.oid != policy);
                     self.put_relation(relation)?;
-                    self.forget_comments(policy);
+                    self.forget_comments(policy)?;
                 }
                 Object::Rule(table, rule) if !all.contains(&Object::Relation(table)) => {
                     let mut relation = (**self.required(table)?).clone();
                     relation.rules.retain(|r| r.oid != rule);
                     self.put_relation(relation)?;
-                    self.forget_comments(rule);
+                    self.forget_comments(rule)?;
                 }
                 Object::DomainConstraint(ty, constraint) if !all.contains(&Object::Type(ty)) => {
                     self.remove_domain_constraint(ty, constraint)?
@@ -483,12 +483,12 @@ impl Ddl<'_> {
                 Object::Function(oid) => {
                     self.catalog.remove_function(oid);
                     self.forget_object(oid)?;
-                    self.forget_comments(oid);
+                    self.forget_comments(oid)?;
                 }
                 Object::Type(oid) => {
                     self.catalog.remove_type(oid);
                     self.forget_object(oid)?;
-                    self.forget_comments(oid);
+                    self.forget_comments(oid)?;
                 }
                 _ => {}
             }
@@ -534,7 +534,7 @@ impl Ddl<'_> {
                     if oid < oid::FIRST_USER_OID {
                         store::storing::put_dropped_schema(self.conn, &schema)?;
                     }
-                    self.forget_comments(oid);
+                    self.forget_comments(oid)?;
                 }
             }
         }
@@ -545,8 +545,14 @@ impl Ddl<'_> {
         self.catalog.relation(oid).ok_or_else(|| PgError::internal(format!("relation {oid} is not there")))
     }
 
-    pub(super) fn forget_comments(&mut self, object: Oid) {
+    /// The comments of an object that goes, here and in the file.
+    pub(super) fn forget_comments(&mut self, object: Oid) -> Result<()> {
+        let before = self.catalog.comments.len();
         self.catalog.comments.retain(|key, _| key.1 != object);
+        match self.session.private || self.catalog.comments.len() == before {
+            true => Ok(()),
+            false => store::storing::delete_comments(self.conn, object),
+        }
     }
 
     /// Takes an object out of the store, which knows nothing of temporary ones.
@@ -570,11 +576,7 @@ impl Ddl<'_> {
                     work::visit();
                     self.catalog.remove_relation(index);
                     self.forget_object(index)?;
-                    self.forget_comments(index);
-                }
-                for c in &relation.constraints {
-                    work::visit();
-                    self.forget_comments(c.oid);
+                    self.forget_comments(index)?;
                 }
             }
             RelationKind::ForeignView => {
@@ -601,7 +603,15 @@ impl Ddl<'_> {
         }
         self.catalog.remove_relation(oid);
         self.forget_object(oid)?;
-        self.forget_comments(oid);
+        let parts = (relation.constraints.iter().map(|c| c.oid))
+            .chain(relation.triggers.iter().flat_map(|t| [t.oid, t.constraint]))
+            .chain(relation.rules.iter().map(|r| r.oid))
+            .chain(relation.security.policies.iter().map(|p| p.oid))
+            .chain(relation.statistics.iter().map(|s| s.oid));
+        for part in parts.filter(|p| *p != 0).chain([oid]) {
+            work::visit();
+            self.forget_comments(part)?;
+        }
         Ok(())
     }
 }

@@ -348,7 +348,7 @@ impl Ddl<'_> {
             let mut relation = (**self.required(table.oid)?).clone();
             relation.statistics.retain(|s| s.oid != object.oid);
             self.put_relation(relation)?;
-            self.forget_comments(object.oid);
+            self.forget_comments(object.oid)?;
         }
         Ok(Some("DROP STATISTICS".into()))
     }

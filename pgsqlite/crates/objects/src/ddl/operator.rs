@@ -627,7 +627,7 @@ impl Ddl<'_> {
     pub(super) fn remove_operator(&mut self, operator: Oid) -> Result<()> {
         self.catalog.operators.remove(&operator);
         store::storing::delete_object(self.conn, operator)?;
-        self.forget_comments(operator);
+        self.forget_comments(operator)?;
         // the others do not name it any more
         let users: Vec<UserOperator> = self
             .catalog
@@ -652,7 +652,7 @@ impl Ddl<'_> {
     pub(super) fn remove_cast(&mut self, source: Oid, target: Oid) -> Result<()> {
         if let Some(cast) = self.catalog.casts.remove(&(source, target)) {
             store::storing::delete_object(self.conn, cast.oid)?;
-            self.forget_comments(cast.oid);
+            self.forget_comments(cast.oid)?;
         }
         Ok(())
     }

@@ -195,7 +195,9 @@ impl Ddl<'_> {
             }
             self.catalog.remove_relation(gone.index);
             pgsqlite_metadata::store::storing::delete_object(self.conn, gone.index)?;
+            self.forget_comments(gone.index)?;
         }
+        self.forget_comments(constraint)?;
         self.put_relation(new.clone())?;
         if rebuild {
             self.rebuild(&old, &new, &HashMap::new())?;
@@ -251,6 +253,10 @@ impl Ddl<'_> {
             self.drop_terms(oid)?;
             self.catalog.remove_relation(oid);
             pgsqlite_metadata::store::storing::delete_object(self.conn, oid)?;
+            self.forget_comments(oid)?;
+        }
+        if self.catalog.comments.contains_key(&(super::schema::CLASS_RELATION, table, i32::from(attnum))) {
+            self.set_comment(super::schema::CLASS_RELATION, table, i32::from(attnum), None)?;
         }
         let owned: Vec<Oid> = self
             .catalog
@@ -263,6 +269,7 @@ impl Ddl<'_> {
             work::visit();
             self.catalog.remove_relation(sequence);
             pgsqlite_metadata::store::storing::delete_object(self.conn, sequence)?;
+            self.forget_comments(sequence)?;
         }
         let mut new = old.clone();
         for c in new.columns.iter_mut().filter(|c| c.attnum == attnum) {

@@ -591,7 +591,7 @@ impl Ddl<'_> {
             }
             self.catalog.extensions.remove(&extension.name);
             pgsqlite_metadata::store::storing::delete_object(self.conn, extension.oid)?;
-            self.forget_comments(extension.oid);
+            self.forget_comments(extension.oid)?;
             self.changed = true;
         }
         Ok(Some("DROP EXTENSION".into()))

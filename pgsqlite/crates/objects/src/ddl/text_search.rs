@@ -390,7 +390,7 @@ impl Ddl<'_> {
     /// An object of text search is gone from the catalog, and goes from the file.
     fn removed(&mut self, object: Oid) -> Result<()> {
         pgsqlite_metadata::store::storing::delete_object(self.conn, object)?;
-        self.forget_comments(object);
+        self.forget_comments(object)?;
         self.changed = true;
         Ok(())
     }
