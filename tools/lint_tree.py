@@ -32,7 +32,7 @@ SPELLED = ["override"]
 #: Parts of statements and expressions that are refused as a whole, or end with PostgreSQL's own error.
 REFUSED = """
     amname amtype class_args coldefexpr colexpr conversion_name datatype dictname docexpr fdwname fdwoptions for_all_tables for_encoding_name for_ordinality fromsql func_name
-    func_options handler_name has_version is_drop is_reset itemtype lang list_type local_schema named_args namespaces new_tablespacename noinherit opclassname opfamilyname order_family
+    func_options handler_name has_version is_drop is_reset itemtype lang list_type local_schema named_args namespaces new_tablespacename opclassname opfamilyname order_family
     orig_tablespacename plhandler plinline plname pltrusted plvalidator pubname pubobjects pubobjtype pubtable remote_schema rowexpr server_name servername servertype storedtype
     table_list to_encoding_name tosql xmloption
 """.split()

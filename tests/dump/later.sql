@@ -4,3 +4,8 @@ CREATE TABLE idle (a int CONSTRAINT idle_check CHECK (a > 0) NOT ENFORCED, up in
 INSERT INTO idle VALUES (-1, 77);
 CREATE TABLE computed (a int, b int GENERATED ALWAYS AS (a * 2) VIRTUAL NOT NULL, c text DEFAULT 'x', CHECK (b > 0));
 INSERT INTO computed VALUES (1), (2);
+-- (a dump has neither the names nor NO INHERIT and NOT VALID)
+CREATE TABLE there (a int CONSTRAINT a_there NOT NULL, b int, CONSTRAINT b_there NOT NULL b NO INHERIT);
+CREATE TABLE there_too (c int) INHERITS (there);
+ALTER TABLE there_too ADD CONSTRAINT later NOT NULL c NOT VALID;
+INSERT INTO there_too VALUES (1, 2, 3);

@@ -32,6 +32,7 @@ WORDS_OF_LATER = (
     "CHECK ((a > 0)) NOT ENFORCED",
     "DEFERRABLE NOT ENFORCED",
     "b integer GENERATED ALWAYS AS ((a * 2)) NOT NULL",
+    "c integer NOT NULL",
 )
 # A dump of one database does not make roles.
 ROLES = "CREATE ROLE dump_reader; CREATE ROLE dump_owner;"

@@ -132,6 +132,11 @@ CREATE TABLE app.idle (a int CONSTRAINT idle_check CHECK (a > 0) NOT ENFORCED, t
 INSERT INTO app.idle VALUES (-1, 77);
 CREATE TABLE app.computed (a int, b int GENERATED ALWAYS AS (a * 2) VIRTUAL, c int GENERATED ALWAYS AS (a + 1) STORED);
 INSERT INTO app.computed VALUES (4);
+CREATE TABLE app.there (a int, b int, c int CONSTRAINT of_parent NOT NULL NO INHERIT, d int NOT NULL, CONSTRAINT a_there NOT NULL a);
+CREATE TABLE app.there_child (e int) INHERITS (app.there);
+INSERT INTO app.there VALUES (1, NULL, 3, 4);
+ALTER TABLE app.there ADD CONSTRAINT pending NOT NULL b NOT VALID;
+COMMENT ON CONSTRAINT a_there ON app.there IS 'said of a NOT NULL';
 COMMENT ON TABLE artist IS 'of another program';
 ALTER TABLE codes ADD COLUMN more text DEFAULT 'm';
 CREATE VIEW app.over_albums AS SELECT title, name FROM album JOIN artist USING (artistid);

@@ -185,7 +185,7 @@ impl Search<'_> {
                 continue;
             }
             for (column, &at) in p.relation.live_columns().zip(new) {
-                if column.not_null && row[at] == Datum::Null && !p.unknown.contains(&column.attnum) {
+                if column.needs_value() && row[at] == Datum::Null && !p.unknown.contains(&column.attnum) {
                     let error = PgError::new(
                         SqlState::NOT_NULL_VIOLATION,
                         format!(

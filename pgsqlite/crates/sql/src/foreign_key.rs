@@ -320,7 +320,7 @@ impl Catalog {
                     && (k.columns.is_empty() || k.columns.iter().any(|a| constraint.columns.contains(a)))
             };
             if child.constraints.iter().any(checked)
-                || child.live_columns().any(|c| c.generated.is_some())
+                || child.live_columns().any(|c| c.generated.is_some() || c.not_null_pending)
                 || constraint.columns.iter().filter_map(own).any(|c| self.base_type(c.type_oid) != c.type_oid)
             {
                 return true;

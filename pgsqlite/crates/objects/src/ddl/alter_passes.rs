@@ -81,6 +81,7 @@ fn pass_of(relation: &Relation, command: &ast::AlterTableCmd) -> Pass {
         T::AtAddConstraint => match command.def.as_ref().and_then(|d| d.node.as_ref()) {
             Some(NodeEnum::Constraint(c)) => match c.contype() {
                 ast::ConstrType::ConstrForeign => Pass::OtherConstraint,
+                ast::ConstrType::ConstrNotnull => Pass::ColumnAttribute,
                 // (where there is none of these it is refused before any key is made)
                 ast::ConstrType::ConstrExclusion if relation.is_partitioned() => Pass::Check,
                 ast::ConstrType::ConstrExclusion => Pass::Key,

@@ -260,25 +260,7 @@ impl Ddl<'_> {
             T::AtSetExpression => self.set_expression(&relation, command),
             T::AtDropNotNull => {
                 let column = self.alter_column_of(&relation, &command.name)?;
-                if relation.primary_key().is_some_and(|k| k.columns.contains(&column.attnum)) {
-                    return Err(PgError::new(
-                        SqlState::INVALID_TABLE_DEFINITION,
-                        format!("column \"{}\" is in a primary key", column.name),
-                    ));
-                }
-                if let ReplicaIdentity::Index(index) = relation.storage.replica_identity {
-                    let of_index = self.catalog.indexes_of(relation.oid).find(|(r, _)| r.oid == index);
-                    if of_index.is_some_and(|(_, i)| i.columns.iter().any(|c| c.key == KeyPart::Column(column.attnum)))
-                    {
-                        return Err(PgError::new(
-                            SqlState::INVALID_TABLE_DEFINITION,
-                            format!("column \"{}\" is in index used as replica identity", column.name),
-                        ));
-                    }
-                }
-                if column.identity.is_some() {
-                    return Err(self.is_identity(&relation, &column));
-                }
+                self.check_not_null_unneeded(&relation, &column)?;
                 if !column.not_null {
                     return Ok(());
                 }
@@ -324,6 +306,9 @@ impl Ddl<'_> {
                     ));
                 };
                 let constraint = relation.constraints[at].clone();
+                if let Some(attnum) = constraint.not_null_of() {
+                    return self.set_not_null(&relation, attnum);
+                }
                 if !matches!(constraint.kind, ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. }) {
                     let (name, table) = (&constraint.name, &relation.name);
                     return Err(PgError::new(
@@ -496,7 +481,7 @@ impl Ddl<'_> {
         }
     }
 
-    fn is_identity(&self, relation: &Relation, column: &Column) -> PgError {
+    pub(super) fn is_identity(&self, relation: &Relation, column: &Column) -> PgError {
         PgError::new(
             SqlState::SYNTAX_ERROR,
             format!("column \"{}\" of relation \"{}\" is an identity column", column.name, relation.name),
@@ -656,6 +641,11 @@ impl Ddl<'_> {
         }
         let mut new = old.clone();
         new.columns[attnum as usize - 1].not_null = true;
+        new.columns[attnum as usize - 1].not_null_pending = false;
+        for own in new.constraints.iter_mut().filter(|c| c.not_null_of() == Some(attnum)) {
+            work::visit();
+            own.not_valid = false;
+        }
         if column.is_virtual {
             self.check_virtual_not_null(old, &new.columns[attnum as usize - 1])?;
             return self.put_relation(new);

@@ -30,12 +30,19 @@ impl Ddl<'_> {
             }
             _ => {}
         }
+        let of_constraint = self.prepare_not_null(table, command, only)?;
+        let command = of_constraint.as_ref().unwrap_or(command);
+        let (kind, relation) = (command.subtype(), self.required(table)?.clone());
         self.check_of_child(&relation, command)?;
         if !self.catalog.stands_for_several(&relation) {
             return self.alter_command(table, command);
         }
         self.check_key_column(&relation, command)?;
         let children: Vec<Oid> = self.catalog.children(table).to_vec();
+        let named = relation.constraints.iter().find(|c| c.name == command.name);
+        if let (T::AtValidateConstraint, Some(attnum)) = (kind, named.and_then(Constraint::not_null_of)) {
+            return self.validate_not_null(table, attnum, only);
+        }
         match kind {
             T::AtAddColumn => self.add_column_to_tree(&relation, command, only, &children),
             T::AtDropColumn => self.drop_column_of_tree(&relation, command, only),
@@ -157,7 +164,7 @@ impl Ddl<'_> {
             (T::AtDropNotNull, Some(c)) if relation.is_partition() => {
                 let parent = relation.inheritance.parents.first().and_then(|p| self.catalog.relation(*p));
                 match parent.and_then(|p| p.column(&c.name)) {
-                    Some(of_parent) if of_parent.not_null => {
+                    Some(of_parent) if of_parent.needs_value() => {
                         Err(invalid_table(format!("column \"{}\" is marked NOT NULL in parent table", c.name)))
                     }
                     _ => Ok(()),
@@ -224,10 +231,18 @@ impl Ddl<'_> {
         if column.identity.is_some() {
             return Err(invalid_table("cannot recursively add identity column to table that has child tables"));
         }
+        if parent.not_null_constraint(column.attnum).is_some_and(Constraint::is_no_inherit) {
+            let what = format!("NOT NULL … NO INHERIT of the new column \"{}\" of a table with children", column.name);
+            return Err(PgError::not_supported(what).at(def.location));
+        }
         self.add_column_to_children(&parent, &column)?;
         let added: Vec<Constraint> = parent.constraints.iter().filter(|c| !before.contains(&c.oid)).cloned().collect();
         for constraint in added {
             work::visit();
+            if constraint.not_null_of().is_some() {
+                self.pass_on_not_null(parent.oid, &constraint, true)?;
+                continue;
+            }
             self.pass_on(parent.oid, &constraint)?;
         }
         Ok(())
@@ -326,6 +341,14 @@ impl Ddl<'_> {
         let Some(NodeEnum::Constraint(c)) = command.def.as_ref().and_then(|d| d.node.as_ref()) else {
             return Err(PgError::internal("ADD CONSTRAINT without a constraint"));
         };
+        if c.contype() == ast::ConstrType::ConstrNotnull {
+            let spec = self.not_null_spec(c)?;
+            let Some(added) = self.add_not_null(relation.oid, &spec)? else { return Ok(()) };
+            if only && !added.is_no_inherit() && !children.is_empty() {
+                return Err(invalid_table("constraint must be added to child tables too"));
+            }
+            return self.pass_on_not_null(relation.oid, &added, false);
+        }
         let check = c.contype() == ast::ConstrType::ConstrCheck;
         if check && c.is_no_inherit && relation.is_partitioned() {
             return Err(invalid_table(format!(
@@ -384,6 +407,7 @@ impl Ddl<'_> {
         match &constraint.kind {
             ConstraintKind::Check { no_inherit: false, .. } => {}
             ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => return Ok(()),
+            ConstraintKind::NotNull { .. } => return self.pass_on_not_null(parent, constraint, false),
             _ if !table.is_partitioned() => return Ok(()),
             // (a partitioned table has none)
             ConstraintKind::Exclusion => return Ok(()),
@@ -470,24 +494,41 @@ impl Ddl<'_> {
         let Some(constraint) = relation.constraints.iter().find(|c| c.name == command.name).cloned() else {
             return self.alter_command(relation.oid, command);
         };
-        if only && relation.is_partitioned() && self.catalog.has_children(relation.oid) {
+        let column = constraint.not_null_of().and_then(|a| relation.column_by_attnum(a));
+        if only && column.is_none() && relation.is_partitioned() && self.catalog.has_children(relation.oid) {
             return Err(invalid_table(
                 "cannot remove constraint from only the partitioned table when partitions exist",
             )
             .hint("Do not specify the ONLY keyword."));
         }
         let mut gone = vec![Object::Constraint(relation.oid, constraint.oid)];
-        if constraint.is_check() && !matches!(constraint.kind, ConstraintKind::Check { no_inherit: true, .. }) {
+        if (constraint.is_check() || column.is_some()) && !constraint.is_no_inherit() {
+            let is_same = |c: &Constraint, child: &Relation| match column {
+                Some(column) => child.column(&column.name).is_some_and(|own| c.not_null_of() == Some(own.attnum)),
+                None => c.name == constraint.name && c.is_check(),
+            };
             let mut open = vec![relation.oid];
             while let Some(table) = open.pop() {
                 work::visit();
                 for child in self.catalog.children(table).to_vec() {
                     work::visit();
                     let mut new = (**self.required(child)?).clone();
-                    let own = new.constraints.iter_mut().find(|c| c.name == constraint.name && c.is_check());
-                    let Some(own) = own.filter(|c| c.inherited.count > 0) else { continue };
-                    if own.inherited.lose_parent(only) {
-                        gone.push(Object::Constraint(child, own.oid));
+                    let Some(at) = new.constraints.iter().position(|c| is_same(c, &new) && c.inherited.count > 0)
+                    else {
+                        continue;
+                    };
+                    let merely = new.constraints[at].inherited.merely;
+                    let gone_too = new.constraints[at].inherited.lose_parent(only);
+                    let own = &mut new.constraints[at].inherited;
+                    if column.is_some() && own.count > 0 {
+                        // (another parent has it still: a CHECK becomes the child's own nevertheless)
+                        own.merely = merely;
+                    }
+                    if gone_too {
+                        if let Some(own) = column.and_then(|c| new.column(&c.name)) {
+                            self.check_not_null_unneeded(&new, own)?;
+                        }
+                        gone.push(Object::Constraint(child, new.constraints[at].oid));
                         open.push(child);
                     } else {
                         self.put_relation(new)?;

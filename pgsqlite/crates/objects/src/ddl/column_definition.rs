@@ -1,6 +1,7 @@
 //! A column's definition: its type, collation, default, generation expression and attributes.
 
 use super::create_table::{is_key, CheckSpec, Elements, ForeignKeySpec, KeySpec};
+use super::not_null::NotNullSpec;
 use super::{naming, strings, Ddl};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::{ast, NodeEnum};
@@ -119,6 +120,16 @@ impl Ddl<'_> {
                     }
                     saw_null = Some(not_null);
                     column.not_null |= not_null;
+                    if not_null {
+                        elements.not_nulls.push(NotNullSpec {
+                            name: c.conname.clone(),
+                            column: name.to_string(),
+                            no_inherit: c.is_no_inherit,
+                            not_valid: false,
+                            beside_column: true,
+                            comment: None,
+                        });
+                    }
                 }
                 ast::ConstrType::ConstrDefault => {
                     if saw_default || serial.is_some() {
@@ -187,6 +198,14 @@ impl Ddl<'_> {
                 }
                 _ => return Err(PgError::not_supported("this column constraint").at(c.location)),
             }
+        }
+        let is_own = |s: &&NotNullSpec| s.beside_column && s.column == name;
+        let mut own = elements.not_nulls.iter().filter(is_own);
+        let primary = constraints.iter().any(|c| c.contype() == ast::ConstrType::ConstrPrimary);
+        let implied = serial.is_some() || column.identity.is_some() || primary || own.clone().any(|s| !s.no_inherit);
+        if implied && own.any(|s| s.no_inherit) {
+            let message = format!("conflicting NO INHERIT declarations for not-null constraints on column \"{name}\"");
+            return Err(PgError::new(SqlState::SYNTAX_ERROR, message));
         }
         let both = |what: &str| already(what).at(def.location);
         if elements.serials.contains(&attnum) && column.identity.is_some() {

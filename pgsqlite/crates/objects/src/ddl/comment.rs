@@ -130,6 +130,8 @@ impl Ddl<'_> {
                     return Err(PgError::internal("a constraint without a table"));
                 };
                 let relation = find(table)?;
+                self.settle_not_null(relation.oid, name)?;
+                let relation = self.catalog.relation(relation.oid).cloned().unwrap_or(relation);
                 let constraint = relation.constraints.iter().find(|c| c.name == *name).ok_or_else(|| {
                     PgError::new(
                         SqlState::UNDEFINED_OBJECT,

@@ -71,6 +71,7 @@ pub(super) struct Elements {
     pub checks: Vec<CheckSpec>,
     pub keys: Vec<KeySpec>,
     pub exclusions: Vec<ast::Constraint>,
+    pub not_nulls: Vec<super::not_null::NotNullSpec>,
     pub foreign_keys: Vec<ForeignKeySpec>,
     /// CHECKs taken over by LIKE
     pub copied_checks: Vec<CopiedCheck>,
@@ -363,6 +364,7 @@ impl Ddl<'_> {
                 constraint: Box::new(c.clone()),
             }),
             ast::ConstrType::ConstrExclusion => elements.exclusions.push(c.clone()),
+            ast::ConstrType::ConstrNotnull => elements.not_nulls.push(self.not_null_spec(c)?),
             _ => return Err(PgError::not_supported("this table constraint").at(c.location)),
         }
         Ok(())
@@ -371,6 +373,7 @@ impl Ddl<'_> {
     /// Makes the table, its sequences, indexes and constraints, in the catalog and in SQLite.
     pub(super) fn make_table(&mut self, mut relation: Relation, elements: Elements) -> Result<()> {
         super::check_number_of_columns(relation.columns.len())?;
+        self.set_not_nulls(&mut relation, &elements.not_nulls)?;
         // Sequences first: the defaults name them.
         for &attnum in &elements.serials {
             work::visit();
@@ -469,6 +472,8 @@ impl Ddl<'_> {
             relation.constraints.push(Constraint { not_valid: constraint.not_enforced, ..constraint });
             self.catalog.add_relation(relation.clone());
         }
+        let of_not_nulls = self.make_not_nulls(&mut relation, &elements.not_nulls)?;
+        comments.extend(of_not_nulls.into_iter().map(|(oid, c)| (super::schema::CLASS_CONSTRAINT, oid, c)));
         let sql = self.table_sql(&relation, &relation.sqlite_name)?;
         self.sqlite(&sql)?;
         for index in &indexes {

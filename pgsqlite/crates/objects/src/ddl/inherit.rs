@@ -75,7 +75,7 @@ impl Ddl<'_> {
                 super::column_definition::check_column_name(&relation.columns, &from.name, -1)?;
                 let attnum = relation.columns.len() as i16 + 1;
                 relation.columns.push(Column {
-                    not_null: from.not_null,
+                    not_null: parent.passes_on_not_null(from),
                     default: from.default.clone(),
                     generated: from.generated.clone(),
                     is_virtual: from.is_virtual,
@@ -116,7 +116,7 @@ impl Ddl<'_> {
             if column.generated.is_some() != from.generated.is_some() || column.is_virtual != from.is_virtual {
                 return Err(mismatch(format!("inherited column \"{name}\" has a generation conflict")));
             }
-            column.not_null |= from.not_null;
+            column.not_null |= parent.passes_on_not_null(from);
             column.inherited.count += 1;
             match (&column.default, &from.default) {
                 (Some(a), Some(b)) if a != b => {
@@ -371,7 +371,8 @@ impl Ddl<'_> {
                 .detail(format!("\"{}\" is already a child of \"{}\".", parent.name, relation.name)));
         }
         check_row_triggers(&relation, "an inheritance child", "in inheritance hierarchies")?;
-        let mut new = relation;
+        self.match_not_nulls(child, &parent)?;
+        let mut new = (**self.required(child)?).clone();
         self.adopt(&mut new, &parent)?;
         new.inheritance.parents.push(parent.oid);
         self.put_relation(new)
@@ -405,7 +406,7 @@ impl Ddl<'_> {
                     format!("child table \"{}\" has different collation for column \"{}\"", child.name, from.name),
                 ));
             }
-            if from.not_null && !column.not_null {
+            if parent.passes_on_not_null(from) && !column.needs_value() {
                 return Err(mismatch(format!("column \"{}\" in child table must be marked NOT NULL", from.name)));
             }
             if from.generated.is_some() && column.generated.is_none() {
@@ -425,6 +426,30 @@ impl Ddl<'_> {
             column.inherited.count += 1;
             if partition {
                 column.inherited.merely = true;
+            }
+        }
+        for from in parent.live_columns().filter(|c| parent.passes_on_not_null(c)) {
+            work::visit();
+            let attnum = child.column(&from.name).map(|c| c.attnum);
+            let Some(own) = child.constraints.iter_mut().find(|c| c.not_null_of().is_some_and(|a| Some(a) == attnum))
+            else {
+                continue;
+            };
+            let conflict = match (own.is_no_inherit(), own.not_valid) {
+                (true, _) => "non-inherited",
+                (_, true) => "NOT VALID",
+                _ => "",
+            };
+            if !conflict.is_empty() {
+                let message = format!(
+                    "constraint \"{}\" conflicts with {conflict} constraint on child table \"{}\"",
+                    own.name, child.name
+                );
+                return Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, message));
+            }
+            if parent.not_null_constraint(from.attnum).is_some() {
+                own.inherited.count += 1;
+                own.inherited.merely |= partition;
             }
         }
         for check in &parent.constraints {
@@ -511,6 +536,12 @@ pub(super) fn disown(child: &mut Relation, parent: &Relation) {
     for column in child.columns.iter_mut().filter(|c| !c.dropped && parent.column(&c.name).is_some()) {
         work::visit();
         less(&mut column.inherited);
+    }
+    for from in parent.constraints.iter().filter(|c| !c.is_no_inherit()) {
+        work::visit();
+        let column = from.not_null_of().and_then(|a| parent.column_by_attnum(a));
+        let Some(attnum) = column.and_then(|c| child.column(&c.name)).map(|c| c.attnum) else { continue };
+        child.constraints.iter_mut().filter(|c| c.not_null_of() == Some(attnum)).for_each(|c| less(&mut c.inherited));
     }
     for own in child.constraints.iter_mut().filter(|c| c.is_check() && c.inherited.count > 0) {
         work::visit();

@@ -100,7 +100,8 @@ impl Ddl<'_> {
             check_column_name(&relation.columns, &from.name, name.location)?;
             let attnum = relation.columns.len() as i16 + 1;
             let mut column = Column::new(attnum, from.name.clone(), from.type_oid, from.typmod);
-            column.not_null = from.not_null;
+            // (a NOT NULL that is a constraint is copied as one)
+            column.not_null = from.not_null && source.not_null_constraint(from.attnum).is_none();
             column.collation = from.collation;
             if including(1) {
                 column.keeping.compression = from.keeping.compression;
@@ -123,6 +124,18 @@ impl Ddl<'_> {
                 elements.comments.push((attnum, comment));
             }
             relation.columns.push(column);
+        }
+        for c in &source.constraints {
+            work::visit();
+            let Some(column) = c.not_null_of().and_then(|a| source.column_by_attnum(a)) else { continue };
+            elements.not_nulls.push(super::not_null::NotNullSpec {
+                name: c.name.clone(),
+                column: column.name.clone(),
+                no_inherit: c.is_no_inherit(),
+                not_valid: false,
+                beside_column: false,
+                comment: comment(super::schema::CLASS_CONSTRAINT, c.oid, 0),
+            });
         }
         if including(2) {
             for c in &source.constraints {

@@ -49,6 +49,7 @@ mod like;
 mod membership;
 mod named_schemas;
 mod nearest;
+mod not_null;
 mod operator;
 mod owned;
 mod owner;

@@ -577,7 +577,8 @@ impl Ddl<'_> {
         let spec = c.bound.as_ref().ok_or_else(|| PgError::internal("a partition without a bound"))?;
         let bound = self.partition_bound(&parent, spec)?;
         self.check_new_bound(&parent, &child.name, &bound, spec)?;
-        let mut new = (*child).clone();
+        self.match_not_nulls(child.oid, &parent)?;
+        let mut new = (**self.required(child.oid)?).clone();
         self.adopt(&mut new, &parent)?;
         new.inheritance.parents.push(parent.oid);
         new.inheritance.bound = Some(bound);

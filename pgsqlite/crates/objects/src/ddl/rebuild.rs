@@ -181,6 +181,11 @@ impl Ddl<'_> {
             return Err(PgError::not_supported(what));
         }
         let mut rebuild = gone.is_foreign_key() && !gone.managed;
+        if let Some(column) = gone.not_null_of().and_then(|a| new.columns.get_mut(a as usize - 1)) {
+            // (SQLite knows of none that is NOT VALID or that a virtual column has)
+            rebuild |= column.not_null && !column.is_virtual;
+            (column.not_null, column.not_null_pending) = (false, false);
+        }
         new.constraints.retain(|c| c.inherited.parent != constraint);
         if gone.has_index() {
             let index = self.required(gone.index)?.clone();
@@ -281,6 +286,7 @@ impl Ddl<'_> {
             c.is_virtual = false;
             c.identity = None;
             c.not_null = false;
+            c.not_null_pending = false;
             c.name = format!("........pg.dropped.{attnum}........");
         }
         if new.rowid_column == Some(attnum) {

@@ -237,6 +237,8 @@ impl Ddl<'_> {
             T::ObjectTabconstraint => {
                 let tag = "ALTER TABLE";
                 let Some(relation) = self.rename_target(statement)? else { return Ok(tag.into()) };
+                self.settle_not_null(relation.oid, &statement.subname)?;
+                let relation = self.catalog.relation(relation.oid).cloned().unwrap_or(relation);
                 self.check_inherited_names(statement, &relation)?;
                 let mut new = (*relation).clone();
                 self.check_constraint_name(&relation, new_name)?;
@@ -250,6 +252,7 @@ impl Ddl<'_> {
                     return Err(PgError::not_supported("renaming a CHECK of a table that another program made"));
                 }
                 constraint.name = new_name.to_string();
+                let passed_on = !constraint.is_no_inherit() && constraint.not_null_of().is_some();
                 let index = if constraint.has_index() { constraint.index } else { 0 };
                 if index != 0 {
                     let index = self.required(index)?.clone();
@@ -260,7 +263,16 @@ impl Ddl<'_> {
                 for child in self.catalog.with_descendants(relation.oid).into_iter().skip(1) {
                     work::visit();
                     let mut child = (**self.required(child)?).clone();
-                    let own = child.constraints.iter().position(|c| c.name == statement.subname && c.is_check());
+                    let same = |c: &Constraint| {
+                        c.name == statement.subname
+                            && (if passed_on { c.not_null_of().is_some() } else { c.is_check() })
+                    };
+                    let own = child.constraints.iter().position(same);
+                    if own.is_none() && passed_on {
+                        let name = &statement.subname;
+                        let message = format!("constraint \"{name}\" for table \"{}\" does not exist", child.name);
+                        return Err(PgError::new(SqlState::UNDEFINED_OBJECT, message));
+                    }
                     if let Some(at) = own.filter(|at| child.constraints[*at].inherited.count > 0) {
                         self.check_constraint_name(&child, new_name)?;
                         child.constraints[at].name = new_name.to_string();
@@ -418,7 +430,7 @@ impl Ddl<'_> {
             false => r
                 .constraints
                 .iter()
-                .find(|c| c.name == *name && matches!(c.kind, ConstraintKind::Check { no_inherit: false, .. }))
+                .find(|c| c.name == *name && (c.is_check() || c.not_null_of().is_some()) && !c.is_no_inherit())
                 .map(|c| c.inherited),
         };
         let Some(own) = of(relation) else { return Ok(()) };

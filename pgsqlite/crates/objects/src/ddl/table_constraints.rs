@@ -31,6 +31,10 @@ impl Ddl<'_> {
             relation.constraints.push(constraint);
             self.put_relation(relation)?;
         }
+        for spec in &elements.not_nulls {
+            work::visit();
+            self.add_not_null(table, spec)?;
+        }
         if !(elements.keys.is_empty() && elements.exclusions.is_empty()) {
             self.check_may_index(self.required(table)?)?;
         }
@@ -48,6 +52,10 @@ impl Ddl<'_> {
                     SqlState::UNDEFINED_COLUMN,
                     format!("column \"{name}\" of relation \"{}\" does not exist", old.name),
                 ));
+            }
+            for column in old.live_columns().filter(|c| spec.primary && spec.columns.contains(&c.name)) {
+                work::visit();
+                super::not_null::check_fit_for_key(&old, column)?;
             }
             let mut new = old.clone();
             let mut indexes = Vec::new();
@@ -127,6 +135,9 @@ impl Ddl<'_> {
                 false => format!("cannot alter enforceability of {of}"),
             };
             return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
+        if let (true, Some(_)) = (c.alter_inheritability, constraint.not_null_of()) {
+            return self.set_inheritable(old.oid, constraint.oid, !c.noinherit);
         }
         if c.alter_inheritability {
             return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("{of} is not a not-null constraint")));

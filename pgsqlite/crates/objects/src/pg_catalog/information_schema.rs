@@ -263,7 +263,7 @@ fn columns(rows: &mut Rows, state: &SessionState) {
                 _ => None,
             };
             let (base, modifier) = below_domain(catalog, c.type_oid, c.typmod);
-            let not_null = c.not_null || domain.is_some_and(|d| d.1);
+            let not_null = c.needs_value() || domain.is_some_and(|d| d.1);
             let shown = c.shown_default().map(|text| expression(state, text, Some(r)));
             let (default, generated) = if c.is_generated() { (None, shown) } else { (shown, None) };
             let mut row: Row = vec![
@@ -526,7 +526,9 @@ fn table_constraints(rows: &mut Rows, state: &SessionState) {
             let (kind, distinct) = match c.kind {
                 ConstraintKind::PrimaryKey => ("PRIMARY KEY", Datum::Null),
                 ConstraintKind::Unique { nulls_not_distinct } => ("UNIQUE", yes(!nulls_not_distinct)),
-                ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => ("CHECK", Datum::Null),
+                ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } | ConstraintKind::NotNull { .. } => {
+                    ("CHECK", Datum::Null)
+                }
                 ConstraintKind::ForeignKey { .. } => ("FOREIGN KEY", Datum::Null),
                 // (the SQL standard does not know it)
                 ConstraintKind::Exclusion => continue,
@@ -534,7 +536,7 @@ fn table_constraints(rows: &mut Rows, state: &SessionState) {
             push(c.name.clone(), kind, (c.deferrable, c.initially_deferred, !c.not_enforced), distinct);
         }
         if !is_view(r) {
-            for c in r.live_columns().filter(|c| c.not_null) {
+            for c in bare_not_nulls(r) {
                 work::visit();
                 push(not_null_name(r, c), "CHECK", (false, false, true), Datum::Null);
             }
@@ -542,7 +544,12 @@ fn table_constraints(rows: &mut Rows, state: &SessionState) {
     }
 }
 
-/// The name that the standard's view makes up for a NOT NULL.
+/// The columns whose NOT NULL is no constraint with a name.
+fn bare_not_nulls(relation: &Relation) -> impl Iterator<Item = &Column> {
+    relation.live_columns().filter(|c| c.needs_value() && relation.not_null_constraint(c.attnum).is_none())
+}
+
+/// The name that the standard's view makes up for such a NOT NULL.
 fn not_null_name(relation: &Relation, column: &Column) -> String {
     format!("{}_{}_{}_not_null", relation.schema, relation.oid, column.attnum)
 }
@@ -556,7 +563,7 @@ fn key_column_usage(rows: &mut Rows, state: &SessionState) {
         work::visit();
         for c in &r.constraints {
             work::visit();
-            if c.is_check() {
+            if c.is_check() || c.not_null_of().is_some() {
                 continue;
             }
             for (i, &attnum) in c.columns.iter().enumerate() {
@@ -640,7 +647,9 @@ fn constraint_table_usage(rows: &mut Rows, state: &SessionState) {
                     Some(parent) => &**parent,
                     None => continue,
                 },
-                ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => continue,
+                ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } | ConstraintKind::NotNull { .. } => {
+                    continue
+                }
                 _ => r,
             };
             if !is_owner(state, table) {
@@ -712,6 +721,9 @@ fn check_constraints(rows: &mut Rows, state: &SessionState) {
         work::visit();
         for c in &r.constraints {
             work::visit();
+            if let Some(column) = c.not_null_of().and_then(|a| r.column_by_attnum(a)) {
+                push(r.schema, c.name.clone(), format!("{} IS NOT NULL", column.name));
+            }
             if let ConstraintKind::SqliteCheck { text: stored } | ConstraintKind::Check { expression: stored, .. } =
                 &c.kind
             {
@@ -723,7 +735,7 @@ fn check_constraints(rows: &mut Rows, state: &SessionState) {
             }
         }
         if !is_view(r) {
-            for c in r.live_columns().filter(|c| c.not_null) {
+            for c in bare_not_nulls(r) {
                 work::visit();
                 push(r.schema, not_null_name(r, c), format!("{} IS NOT NULL", c.name));
             }

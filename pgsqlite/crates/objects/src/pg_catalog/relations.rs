@@ -271,7 +271,7 @@ fn attribute(rows: &mut Rows, catalog: &Catalog, relation: i64, column: &Column)
         ("attbyval", by_value.into()),
         ("attalign", character(align)),
         ("attstorage", character(column.keeping.storage.map_or(storage, |s| s as u8))),
-        ("attnotnull", column.not_null.into()),
+        ("attnotnull", column.needs_value().into()),
         ("atthasdef", column.shown_default().is_some().into()),
         (
             "attidentity",
@@ -553,7 +553,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                 (
                     "connoinherit",
                     match c.kind {
-                        ConstraintKind::Check { no_inherit, .. } => no_inherit,
+                        ConstraintKind::Check { no_inherit, .. } | ConstraintKind::NotNull { no_inherit } => no_inherit,
                         ConstraintKind::SqliteCheck { .. } => false,
                         ConstraintKind::ForeignKey { .. } => c.inherited.parent == 0 && !relation.is_partitioned(),
                         _ => c.inherited.parent == 0,
@@ -568,6 +568,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
             match &c.kind {
                 ConstraintKind::PrimaryKey => row.push(("contype", text("p"))),
                 ConstraintKind::Unique { .. } => row.push(("contype", text("u"))),
+                ConstraintKind::NotNull { .. } => row.push(("contype", text("n"))),
                 ConstraintKind::Exclusion => {
                     row.push(("contype", text("x")));
                     if let Some(RelationKind::Index(index)) = catalog.relation(c.index).map(|r| &r.kind) {

@@ -769,6 +769,7 @@ fn system_relation(schema: &str, name: &str) -> Option<Arc<Relation>> {
                             type_oid,
                             typmod,
                             not_null,
+                            not_null_pending: false,
                             default: None,
                             generated: None,
                             is_virtual: false,

@@ -31,6 +31,9 @@ pub struct Column {
     pub typmod: i32,
     #[serde(default)]
     pub not_null: bool,
+    /// NOT NULL … NOT VALID: each new row has a value, and those that were there before may have none. `not_null` is false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_null_pending: bool,
     /// PostgreSQL SQL text of DEFAULT, as `pg_get_expr` prints it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
@@ -105,6 +108,7 @@ impl Column {
             type_oid,
             typmod,
             not_null: false,
+            not_null_pending: false,
             default: None,
             generated: None,
             is_virtual: false,
@@ -120,6 +124,11 @@ impl Column {
             inherited: Inherited::default(),
             keeping: ColumnKeeping::default(),
         }
+    }
+
+    /// Whether a new row must have a value in it.
+    pub fn needs_value(&self) -> bool {
+        self.not_null || self.not_null_pending
     }
 
     /// GENERATED ALWAYS AS (…), whoever computes it.

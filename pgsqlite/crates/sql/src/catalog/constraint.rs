@@ -30,6 +30,11 @@ pub enum ConstraintKind {
     SqliteCheck {
         text: String,
     },
+    /// NOT NULL that was written as a constraint: with a name, or beside the columns. A column's bare NOT NULL is
+    /// [`Column::not_null`](super::Column::not_null) alone, as in PostgreSQL 15.
+    NotNull {
+        no_inherit: bool,
+    },
     ForeignKey {
         references: Oid,
         /// attnums in the referenced table
@@ -79,6 +84,19 @@ impl Constraint {
     /// CHECK, whoever enforces it.
     pub fn is_check(&self) -> bool {
         matches!(self.kind, ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. })
+    }
+
+    /// The column of a NOT NULL.
+    pub fn not_null_of(&self) -> Option<i16> {
+        matches!(self.kind, ConstraintKind::NotNull { .. }).then(|| self.columns.first().copied()).flatten()
+    }
+
+    /// Children have it, too, unless it was declared NO INHERIT.
+    pub fn is_no_inherit(&self) -> bool {
+        matches!(
+            self.kind,
+            ConstraintKind::Check { no_inherit: true, .. } | ConstraintKind::NotNull { no_inherit: true }
+        )
     }
 
     /// A CHECK of ours that rows are checked by.

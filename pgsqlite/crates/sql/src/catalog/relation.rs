@@ -340,6 +340,14 @@ impl Relation {
     pub fn primary_key(&self) -> Option<&Constraint> {
         self.constraints.iter().find(|c| c.kind == ConstraintKind::PrimaryKey)
     }
+    /// The NOT NULL of a column, where it is a constraint of its own.
+    pub fn not_null_constraint(&self, attnum: i16) -> Option<&Constraint> {
+        self.constraints.iter().find(|c| c.not_null_of() == Some(attnum))
+    }
+    /// Whether a child's column must have a value because this table's must.
+    pub fn passes_on_not_null(&self, column: &Column) -> bool {
+        column.needs_value() && !self.not_null_constraint(column.attnum).is_some_and(Constraint::is_no_inherit)
+    }
     /// WITH CHECK OPTION of a view.
     pub fn check_option(&self) -> Option<CheckOption> {
         let RelationKind::View { options, .. } = &self.kind else { return None };

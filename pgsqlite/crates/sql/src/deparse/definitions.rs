@@ -102,6 +102,10 @@ pub fn constraint_definition(
             }
             out
         }
+        ConstraintKind::NotNull { no_inherit } => {
+            let column = column_names(relation, &constraint.columns);
+            format!("NOT NULL {column}{}", if *no_inherit { " NO INHERIT" } else { "" })
+        }
         ConstraintKind::Exclusion => {
             let index = catalog.relation(constraint.index);
             let index = index.ok_or_else(|| PgError::damaged_catalog("an exclusion constraint has no index"))?;

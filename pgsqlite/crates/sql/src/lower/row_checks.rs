@@ -7,6 +7,11 @@ use crate::catalog::{Column, Relation};
 use crate::typed::{Expr, RowCheck, RowCheckOf, SecuredChange};
 use pgsqlite_types::{PgError, Result};
 
+/// Whether a column must have a value, and SQLite does not know it.
+pub(super) fn is_left_to_us(column: &Column) -> bool {
+    column.is_virtual && column.not_null || column.not_null_pending
+}
+
 impl Lowerer<'_> {
     /// The values to store, given the texts of the new row's columns: generated columns computed, CHECKs attached.
     pub(super) fn checked_row(
@@ -60,7 +65,7 @@ impl Lowerer<'_> {
 
     pub(super) fn has_checks(&self, target: &Relation) -> bool {
         let own = target.constraints.iter().any(|c| c.enforced_check().is_some());
-        let required = target.live_columns().any(|c| c.is_virtual && c.not_null);
+        let required = target.live_columns().any(is_left_to_us);
         own || required || !self.row_checks.is_empty()
     }
 
@@ -75,7 +80,7 @@ impl Lowerer<'_> {
             let table = quote_text(table);
             value = format!("{}({value}, ({condition}) IS TRUE, {table}, {policy})", support::POLICY_CHECK);
         }
-        for (i, column) in target.live_columns().enumerate().filter(|(_, c)| c.is_virtual && c.not_null) {
+        for (i, column) in target.live_columns().enumerate().filter(|(_, c)| is_left_to_us(c)) {
             let (table, name) = (named(self.env, target), quote_text(&column.name));
             let refused = format!("{}({}, {table}, {name}) IS NULL", support::NOT_NULL, row[i]);
             value = format!("CASE WHEN {refused} THEN NULL ELSE {value} END");

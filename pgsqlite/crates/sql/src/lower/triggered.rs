@@ -55,7 +55,7 @@ fn computes_once(modify: &Modify) -> bool {
     };
     let looked_at = secured
         || !modify.checks.is_empty()
-        || target.live_columns().any(|c| c.generated.is_some())
+        || target.live_columns().any(|c| c.generated.is_some() || super::row_checks::is_left_to_us(c))
         || target.constraints.iter().any(|c| c.is_check());
     looked_at
         && target.kind == RelationKind::Table

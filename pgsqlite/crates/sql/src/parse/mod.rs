@@ -208,8 +208,9 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
             .detail("String constants with Unicode escapes cannot be used when standard_conforming_strings is off.");
     }
     // PostgreSQL 15's grammar tells no place for these
-    let placeless =
-        error.message().starts_with("WITH TIES cannot") || error.message().contains("constraints cannot be marked");
+    let later = error.message().starts_with("NOT NULL") || error.message().ends_with("ENFORCED");
+    let placeless = error.message().starts_with("WITH TIES cannot")
+        || error.message().contains("constraints cannot be marked") && !later;
     if cursor > 0 && !placeless {
         let byte = text.char_indices().nth(cursor as usize - 1).map_or(text.len(), |(i, _)| i);
         error = error.at(byte as i32);

@@ -121,6 +121,7 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
                         ConstraintKind::PrimaryKey => "P",
                         ConstraintKind::Unique { .. } => "U",
                         ConstraintKind::ForeignKey { .. } => "R",
+                        ConstraintKind::NotNull { .. } => "N",
                         // Informix has no such constraint: it is shown as what it is most like
                         ConstraintKind::Exclusion => "U",
                         ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => "C",
