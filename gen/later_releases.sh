@@ -51,7 +51,7 @@ dump "$sql/later_description.tsv" "
   WHERE classoid = 'pg_proc'::regclass AND objsubid = 0 AND $added ORDER BY 1, 2"
 dump "$sql/later_columns.tsv" "
   SELECT 'pg_catalog' AS nspname, relname, attname, atttypid, attnotnull FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid
-  WHERE relnamespace = 'pg_catalog'::regnamespace AND (relname, attname) IN (('pg_constraint', 'conenforced')) ORDER BY relname, attnum"
+  WHERE relnamespace = 'pg_catalog'::regnamespace AND (relname, attname) IN (('pg_constraint', 'conenforced'), ('pg_constraint', 'conperiod')) ORDER BY relname, attnum"
 IN
 ORACLE_VERSION=18 "$root/tools/oracle.sh" bash -c "$script"
 wc -l "$sql"/later_*.tsv

@@ -9,3 +9,5 @@ CREATE TABLE there (a int CONSTRAINT a_there NOT NULL, b int, CONSTRAINT b_there
 CREATE TABLE there_too (c int) INHERITS (there);
 ALTER TABLE there_too ADD CONSTRAINT later NOT NULL c NOT VALID;
 INSERT INTO there_too VALUES (1, 2, 3);
+CREATE TABLE stays (id int4range, during daterange, room text, PRIMARY KEY (id, during WITHOUT OVERLAPS));
+INSERT INTO stays VALUES ('[1,2)', '[2024-01-01,2024-02-01)', 'a');

@@ -33,6 +33,7 @@ WORDS_OF_LATER = (
     "DEFERRABLE NOT ENFORCED",
     "b integer GENERATED ALWAYS AS ((a * 2)) NOT NULL",
     "c integer NOT NULL",
+    "PRIMARY KEY (id, during WITHOUT OVERLAPS)",
 )
 # A dump of one database does not make roles.
 ROLES = "CREATE ROLE dump_reader; CREATE ROLE dump_owner;"

@@ -130,7 +130,7 @@ def declared() -> set[str]:
 
 # Fields whose values are variants of an enumeration.
 WORDS = {"kind", "mode", "language", "timing", "event", "events[]", "origin", "on_commit", "identity", "storage", "strategy", "command",
-         "on_delete", "on_update", "replica_identity", "bound", "from[]", "to[]", "row_numbers"}
+         "on_delete", "on_update", "replica_identity", "bound", "from[]", "to[]", "row_numbers", "temporal"}
 
 
 def make(path: str, script: pathlib.Path, foreign: pathlib.Path) -> None:

@@ -137,6 +137,8 @@ CREATE TABLE app.there_child (e int) INHERITS (app.there);
 INSERT INTO app.there VALUES (1, NULL, 3, 4);
 ALTER TABLE app.there ADD CONSTRAINT pending NOT NULL b NOT VALID;
 COMMENT ON CONSTRAINT a_there ON app.there IS 'said of a NOT NULL';
+CREATE TABLE app.later (id int4range, during daterange, other int4range, CONSTRAINT later_key PRIMARY KEY (id, during WITHOUT OVERLAPS), UNIQUE (id, other WITHOUT OVERLAPS));
+INSERT INTO app.later VALUES ('[1,2)', '[2024-01-01,2024-02-01)', NULL);
 COMMENT ON TABLE artist IS 'of another program';
 ALTER TABLE codes ADD COLUMN more text DEFAULT 'm';
 CREATE VIEW app.over_albums AS SELECT title, name FROM album JOIN artist USING (artistid);

@@ -405,6 +405,7 @@ fn add_table(
             inherited: Inherited::default(),
             managed: false,
             not_enforced: false,
+            temporal: None,
         });
     }
     let mut key: Vec<(i64, i16)> =
@@ -459,6 +460,7 @@ fn add_constraint_index(
         inherited: Inherited::default(),
         managed: false,
         not_enforced: false,
+        temporal: None,
     });
     catalog.add_relation(relation);
 }
@@ -741,6 +743,7 @@ fn declared_foreign_keys(conn: &Connection, catalog: &Catalog, relation: &Relati
             inherited: Inherited::default(),
             managed: false,
             not_enforced: false,
+            temporal: None,
         });
     }
     Ok(found)

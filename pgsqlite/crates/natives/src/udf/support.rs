@@ -220,6 +220,17 @@ fn policy_check(c: &Call) -> Result<Datum> {
     Ok(c.datum(0).to_owned())
 }
 
+fn period_check(c: &Call) -> Result<Datum> {
+    if !c.bool(1)? {
+        let (table, column) = (c.text(2)?, c.text(3)?);
+        return Err(PgError::new(
+            SqlState::CHECK_VIOLATION,
+            format!("empty WITHOUT OVERLAPS value found in column \"{column}\" in relation \"{table}\""),
+        ));
+    }
+    Ok(c.datum(0).to_owned())
+}
+
 fn sequence_state(c: &Call) -> Result<Datum> {
     let sequences = c.session.state().sequences.clone();
     let sequences = sequences.ok_or_else(|| PgError::not_supported("a sequence outside a session"))?;
@@ -727,6 +738,7 @@ pub(crate) const FUNCTIONS: &[(&str, i32, bool, Scalar)] = &[
     (support::VIEW_CHECK, 3, true, view_check),
     (support::ARBITER_CHECK, 2, true, arbiter_check),
     (support::POLICY_CHECK, 4, true, policy_check),
+    (support::PERIOD_CHECK, 4, true, period_check),
     (support::EXISTING_CHECK, 5, true, existing_check),
     (support::PARTITION_CHECK, 4, true, partition_check),
     // (what else it is given is there to be computed)

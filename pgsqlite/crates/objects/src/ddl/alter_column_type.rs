@@ -67,6 +67,10 @@ impl Ddl<'_> {
         let changed = |c: &&Constraint| c.columns.iter().any(|a| values.contains_key(a)) && !c.not_valid;
         for constraint in new.constraints.iter().filter(changed) {
             work::visit();
+            self.check_converted_period(&new, constraint)?;
+        }
+        for constraint in new.constraints.iter().filter(changed) {
+            work::visit();
             self.check_rows(&new, constraint)?;
         }
         Ok(())

@@ -22,6 +22,7 @@ pub(super) struct KeySpec {
     pub deferrable: bool,
     pub initially_deferred: bool,
     pub nulls_not_distinct: bool,
+    pub without_overlaps: bool,
     pub location: i32,
 }
 
@@ -30,6 +31,7 @@ pub(super) struct KeySpec {
 pub(super) struct CopiedConstraint {
     pub deferrable: bool,
     pub initially_deferred: bool,
+    pub temporal: Option<TemporalKey>,
 }
 
 /// A CHECK constraint that LIKE takes over.
@@ -319,9 +321,6 @@ impl Ddl<'_> {
         if !c.indexname.is_empty() {
             return Err(PgError::not_supported("USING INDEX").at(c.location));
         }
-        if c.without_overlaps {
-            return Err(PgError::not_supported("WITHOUT OVERLAPS").at(c.location));
-        }
         self.check_table_place(&c.indexspace, "")?;
         Ok(KeySpec {
             name: c.conname.clone(),
@@ -332,6 +331,7 @@ impl Ddl<'_> {
             deferrable: c.deferrable || c.initdeferred,
             initially_deferred: c.initdeferred,
             nulls_not_distinct: c.nulls_not_distinct,
+            without_overlaps: c.without_overlaps,
             location: c.location,
         })
     }
@@ -426,6 +426,7 @@ impl Ddl<'_> {
                 inherited: Inherited::default(),
                 managed: false,
                 not_enforced: check.not_enforced,
+                temporal: None,
             };
             relation.constraints.push(constraint);
         }
@@ -446,7 +447,7 @@ impl Ddl<'_> {
         }
         for (index, constraint, comment) in elements.copied_indexes {
             work::visit();
-            if index.primary && relation.primary_key().is_some() {
+            if index.primary && relation.primary_constraint().is_some() {
                 return Err(PgError::new(
                     SqlState::INVALID_TABLE_DEFINITION,
                     format!("multiple primary keys for table \"{}\" are not allowed", relation.name),
@@ -581,6 +582,7 @@ impl Ddl<'_> {
             inherited: Inherited::default(),
             managed: false,
             not_enforced: spec.not_enforced,
+            temporal: None,
         })
     }
 
@@ -603,7 +605,7 @@ pub(super) fn is_key(c: &ast::Constraint) -> bool {
 /// The keys of a new table without those that one before them is, too: of these only the name is taken, where that has none.
 fn different(keys: &[&KeySpec]) -> Vec<KeySpec> {
     let what = |k: &KeySpec| {
-        let when = (k.deferrable, k.initially_deferred, k.nulls_not_distinct);
+        let when = (k.deferrable, k.initially_deferred, k.nulls_not_distinct, k.without_overlaps);
         (k.columns.clone(), k.include.clone(), when)
     };
     let mut kept: Vec<KeySpec> = Vec::new();

@@ -150,6 +150,7 @@ impl Ddl<'_> {
             not_valid: false,
             managed: false,
             not_enforced: false,
+            temporal: None,
             inherited: Inherited::default(),
         });
         Ok(())

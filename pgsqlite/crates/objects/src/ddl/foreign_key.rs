@@ -93,6 +93,10 @@ impl Ddl<'_> {
         self.check_no_virtual(relation, &used, "foreign key constraints")?;
         let written = strings(&c.pk_attrs);
         let (referenced, index) = if written.is_empty() {
+            if parent.primary_key().is_none() && parent.primary_constraint().is_some() {
+                let message = "foreign key uses PERIOD on the referenced table but not the referencing table";
+                return Err(PgError::new(SqlState::INVALID_FOREIGN_KEY, message));
+            }
             let key = parent.primary_key().ok_or_else(|| {
                 PgError::new(
                     SqlState::UNDEFINED_OBJECT,
@@ -105,6 +109,11 @@ impl Ddl<'_> {
             let attnums: Vec<i16> =
                 written.iter().map(|n| column_of(&parent, n).map(|c| c.attnum)).collect::<Result<_>>()?;
             let index = if attnums.len() == columns.len() { self.referenced_index(&parent, &attnums) } else { Some(0) };
+            let mut temporal = parent.constraints.iter().filter(|k| k.temporal.is_some());
+            if index.is_none() && temporal.any(|k| attnums.iter().all(|a| k.columns.contains(a))) {
+                let message = "foreign key must use PERIOD when referencing a primary key using WITHOUT OVERLAPS";
+                return Err(PgError::new(SqlState::INVALID_FOREIGN_KEY, message));
+            }
             let index = index.ok_or_else(|| {
                 PgError::new(
                     SqlState::INVALID_FOREIGN_KEY,
@@ -192,6 +201,7 @@ impl Ddl<'_> {
             inherited: Inherited::default(),
             managed,
             not_enforced: spec.not_enforced,
+            temporal: None,
         };
         // (SQLite enforces each that it knows)
         let managed = managed || spec.not_enforced || self.catalog.must_manage(relation, &constraint);

@@ -25,6 +25,9 @@ impl Ddl<'_> {
         indexes: &mut Vec<Relation>,
         inline: bool,
     ) -> Result<()> {
+        if spec.without_overlaps {
+            return self.add_temporal_key(relation, spec, indexes);
+        }
         let kind = if spec.primary { "primary key" } else { "unique" };
         let mut attnums: Vec<i16> = Vec::new();
         for name in &spec.columns {
@@ -139,6 +142,7 @@ impl Ddl<'_> {
             inherited: Inherited::default(),
             managed: false,
             not_enforced: false,
+            temporal: None,
         });
         Ok(())
     }
@@ -189,22 +193,26 @@ impl Ddl<'_> {
         indexes: &mut Vec<Relation>,
     ) -> Result<()> {
         let keys: Vec<i16> = index.columns.iter().filter_map(|k| k.key.column()).collect();
-        if let (Some(CopiedConstraint { initially_deferred, .. }), false) = (constraint, index.exclusion.is_empty()) {
+        let temporal = constraint.and_then(|c| c.temporal);
+        if let (Some(CopiedConstraint { initially_deferred, .. }), false, None) =
+            (constraint, index.exclusion.is_empty(), temporal)
+        {
             return self.push_exclusion(relation, "", index, initially_deferred, indexes);
         }
-        if let Some(CopiedConstraint { deferrable, initially_deferred }) = constraint {
+        if let Some(CopiedConstraint { deferrable, initially_deferred, .. }) = constraint {
             let names = |attnums: &[i16]| -> Vec<String> {
                 attnums.iter().filter_map(|&a| relation.column_by_attnum(a)).map(|c| c.name.clone()).collect()
             };
             let spec = KeySpec {
                 name: String::new(),
-                primary: index.primary,
+                primary: index.primary || temporal == Some(TemporalKey::Primary),
                 deferrable,
                 initially_deferred,
                 columns: names(&keys),
                 parameters: vec![],
                 include: names(&index.include),
                 nulls_not_distinct: index.nulls_not_distinct,
+                without_overlaps: temporal.is_some(),
                 location: -1,
             };
             return self.add_key(relation, &spec, indexes, true);

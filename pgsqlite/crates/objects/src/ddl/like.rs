@@ -173,10 +173,13 @@ impl Ddl<'_> {
                 }
                 // (the new table's is ours)
                 index.of_sqlite = false;
-                let constraint =
-                    source.constraints.iter().find(|c| c.has_index() && c.index == index_oid).map(|c| {
-                        CopiedConstraint { deferrable: c.deferrable, initially_deferred: c.initially_deferred }
-                    });
+                let constraint = source.constraints.iter().find(|c| c.has_index() && c.index == index_oid).map(|c| {
+                    CopiedConstraint {
+                        deferrable: c.deferrable,
+                        initially_deferred: c.initially_deferred,
+                        temporal: c.temporal,
+                    }
+                });
                 for key in &mut index.columns {
                     work::visit();
                     if let KeyPart::Column(attnum) = &mut key.key {

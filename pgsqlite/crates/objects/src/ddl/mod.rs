@@ -67,6 +67,7 @@ pub(crate) mod sequence;
 pub mod sqlite_schema;
 mod storage_parameters;
 mod table_constraints;
+mod temporal_key;
 mod text_search;
 mod trigger;
 mod truncate;

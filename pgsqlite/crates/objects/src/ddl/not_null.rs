@@ -151,8 +151,7 @@ impl Ddl<'_> {
         specs: &[NotNullSpec],
     ) -> Result<Vec<(Oid, String)>> {
         let of_key = |spec: &&NotNullSpec| {
-            let key = relation.primary_key().map_or(&[][..], |k| &k.columns);
-            spec.no_inherit && relation.column(&spec.column).is_some_and(|c| key.contains(&c.attnum))
+            spec.no_inherit && relation.column(&spec.column).is_some_and(|c| relation.is_in_primary_key(c.attnum))
         };
         if let Some(spec) = specs.iter().find(of_key) {
             return Err(conflicting_no_inherit(&spec.column));
@@ -232,6 +231,7 @@ impl Ddl<'_> {
             inherited,
             managed: false,
             not_enforced: false,
+            temporal: None,
         })
     }
 
@@ -339,9 +339,7 @@ impl Ddl<'_> {
         if spec.is_bare() || taken && !spec.no_inherit {
             return Ok(None);
         }
-        if spec.no_inherit
-            && (column.identity.is_some() || relation.primary_key().is_some_and(|k| k.columns.contains(&attnum)))
-        {
+        if spec.no_inherit && (column.identity.is_some() || relation.is_in_primary_key(attnum)) {
             return Err(conflicting_no_inherit(&column.name));
         }
         let name =
@@ -436,7 +434,7 @@ impl Ddl<'_> {
 
     /// Refuses to let a column be NULL that must not be. Errors: 42P16, 42601 for an identity column.
     pub(super) fn check_not_null_unneeded(&self, relation: &Relation, column: &Column) -> Result<()> {
-        if relation.primary_key().is_some_and(|k| k.columns.contains(&column.attnum)) {
+        if relation.is_in_primary_key(column.attnum) {
             return Err(invalid_table(format!("column \"{}\" is in a primary key", column.name)));
         }
         if let ReplicaIdentity::Index(index) = relation.storage.replica_identity {

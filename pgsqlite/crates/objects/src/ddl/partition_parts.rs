@@ -107,6 +107,7 @@ impl Ddl<'_> {
                         deferrable: constraint.deferrable,
                         initially_deferred: constraint.initially_deferred,
                         nulls_not_distinct: definition.nulls_not_distinct,
+                        without_overlaps: false,
                         location: -1,
                     };
                     let before: Vec<Oid> = table.constraints.iter().map(|c| c.oid).collect();

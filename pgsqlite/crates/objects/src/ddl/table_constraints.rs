@@ -41,7 +41,7 @@ impl Ddl<'_> {
         for spec in &elements.keys {
             work::visit();
             let old = (**self.required(table)?).clone();
-            if spec.primary && old.primary_key().is_some() {
+            if spec.primary && old.primary_constraint().is_some() {
                 return Err(PgError::new(
                     SqlState::INVALID_TABLE_DEFINITION,
                     format!("multiple primary keys for table \"{}\" are not allowed", old.name),
@@ -60,6 +60,7 @@ impl Ddl<'_> {
             let mut new = old.clone();
             let mut indexes = Vec::new();
             self.add_key(&mut new, spec, &mut indexes, false)?;
+            self.check_periods(&old, spec)?;
             let tightened: Vec<i16> = new
                 .live_columns()
                 .filter(|c| c.not_null && old.column_by_attnum(c.attnum).is_some_and(|o| !o.not_null))
@@ -257,7 +258,7 @@ impl Ddl<'_> {
             .detail("Cannot create a primary key or unique constraint using such an index."));
         }
         let primary = c.contype() == ast::ConstrType::ConstrPrimary;
-        if primary && old.primary_key().is_some() {
+        if primary && old.primary_constraint().is_some() {
             return Err(PgError::new(
                 SqlState::INVALID_TABLE_DEFINITION,
                 format!("multiple primary keys for table \"{}\" are not allowed", old.name),
@@ -304,6 +305,7 @@ impl Ddl<'_> {
             inherited: Inherited::default(),
             managed: false,
             not_enforced: false,
+            temporal: None,
         });
         self.put_relation(new)
     }

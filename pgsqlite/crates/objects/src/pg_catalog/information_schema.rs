@@ -530,8 +530,12 @@ fn table_constraints(rows: &mut Rows, state: &SessionState) {
                     ("CHECK", Datum::Null)
                 }
                 ConstraintKind::ForeignKey { .. } => ("FOREIGN KEY", Datum::Null),
-                // (the SQL standard does not know it)
-                ConstraintKind::Exclusion => continue,
+                ConstraintKind::Exclusion => match c.temporal {
+                    Some(TemporalKey::Primary) => ("PRIMARY KEY", Datum::Null),
+                    Some(TemporalKey::Unique) => ("UNIQUE", yes(true)),
+                    // (the SQL standard does not know it)
+                    None => continue,
+                },
             };
             push(c.name.clone(), kind, (c.deferrable, c.initially_deferred, !c.not_enforced), distinct);
         }
@@ -563,7 +567,8 @@ fn key_column_usage(rows: &mut Rows, state: &SessionState) {
         work::visit();
         for c in &r.constraints {
             work::visit();
-            if c.is_check() || c.not_null_of().is_some() {
+            let of_keys = c.kind != ConstraintKind::Exclusion || c.temporal.is_some();
+            if c.is_check() || c.not_null_of().is_some() || !of_keys {
                 continue;
             }
             for (i, &attnum) in c.columns.iter().enumerate() {

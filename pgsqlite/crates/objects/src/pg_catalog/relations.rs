@@ -497,14 +497,15 @@ pub(super) fn indexes(rows: &mut Rows, catalog: &Catalog) {
         }
         let (keys, expressions) = key_parts(index.columns.iter().map(|k| &k.key));
         let of_table = catalog.relation(index.table).map(|t| t.storage.clone()).unwrap_or_default();
+        let temporal = catalog.temporal_key(relation.oid, index);
         rows.push(&[
             ("indexrelid", int(relation.oid)),
             ("indrelid", int(index.table)),
             ("indnatts", int((index.columns.len() + index.include.len()) as i64)),
             ("indnkeyatts", int(index.columns.len() as i64)),
-            ("indisunique", index.unique.into()),
+            ("indisunique", (index.unique || temporal.is_some()).into()),
             ("indnullsnotdistinct", index.nulls_not_distinct.into()),
-            ("indisprimary", index.primary.into()),
+            ("indisprimary", (index.primary || temporal == Some(TemporalKey::Primary)).into()),
             ("indisexclusion", (!index.exclusion.is_empty()).into()),
             ("indimmediate", (!index.deferrable).into()),
             ("indisclustered", (of_table.clustered == relation.oid).into()),
@@ -545,6 +546,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                 ("condeferred", c.initially_deferred.into()),
                 ("convalidated", (!c.not_valid).into()),
                 ("conenforced", (!c.not_enforced).into()),
+                ("conperiod", c.temporal.is_some().into()),
                 ("conrelid", int(relation.oid)),
                 ("conindid", int(c.index)),
                 ("conislocal", (!c.inherited.merely).into()),
@@ -569,6 +571,8 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
                 ConstraintKind::PrimaryKey => row.push(("contype", text("p"))),
                 ConstraintKind::Unique { .. } => row.push(("contype", text("u"))),
                 ConstraintKind::NotNull { .. } => row.push(("contype", text("n"))),
+                // (a key WITHOUT OVERLAPS, too: pg_dump and psql of PostgreSQL 15 take the words of an exclusion constraint, and would
+                // make another key of it)
                 ConstraintKind::Exclusion => {
                     row.push(("contype", text("x")));
                     if let Some(RelationKind::Index(index)) = catalog.relation(c.index).map(|r| &r.kind) {

@@ -148,7 +148,7 @@ impl Analyzer<'_> {
         let keys = self.level().dependency_keys.clone();
         let RteKind::Relation(relation) = &self.level().range_table[v.rte].kind else { return false };
         let relation = relation.clone();
-        let Some(primary) = relation.primary_key().filter(|k| !k.deferrable) else { return false };
+        let Some(primary) = relation.primary_constraint().filter(|k| !k.deferrable) else { return false };
         let columns = &self.level().range_table[v.rte].columns;
         primary.columns.iter().all(|attnum| {
             columns.iter().position(|c| c.attnum == *attnum).is_some_and(|column| {

@@ -73,6 +73,16 @@ pub struct Constraint {
     /// NOT ENFORCED: nobody checks it. It is not valid either, and SQLite does not know of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_enforced: bool,
+    /// of an exclusion constraint: it is a key WITHOUT OVERLAPS
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temporal: Option<TemporalKey>,
+}
+
+/// What a key WITHOUT OVERLAPS is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TemporalKey {
+    Primary,
+    Unique,
 }
 
 impl Constraint {
@@ -110,6 +120,11 @@ impl Constraint {
     /// PRIMARY KEY or UNIQUE.
     pub fn is_key(&self) -> bool {
         matches!(self.kind, ConstraintKind::PrimaryKey | ConstraintKind::Unique { .. })
+    }
+
+    /// PRIMARY KEY, also WITHOUT OVERLAPS.
+    pub fn is_primary(&self) -> bool {
+        self.kind == ConstraintKind::PrimaryKey || self.temporal == Some(TemporalKey::Primary)
     }
 
     /// It goes together with its index.

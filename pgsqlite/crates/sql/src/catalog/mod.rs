@@ -371,6 +371,12 @@ impl Catalog {
         self.relations.values().find_map(|r| r.constraints.iter().find(|c| c.oid == oid).map(|c| (r, c)))
     }
 
+    /// What the key WITHOUT OVERLAPS behind an index is called. None: the index is that of something else.
+    pub fn temporal_key(&self, oid: Oid, index: &Index) -> Option<TemporalKey> {
+        let table = self.relation(index.table)?;
+        table.constraints.iter().find(|c| c.index == oid && c.has_index())?.temporal
+    }
+
     /// The foreign keys of other (or the same) tables that reference `table`.
     pub fn referencing(&self, table: Oid) -> impl Iterator<Item = (&Arc<Relation>, &Constraint)> {
         self.relations.values().flat_map(move |r| {

@@ -337,6 +337,15 @@ impl Relation {
     pub fn column_by_attnum(&self, attnum: i16) -> Option<&Column> {
         self.columns.iter().find(|c| c.attnum == attnum)
     }
+    /// The key that is called the primary one: that of [`Relation::primary_key`], or one WITHOUT OVERLAPS.
+    pub fn primary_constraint(&self) -> Option<&Constraint> {
+        self.constraints.iter().find(|c| c.is_primary())
+    }
+    /// Whether a column is in the primary key, of whichever kind that is.
+    pub fn is_in_primary_key(&self, attnum: i16) -> bool {
+        self.constraints.iter().any(|k| k.is_primary() && k.columns.contains(&attnum))
+    }
+    /// The primary key whose columns together are different in each row.
     pub fn primary_key(&self) -> Option<&Constraint> {
         self.constraints.iter().find(|c| c.kind == ConstraintKind::PrimaryKey)
     }

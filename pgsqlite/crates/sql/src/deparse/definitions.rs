@@ -106,6 +106,16 @@ pub fn constraint_definition(
             let column = column_names(relation, &constraint.columns);
             format!("NOT NULL {column}{}", if *no_inherit { " NO INHERIT" } else { "" })
         }
+        ConstraintKind::Exclusion if constraint.temporal.is_some() => {
+            let word = if constraint.is_primary() { "PRIMARY KEY" } else { "UNIQUE" };
+            let mut out = format!("{word} ({} WITHOUT OVERLAPS)", column_names(relation, &constraint.columns));
+            if let Some(RelationKind::Index(index)) = catalog.relation(constraint.index).map(|r| &r.kind) {
+                if !index.include.is_empty() {
+                    out.push_str(&format!(" INCLUDE ({})", column_names(relation, &index.include)));
+                }
+            }
+            out
+        }
         ConstraintKind::Exclusion => {
             let index = catalog.relation(constraint.index);
             let index = index.ok_or_else(|| PgError::damaged_catalog("an exclusion constraint has no index"))?;
@@ -314,7 +324,11 @@ fn index_text(
         true => format!("EXCLUDE USING {} ({})", quote_identifier(&index.method), keys.join(", ")),
         false => format!(
             "CREATE {}INDEX {} ON {}{table_name} USING {} ({})",
-            if index.unique { "UNIQUE " } else { "" },
+            if index.unique || environment.catalog.temporal_key(relation.oid, index).is_some() {
+                "UNIQUE "
+            } else {
+                ""
+            },
             quote_identifier(&relation.name),
             // (the indexes of its partitions are definitions of their own)
             if table.is_partitioned() { "ONLY " } else { "" },

@@ -353,7 +353,7 @@ fn grouping_keys(query: &Query, out: &mut std::collections::BTreeSet<Reference>)
     for (rte, entry) in query.range_table.iter().enumerate() {
         work::visit();
         let RteKind::Relation(relation) = &entry.kind else { continue };
-        let Some(key) = relation.primary_key() else { continue };
+        let Some(key) = relation.primary_constraint() else { continue };
         let position = |attnum: &i16| entry.columns.iter().position(|c| c.attnum == *attnum);
         if !key.columns.iter().all(|a| position(a).is_some_and(|column| grouped(rte, column))) {
             continue;

@@ -121,6 +121,8 @@ pub mod support {
     pub const NEXT_ROW_NUMBER: &str = "pg_next_row_number";
     /// (value, schema, table, column) → value; 23502 if it is NULL. For the rowid, which SQLite fills where a NULL is written.
     pub const NOT_NULL: &str = "pg_not_null";
+    /// A value, if a condition holds of the last column of a key WITHOUT OVERLAPS: it is not empty.
+    pub const PERIOD_CHECK: &str = "pg_period_check";
     /// (other …, value) → value, computed after the others
     pub const AFTER: &str = "pg_after";
     /// (attnum, value) → value, remembered until the statement ends

@@ -66,7 +66,8 @@ impl Lowerer<'_> {
     pub(super) fn has_checks(&self, target: &Relation) -> bool {
         let own = target.constraints.iter().any(|c| c.enforced_check().is_some());
         let required = target.live_columns().any(is_left_to_us);
-        own || required || !self.row_checks.is_empty()
+        let temporal = target.constraints.iter().any(|c| c.temporal.is_some());
+        own || required || temporal || !self.row_checks.is_empty()
     }
 
     /// `value` wrapped in the table's CHECKs, and in what else is demanded, over the new row.
@@ -84,6 +85,18 @@ impl Lowerer<'_> {
             let (table, name) = (named(self.env, target), quote_text(&column.name));
             let refused = format!("{}({}, {table}, {name}) IS NULL", support::NOT_NULL, row[i]);
             value = format!("CASE WHEN {refused} THEN NULL ELSE {value} END");
+        }
+        for constraint in target.constraints.iter().filter(|c| c.temporal.is_some()) {
+            let period = constraint.columns.last();
+            let at = target.live_columns().position(|c| Some(&c.attnum) == period);
+            let Some((column, text)) = at.and_then(|at| target.live_columns().nth(at).zip(row.get(at))) else {
+                continue;
+            };
+            let (table, name) = (quote_text(&target.name), quote_text(&column.name));
+            value = format!(
+                "{}({value}, coalesce({text} NOT IN ('empty', '{{}}'), 1), {table}, {name})",
+                support::PERIOD_CHECK
+            );
         }
         for constraint in target.constraints.iter().rev() {
             let Some(expression) = constraint.enforced_check() else { continue };
