@@ -182,7 +182,9 @@ class Server:
         except (Closed, OSError, ssl.SSLError):
             pass
         except BaseException as error:
-            self.errors.append(error)
+            # (a socket that is closed between two calls has no number)
+            if not self._stop:
+                self.errors.append(error)
         finally:
             try:
                 sock.close()
