@@ -61,7 +61,9 @@ pub fn from_sqlite(code: i32, message: &str) -> PgError {
         ffi::SQLITE_ERROR if changed_schema(message).is_some() => {
             changed_schema(message).expect("checked by the guard")
         }
-        ffi::SQLITE_INTERRUPT => PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"),
+        // ALTER TABLE reads the schema again, and reports what stops that behind what it was doing
+        ffi::SQLITE_ERROR if is_interrupted_alter(message) => interrupted(),
+        ffi::SQLITE_INTERRUPT => interrupted(),
         _ => match code & 0xff {
             ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => {
                 PgError::new(SqlState::LOCK_NOT_AVAILABLE, "the database file is locked by another program")
@@ -79,6 +81,17 @@ pub fn from_sqlite(code: i32, message: &str) -> PgError {
             _ => PgError::internal(format!("SQLite error {code}: {message}")),
         },
     }
+}
+
+/// `error in table t after rename: interrupted`. (A column may have that name, too: then more stands before it.)
+fn is_interrupted_alter(message: &str) -> bool {
+    let rest = message.strip_prefix("error in ").and_then(|rest| rest.split_once(": "));
+    rest.is_some_and(|(_, error)| error == "interrupted")
+}
+
+/// What SQLite says when a request has stopped it: who knows the request puts its error in place of this one.
+fn interrupted() -> PgError {
+    PgError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request")
 }
 
 /// 53400, if the session's temporary files would have passed `temp_file_limit`.
@@ -159,4 +172,22 @@ pub fn given_up() -> PgError {
         "CREATE, ALTER or DROP of a temporary table in a function that this statement calls is not supported",
     )
     .hint("Create the temporary table before the statement.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_stops_sqlite_is_known_wherever_it_does() {
+        for (code, message) in [
+            (ffi::SQLITE_INTERRUPT, "interrupted"),
+            (ffi::SQLITE_ERROR, "error in table t after rename: interrupted"),
+            (ffi::SQLITE_ERROR, "error in view v: interrupted"),
+        ] {
+            assert_eq!(from_sqlite(code, message).code(), SqlState::QUERY_CANCELED, "{message}");
+        }
+        let other = from_sqlite(ffi::SQLITE_ERROR, "error in table t after rename: no such column: interrupted");
+        assert_ne!(other.code(), SqlState::QUERY_CANCELED);
+    }
 }
