@@ -12,7 +12,7 @@ The caches (2048 plans, 512 parsed texts, 5000 statements of pg_stat_statements,
 3000 actions: a sixth of the time must be enough for those. From then on what is allocated stays the same, about 60 MiB. What is
 resident varies between that with the free parts of its pages and the point at which the server gives such parts back (one and a half
 times what is allocated, and 64 MiB; crates/memory/src/trim.rs): so the lowest sample says what stays, and no sample may be above that
-point by more than a tenth. The sizes of the caches are the reason why less than seven minutes say little.
+point by more than a tenth. (The point counts what belongs to no file: the pages of the program itself are not given back.) The sizes of the caches are the reason why less than seven minutes say little.
 """
 
 from __future__ import annotations
@@ -45,12 +45,11 @@ CREATE TRIGGER tr BEFORE INSERT ON fired FOR EACH ROW EXECUTE FUNCTION tr();
 """
 
 
-def rss(s: server.Server) -> float:
-    """MiB"""
-    for line in pathlib.Path(f"/proc/{s.process.pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise RuntimeError("the kernel does not report a process's memory")
+def resident(s: server.Server) -> tuple[float, float]:
+    """What is in memory (VmRSS), and what of it belongs to no file (RssAnon); MiB."""
+    status = pathlib.Path(f"/proc/{s.process.pid}/status").read_text().splitlines()
+    values = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in status if line.endswith(" kB")}
+    return values["VmRSS"], values["RssAnon"]
 
 
 def allocated(port: int) -> float:
@@ -226,11 +225,12 @@ def main() -> int:
         clients = [Client(s, n, a.seed, began + a.seconds, a.only) for n in range(a.clients)]
         for client in clients:
             client.start()
-        samples: list[tuple[float, float, float]] = []
+        samples: list[tuple[float, float, float, float]] = []
         told = 0.0
         while any(c.is_alive() for c in clients) and time.monotonic() < began + a.seconds + 60:
             time.sleep(min(1.0, a.seconds / 100))
-            samples.append((time.monotonic() - began, rss(s), allocated(port)))
+            now, own = resident(s)
+            samples.append((time.monotonic() - began, now, allocated(port), own))
             if samples[-1][0] - told >= a.seconds / 12:
                 told = samples[-1][0]
                 print(f"{told:6.0f} s: {samples[-1][1]:.1f} MiB resident, {samples[-1][2]:.1f} MiB allocated, {sum(c.done for c in clients)} actions", flush=True)
@@ -249,9 +249,9 @@ def main() -> int:
             grown = late > early * GROWTH + SLACK
             failed += grown
             print(f"{'FAILED: ' if grown else ''}{what}: {early:.1f} MiB after a sixth of {a.seconds} s, {middle:.1f} after a half, {late:.1f} at the end")
-        most, bound = max(within(0.1, 1.1, 1)), (max(within(0.1, 1.1, 2)) * 1.5 + 64) * GROWTH
+        most, bound = max(within(0.1, 1.1, 3)), (max(within(0.1, 1.1, 2)) * 1.5 + 64) * GROWTH
         failed += most > bound
-        print(f"{'FAILED: ' if most > bound else ''}resident, at the highest: {most:.1f} MiB of {bound:.1f}")
+        print(f"{'FAILED: ' if most > bound else ''}resident and of no file, at the highest: {most:.1f} MiB of {bound:.1f}")
         print(f"{sum(c.done for c in clients)} actions of {a.clients} clients; the file has {pathlib.Path(s.database).stat().st_size >> 20} MiB")
     print(f"{1 - min(failed, 1)} passed, {min(failed, 1)} failed")
     return 1 if failed else 0
