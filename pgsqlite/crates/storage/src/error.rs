@@ -143,6 +143,9 @@ pub fn sqlite_error(error: rusqlite::Error) -> PgError {
     use rusqlite::ErrorCode as C;
     // an index whose words only SQLite knows
     let text = error.to_string();
+    if is_interrupted_alter(&text) {
+        return interrupted();
+    }
     if let Some(rest) = text.strip_prefix("error in index ") {
         let index = rest.split_once(" after ").or(rest.split_once(": ")).map_or(rest, |(index, _)| index);
         return PgError::not_supported(format!(
@@ -186,6 +189,11 @@ mod tests {
             (ffi::SQLITE_ERROR, "error in view v: interrupted"),
         ] {
             assert_eq!(from_sqlite(code, message).code(), SqlState::QUERY_CANCELED, "{message}");
+        }
+        for message in ["error in index i after drop column: interrupted", "error in table t after rename: interrupted"]
+        {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ERROR), Some(message.into()));
+            assert_eq!(sqlite_error(error).code(), SqlState::QUERY_CANCELED, "{message}");
         }
         let other = from_sqlite(ffi::SQLITE_ERROR, "error in table t after rename: no such column: interrupted");
         assert_ne!(other.code(), SqlState::QUERY_CANCELED);
