@@ -207,7 +207,7 @@ impl CopyIn {
                 let error = PgError::not_supported("COPY with DEFAULT and a WHERE clause");
                 return Err(error.at(pgsqlite_sql::analyze::location_of(condition)));
             }
-            // (what stands in the file alone has been read by SQLite)
+            // (SQLite alone knows a default that another program has declared)
             if let Some(column) = columns.iter().find(|c| c.sqlite_default) {
                 let what =
                     format!("COPY with DEFAULT into column \"{}\", whose default is another program's,", column.name);

@@ -449,13 +449,9 @@ impl Executor {
         let Ok(Some(other)) = (if may { self.context.engine.connection_to_spare() } else { Ok(None) }) else {
             return false;
         };
-        let Some(connection) = self.connection.replace(other) else { return false };
-        if let Some(other) = &self.connection {
-            other.cell.random.set(connection.cell.random.replace([0, 0]));
-            other.belongs_to(self.context.server.number());
-            other.cell.rows.clear();
-            self.context.tell_natives(other);
-        }
+        let Some(connection) = self.connection.take() else { return false };
+        self.random = connection.cell.random.replace([0, 0]);
+        self.adopt(other);
         self.tell_access();
         portal.own = Some(connection);
         true

@@ -61,7 +61,7 @@ impl Executor {
     }
 
     /// Goes on with this connection.
-    fn adopt(&mut self, connection: Connection) {
+    pub(in crate::session) fn adopt(&mut self, connection: Connection) {
         connection.cell.random.set(self.random);
         connection.belongs_to(self.context.server.number());
         connection.cell.rows.clear();
