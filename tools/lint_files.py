@@ -51,6 +51,7 @@ ALLOWED = {
     "crates/storage/src/connection/branch.rs": (2, "its tests"),
     "crates/natives/src/udf/groups.rs": (2, "a new temporary file, whose name is removed at once"),
     "crates/storage/src/connection/mod.rs": (4, "the connections of a database, which vfs/open.rs opens"),
+    "crates/storage/src/writer/checkpointer.rs": (1, "a connection to the database that the writer has open"),
     "crates/engine/src/engine.rs": (4, "connections to the engine's own room, and the one by which SQLite reads what it has stored of the journal mode"),
     "crates/engine/src/image.rs": (1, "a connection to the room of a copy that has just been made"),
     "crates/engine/src/database_copy.rs": (8, "SQLite's connections to a room or to a file that the process does not have open, and copies, which are new files"),

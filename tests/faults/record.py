@@ -53,7 +53,7 @@ def read(path: str) -> list[Event]:
 
 # --- call sites ------------------------------------------------------------------------------------------------------------------
 
-PASSED_BY = re.compile(r"^(do_sync|fsync|fdatasync|full_fsync|unixSync|sqlite3OsSync|sqlite3OsFileControl.*|.*storage::vfs::(sync|progress).*|::sync_(all|data)$|.*::sync_folder$|std::|core::|alloc::|<?\??$|_ZN3std)")
+PASSED_BY = re.compile(r"^(do_sync|fsync|fdatasync|full_fsync|unixSync|sqlite3OsSync|sqlite3OsFileControl.*|.*storage::vfs::(sync|progress).*|::sync_(all|data)$|.*::sync_folder$|.*storage::apart::.*|tokio::|std::|core::|alloc::|<?\??$|_ZN3std)")
 
 
 @functools.cache

@@ -6,7 +6,7 @@
 * `power.py` records a workload and cuts the power at N points of it; each image is opened by plain SQLite and by the server.
 * Then it leaves out the syncs of each call site in turn, in the record of a script that is the same each time: the check must fail for each,
   or the check (or the site) is worth nothing. The script must reach each call site that the workload reaches.
-  Those of SQLite's own that make no difference here are listed in UNNEEDED, with the reason; of ours there is none.
+  Those that make no difference are listed in UNNEEDED, with the reason.
 * `failing.py` has the n-th call that changes a file fail, in N runs.
 """
 
@@ -21,10 +21,11 @@ import time
 import failing
 import power
 
-#: Syncs that SQLite makes and whose loss no check can notice, by what their site's name begins with. (None of ours is among them.)
+#: Syncs whose loss no check can notice, by what their site's name begins with. (That of the log is ours, the others are SQLite's.)
 UNNEEDED = {
     "folder: sqlite3WalCheckpoint": "each connection's first sync of a log syncs its folder, too; the one that has made the log has done it before",
     "folder: syncJournal": "a database leaves rollback mode by a change within one sector, which is not torn",
+    "log: pgsqlite_storage::vfs::write": "a long commit is synced before it is shown, so that who reads it waits less; it is synced again before it is acknowledged",
     "new database: sqlite3PagerSync": "a copied database gets its name after another sync of the whole file, which is ours",
 }
 

@@ -216,7 +216,7 @@ impl Engine {
             config: Arc::new(config),
             catalog: RwLock::new(Arc::new(catalog)),
             published: AtomicU64::new(0),
-            writer: Writer::new(wal, log, idle.clone()),
+            writer: Writer::new(room.clone(), wal, log, idle.clone()),
             idle,
             leases,
             plans: Default::default(),
@@ -321,6 +321,7 @@ impl Engine {
     pub async fn shutdown(&self) -> Result<()> {
         let mut slot = self.writer.acquire(Default::default()).await?;
         slot.commit_shared();
+        self.writer.stop_checkpoints();
         self.settle_before_close();
         self.idle.clear();
         drop(self.anchor.lock().take());

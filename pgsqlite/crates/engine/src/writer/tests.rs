@@ -408,14 +408,55 @@ fn the_log_gets_shorter() {
         }
         assert!(length() > 20 << 20, "{} bytes", length());
         numbers(&mut reader, "COMMIT").await.expect("ends");
-        for i in 1..=3 {
-            let text = format!("INSERT INTO t VALUES ({i}, 1)");
+        let mut ids = vec![];
+        while length() > pgsqlite_storage::connection::LOG_KEPT as u64 {
+            assert!(ids.len() < 2000, "{} bytes", length());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            ids.push(ids.len() as i64 + 1);
+            let text = format!("INSERT INTO t VALUES ({}, 1)", ids.len());
             numbers(&mut d.session(), &text).await.expect("inserts");
         }
-        assert!(length() <= pgsqlite_storage::connection::LOG_KEPT as u64, "{} bytes", length());
         numbers(&mut d.session(), "CHECKPOINT").await.expect("runs");
         assert_eq!(length(), 0);
-        assert_eq!(d.ids().await, [1, 2, 3]);
+        assert_eq!(d.ids().await, ids);
+    });
+}
+
+/// Nobody waits for the log to be written back: the thread that does it needs the slot, and gives up when the database is closed.
+#[test]
+fn a_database_is_closed_while_its_log_waits_to_be_written_back() {
+    test(async {
+        let d = Database::new().await;
+        numbers(&mut d.session(), "CREATE TABLE big (s text)").await.expect("runs");
+        let mut holder = d.session();
+        // (of two short transactions in one round trip the second has the slot when the first has made the log long)
+        let rows = "INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 6000)";
+        numbers(&mut holder, rows).await.expect("inserts");
+        numbers(&mut holder, "BEGIN; LOCK TABLE big; INSERT INTO t VALUES (1, 1)").await.expect("inserts");
+        let began = d.engine.writer.progress().beginnings();
+        drop(holder);
+        d.engine.shutdown().await.expect("closes");
+        assert!(d.engine.writer.progress().beginnings() >= began);
+        let log = std::fs::metadata(d.folder.file().with_extension("db-wal"));
+        assert!(log.is_err() || log.is_ok_and(|log| log.len() == 0), "the log is in the file");
+    });
+}
+
+/// The log of a database that is written to begins anew, without CHECKPOINT and whoever reads meanwhile for a short time.
+#[test]
+fn the_log_begins_anew_by_itself() {
+    test(async {
+        let d = Database::new().await;
+        numbers(&mut d.session(), "CREATE TABLE big (s text)").await.expect("runs");
+        let before = d.engine.writer.progress().beginnings();
+        let mut commits = 0;
+        while d.engine.writer.progress().beginnings() < before + 3 {
+            let rows = "INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 500)";
+            numbers(&mut d.session(), rows).await.expect("inserts");
+            numbers(&mut d.session(), "SELECT count(*) FROM big").await.expect("reads");
+            commits += 1;
+            assert!(commits < 1000, "{} bytes", d.engine.writer.progress().length());
+        }
     });
 }
 

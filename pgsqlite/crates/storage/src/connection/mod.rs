@@ -186,7 +186,9 @@ impl<N: Natives> Connection<N> {
         let conn = open_file(path)?;
         let setup = || -> rusqlite::Result<()> {
             conn.execute_batch(settings)?;
-            conn.pragma_update(None, "journal_size_limit", LOG_KEPT)
+            conn.pragma_update(None, "journal_size_limit", LOG_KEPT)?;
+            // (`crate::writer` writes the log back)
+            conn.pragma_update(None, "wal_autocheckpoint", 0)
         };
         setup().map_err(|e| error::open_error(path, e))?;
         let cell = N::register(&conn)?;

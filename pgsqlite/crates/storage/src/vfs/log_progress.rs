@@ -11,6 +11,10 @@
 //!
 //! Commits under `synchronous_commit = off` are exempt, as in PostgreSQL: [`Progress::begun`] counts only those that somebody waits for.
 //!
+//! A reader waits for no more than a small sync: where much of the log waits for the disk, a commit's last frame, which shows it to
+//! readers, is written only when what comes before it is on disk ([`Progress::is_long`]). So the sync of a bulk load, which may take
+//! seconds, is waited for by the one who loads.
+//!
 //! A sync that has failed is remembered here, whoever asked for it (SQLite's own checkpoints ignore such an error at COMMIT): the system
 //! may have dropped what it was for, and the next sync reports success. So every later sync of the database fails, too: no checkpoint
 //! takes the log for copied, and the writer accepts nothing more.
@@ -18,6 +22,24 @@
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+
+/// The bytes of a frame's header (<https://www.sqlite.org/walformat.html#the_wal_file_format>).
+const HEADER: usize = 24;
+/// What a sync writes for a header that is written anew, without its page: a page of the system's cache, in bytes.
+const BLOCK: u64 = 4096;
+/// Above so many bytes that no sync has written yet, readers would notice how long the sync of a commit takes.
+const LONG: u64 = 1 << 20;
+
+/// What SQLite writes to the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// the header of a commit's last frame, whose page follows
+    Last,
+    /// such a header over one that was there: its page follows, or it is the last write of a commit that had written a frame twice
+    LastAgain,
+    /// anything else
+    Other,
+}
 
 /// The log of one database, as this process writes and syncs it.
 #[derive(Default)]
@@ -36,6 +58,8 @@ pub struct Progress {
     committed: AtomicI64,
     /// where the page will be whose frame ends a commit, while its header alone has been given to be written
     commit_page: AtomicI64,
+    /// at most so many bytes have been written to the log since a sync of it began
+    unsynced: AtomicU64,
     /// how often the log has been cut or written anew before its end: a sync that began before says nothing about what came after
     cuts: Mutex<u64>,
     /// a sync has failed
@@ -79,27 +103,45 @@ pub struct Extent {
 }
 
 impl Progress {
-    /// `bytes` are about to be written to the log at `at`.
-    pub fn writes(&self, at: i64, bytes: usize) {
-        let end = at + bytes as i64;
-        self.appended.fetch_add(bytes as u64, Ordering::Relaxed);
-        if at < self.written.load(Ordering::Relaxed) {
+    /// These bytes are about to be written to the log at `at`. Returns what they are.
+    pub fn writes(&self, at: i64, bytes: &[u8]) -> Part {
+        let end = at + bytes.len() as i64;
+        self.appended.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let again = at < self.written.load(Ordering::Relaxed);
+        self.unsynced
+            .fetch_add(if again { BLOCK.max(bytes.len() as u64) } else { bytes.len() as u64 }, Ordering::Relaxed);
+        if again {
             self.cut(at, end);
         } else {
             self.written.store(end, Ordering::Relaxed);
         }
+        match (ends_commit(bytes), again) {
+            (false, _) => Part::Other,
+            (true, false) => Part::Last,
+            (true, true) => Part::LastAgain,
+        }
     }
 
     /// These bytes have been written to the log at `at`: a frame's header may still wait for its page.
-    pub fn wrote(&self, at: i64, bytes: &[u8]) {
-        const HEADER: usize = 24;
-        if bytes.len() == HEADER {
-            // the header of a commit's last frame has the size of the database
-            let ends = bytes[4..8] != [0; 4];
-            self.commit_page.store(if ends { at + HEADER as i64 } else { 0 }, Ordering::Relaxed);
-        } else if self.commit_page.swap(0, Ordering::Relaxed) == at && at > 0 {
-            self.committed.store(at + bytes.len() as i64, Ordering::Release);
+    pub fn wrote(&self, at: i64, bytes: &[u8], part: Part) {
+        match part {
+            Part::Last | Part::LastAgain => self.commit_page.store(at + HEADER as i64, Ordering::Relaxed),
+            Part::Other => {
+                if self.commit_page.swap(0, Ordering::Relaxed) == at && at > 0 {
+                    self.committed.store(at + bytes.len() as i64, Ordering::Release);
+                }
+            }
         }
+    }
+
+    /// Whether the log is to be synced before a commit that somebody waits for is shown to readers: its sync would take long.
+    pub fn is_long(&self) -> bool {
+        self.unsynced.load(Ordering::Relaxed) > LONG && self.has_unsynced()
+    }
+
+    /// A sync of the log begins: it writes all that was written before.
+    pub fn sync_begins(&self) {
+        self.unsynced.store(0, Ordering::Relaxed);
     }
 
     /// What comes behind `at` is not on disk any more; the log ends at `end`, or further on.
@@ -126,6 +168,7 @@ impl Progress {
 
     /// What a sync that begins now makes durable.
     pub fn extent(&self) -> Extent {
+        self.sync_begins();
         let cuts = self.cuts.lock();
         Extent { end: self.committed.load(Ordering::Acquire), cuts: *cuts }
     }
@@ -200,6 +243,11 @@ impl Progress {
         self.written.load(Ordering::Relaxed).max(0) as u64
     }
 
+    /// How many bytes have been written to the log since the database was opened.
+    pub fn appended(&self) -> u64 {
+        self.appended.load(Ordering::Relaxed)
+    }
+
     /// Which of this process' read transactions began first.
     pub fn oldest_reader(&self) -> Option<OldestReader> {
         let readers = self.readers.lock();
@@ -211,6 +259,11 @@ impl Progress {
         let grown = (self.appended.load(Ordering::Relaxed) + 1).saturating_sub(began);
         Some(OldestReader { session, began, grown })
     }
+}
+
+/// Whether these bytes are the header of a commit's last frame, which has the size of the database.
+fn ends_commit(bytes: &[u8]) -> bool {
+    bytes.len() == HEADER && bytes[4..8] != [0; 4]
 }
 
 /// The view that one connection has of the log.
@@ -296,18 +349,26 @@ mod tests {
     }
 
     impl Progress {
+        /// At most so many bytes of the log wait for a sync.
+        pub fn unsynced_bytes(&self) -> u64 {
+            self.unsynced.load(Ordering::Relaxed)
+        }
+
+        fn write(&self, at: i64, bytes: &[u8]) -> Part {
+            let part = self.writes(at, bytes);
+            self.wrote(at, bytes, part);
+            part
+        }
+
         /// SQLite writes the log's header.
         fn log_header(&self) {
-            self.writes(0, 32);
-            self.wrote(0, &[1; 32]);
+            self.write(0, &[1; 32]);
         }
 
         /// SQLite writes a frame; `ends`: it is a commit's last one.
         fn frame(&self, at: i64, ends: bool) {
-            self.writes(at, 24);
-            self.wrote(at, &[ends as u8; 24]);
-            self.writes(at + 24, 4096);
-            self.wrote(at + 24, &[7; 4096]);
+            self.write(at, &[ends as u8; 24]);
+            self.write(at + 24, &[7; 4096]);
         }
     }
 
@@ -368,11 +429,9 @@ mod tests {
         p.frame(4152, false);
         // a sync for another commit comes between the frames of this one
         let between = p.extent();
-        p.writes(8272, 24);
-        p.wrote(8272, &[1; 24]);
+        p.write(8272, &[1; 24]);
         let before_the_page = p.extent();
-        p.writes(8296, 4096);
-        p.wrote(8296, &[7; 4096]);
+        p.write(8296, &[7; 4096]);
         for extent in [between, before_the_page] {
             p.is_synced(&extent, 1);
             assert_eq!(p.on_disk.load(Ordering::Relaxed), 4152);
@@ -382,6 +441,45 @@ mod tests {
         p.is_synced(&p.extent(), 2);
         assert!(r.is_settled());
         assert_eq!(p.on_disk.load(Ordering::Relaxed), 12392);
+    }
+
+    #[test]
+    fn frames_over_those_of_a_transaction_that_was_taken_back_end_where_they_end() {
+        let r = reading();
+        let p = &r.progress;
+        p.log_header();
+        for number in 0..3 {
+            p.frame(32 + number * 4120, false);
+        }
+        // they were taken back; the next commit is shorter
+        p.begins(1);
+        assert_eq!(p.write(32, &[1; 24]), Part::LastAgain);
+        p.write(56, &[7; 4096]);
+        p.is_synced(&p.extent(), 1);
+        assert_eq!(p.on_disk.load(Ordering::Relaxed), 4152);
+        p.begins(2);
+        p.frame(4152, true);
+        r.reads(4152, 4120);
+        assert!(!r.is_settled());
+    }
+
+    #[test]
+    fn a_commit_is_long_until_a_sync_of_it_begins_and_if_somebody_waits_for_it() {
+        let p = Progress::default();
+        p.log_header();
+        for number in 0..300 {
+            p.frame(32 + number * 4120, false);
+        }
+        assert!(!p.is_long(), "nobody waits");
+        p.begins(1);
+        assert!(p.is_long());
+        p.extent();
+        assert!(!p.is_long());
+        // headers alone cost the disk a block each
+        for number in 0..300 {
+            p.write(32 + number * 4120, &[0; 24]);
+        }
+        assert!(p.is_long());
     }
 
     #[test]

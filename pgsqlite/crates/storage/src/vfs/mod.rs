@@ -25,7 +25,7 @@ mod marks;
 pub mod open;
 mod wal_frames;
 
-pub use log_progress::{Extent, OldestReader, Progress, Reading};
+pub use log_progress::{Extent, OldestReader, Part, Progress, Reading};
 pub use marks::{Anchor, Pin};
 
 use libsqlite3_sys as ffi;
@@ -428,19 +428,14 @@ unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
         if rc != ffi::SQLITE_OK {
             return rc;
         }
-        let progress = match state {
-            FileState::Log(log) => &log.reading.progress,
-            FileState::Database(user) => &user.reading.progress,
-            FileState::Temporary(_) => return base.xSync.map_or(ffi::SQLITE_IOERR, |sync| sync(file, flags)),
-        };
-        if progress.has_failed() {
-            return ffi::SQLITE_IOERR_FSYNC;
+        match state {
+            FileState::Log(log) => {
+                log.reading.progress.sync_begins();
+                sync_noting(&log.reading.progress, base, file, flags)
+            }
+            FileState::Database(user) => sync_noting(&user.reading.progress, base, file, flags),
+            FileState::Temporary(_) => base.xSync.map_or(ffi::SQLITE_IOERR, |sync| sync(file, flags)),
         }
-        let rc = base.xSync.map_or(ffi::SQLITE_IOERR, |sync| sync(file, flags));
-        if rc != ffi::SQLITE_OK {
-            progress.fail();
-        }
-        rc
     }
 }
 
@@ -461,12 +456,7 @@ unsafe extern "C" fn write(
                     return ffi::SQLITE_IOERR_WRITE;
                 }
                 let bytes = std::slice::from_raw_parts(buffer.cast::<u8>(), n.max(0) as usize);
-                log.reading.progress.writes(at, bytes.len());
-                let rc = log.pending.write(base, file, bytes, at);
-                if rc == ffi::SQLITE_OK {
-                    log.reading.progress.wrote(at, bytes);
-                }
-                rc
+                write_log(log, base, file, bytes, at)
             }
             FileState::Temporary(temporary) => {
                 if !temporary.grow((at + i64::from(n)).max(0) as u64) {
@@ -478,6 +468,81 @@ unsafe extern "C" fn write(
             FileState::Database(_) => base.xWrite.map_or(ffi::SQLITE_IOERR, |write| write(file, buffer, n, at)),
         }
     }
+}
+
+/// Writes a part of the log. The last one of a long commit is written when the others are on disk, or, if the commit's frames exist already,
+/// is on disk itself when this returns: readers see the commit later.
+///
+/// # Safety
+/// `file` is open, with these methods, and is this log.
+unsafe fn write_log(
+    log: &mut Log,
+    base: &ffi::sqlite3_io_methods,
+    file: *mut ffi::sqlite3_file,
+    bytes: &[u8],
+    at: ffi::sqlite3_int64,
+) -> c_int {
+    let Log { pending, reading: Reading { progress, .. } } = log;
+    let part = progress.writes(at, bytes);
+    if part == Part::Last && progress.is_long() {
+        // SAFETY: promised by the caller.
+        let rc = unsafe { sync_log(pending, progress, base, file) };
+        if rc != ffi::SQLITE_OK {
+            return rc;
+        }
+    }
+    // SAFETY: as above.
+    let rc = unsafe { pending.write(base, file, bytes, at) };
+    if rc != ffi::SQLITE_OK {
+        return rc;
+    }
+    progress.wrote(at, bytes, part);
+    match part == Part::LastAgain && progress.is_long() {
+        // SAFETY: as above.
+        true => unsafe { sync_log(pending, progress, base, file) },
+        false => ffi::SQLITE_OK,
+    }
+}
+
+/// Syncs the log from within a commit. If that fails, the commit does, and every later sync.
+///
+/// # Safety
+/// `file` is open, with these methods, and is this log.
+unsafe fn sync_log(
+    pending: &mut wal_frames::Pending,
+    progress: &Progress,
+    base: &ffi::sqlite3_io_methods,
+    file: *mut ffi::sqlite3_file,
+) -> c_int {
+    // SAFETY: promised by the caller.
+    let rc = unsafe { pending.flush(base, file) };
+    if rc != ffi::SQLITE_OK {
+        return rc;
+    }
+    progress.sync_begins();
+    // SAFETY: as above.
+    crate::apart::apart(|| unsafe { sync_noting(progress, base, file, ffi::SQLITE_SYNC_NORMAL) })
+}
+
+/// Syncs a database's file or its log, unless a sync of either has failed before.
+///
+/// # Safety
+/// `file` is open, with these methods, and is of the database that has this progress.
+unsafe fn sync_noting(
+    progress: &Progress,
+    base: &ffi::sqlite3_io_methods,
+    file: *mut ffi::sqlite3_file,
+    flags: c_int,
+) -> c_int {
+    if progress.has_failed() {
+        return ffi::SQLITE_IOERR_FSYNC;
+    }
+    // SAFETY: promised by the caller.
+    let rc = base.xSync.map_or(ffi::SQLITE_IOERR, |sync| unsafe { sync(file, flags) });
+    if rc != ffi::SQLITE_OK {
+        progress.fail();
+    }
+    rc
 }
 
 unsafe extern "C" fn truncate_temporary(file: *mut ffi::sqlite3_file, size: ffi::sqlite3_int64) -> c_int {

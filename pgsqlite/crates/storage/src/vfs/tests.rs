@@ -125,6 +125,38 @@ fn a_spilled_transaction_is_in_the_log() {
     }
 }
 
+/// Readers see a long commit that somebody waits for when all but its last frame is on disk.
+#[test]
+fn a_long_commit_is_on_disk_before_it_is_seen() {
+    const LAST_FRAME: u64 = 24 + 4096;
+    for spills in [false, true] {
+        let folder = MemoryFolder::new().expect("a folder");
+        let db = database(&folder.file());
+        db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0").expect("runs");
+        db.execute_batch(if spills { "PRAGMA cache_size = 5" } else { "PRAGMA cache_size = 5000" }).expect("runs");
+        // SAFETY: the connection is this thread's.
+        let progress = unsafe { super::reading_of(db.handle()) }.expect("the files are ours").progress;
+        let change = |rows: i64| {
+            db.execute_batch("BEGIN").expect("begins");
+            db.execute_batch(&format!(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
+                 INSERT INTO t SELECT randomblob(3000) FROM n;
+                 UPDATE t SET i = randomblob(3000);
+                 COMMIT"
+            ))
+            .expect("runs");
+            progress.unsynced_bytes()
+        };
+        assert!(change(1000) > 3_000_000, "nobody waits for the disk");
+        progress.begins(1);
+        assert!(change(1000) <= LAST_FRAME, "spills: {spills}");
+        db.execute_batch("DELETE FROM t").expect("runs");
+        progress.is_synced(&progress.extent(), 1);
+        progress.begins(2);
+        assert!((LAST_FRAME..100_000).contains(&change(10)), "a short commit is synced by the one who waits for it");
+    }
+}
+
 /// Without the watcher's thread no mark stays held, neither the first nor a later one.
 #[test]
 fn no_mark_is_held_that_nobody_watches() {

@@ -193,6 +193,7 @@ impl<N: Natives> Inner<N> {
 
 impl<N: Natives> Drop for Writer<N> {
     fn drop(&mut self) {
+        self.stop_checkpoints();
         self.0.state.lock().closed = true;
         self.0.work.notify_one();
         // (its thread may ask for the committer, or start another one, before it ends: nobody may hold the lock meanwhile)

@@ -14,14 +14,17 @@
 //!
 //! Readers see a commit before it is synced. Whoever has seen one waits for that sync before a client gets to know ([`seen`]).
 
+mod checkpointer;
 mod disk;
 mod replicator;
 mod seen;
 mod testing;
 
 use crate::connection::{Connection, Idle, Natives};
+use crate::files::Room;
 use crate::vfs::{Progress, Reading};
 use crate::wal::Wal;
+use checkpointer::{Checkpointer, Turn};
 use parking_lot::{Condvar, Mutex};
 use pgsqlite_types::{PgError, Result, SqlState};
 use std::collections::VecDeque;
@@ -145,6 +148,8 @@ struct State<N: Natives> {
     waiting: Vec<(u64, Member)>,
     /// a sync has failed: what it was for may be lost, and nothing more is written
     failed: Option<PgError>,
+    /// what is done to write the log back
+    checkpoint: Turn,
     /// the writer is gone
     closed: bool,
 }
@@ -153,7 +158,7 @@ impl<N: Natives> Default for State<N> {
     fn default() -> Self {
         let (held, holder, due, syncing, commits, synced, failed, closed) = Default::default();
         let (resting, open, queue, waiting) = (None, None, VecDeque::new(), Vec::new());
-        let (graced, silent, kept, last, contended) = Default::default();
+        let (graced, silent, kept, last, contended, checkpoint) = Default::default();
         State {
             held,
             holder,
@@ -171,6 +176,7 @@ impl<N: Natives> Default for State<N> {
             synced,
             waiting,
             failed,
+            checkpoint,
             closed,
         }
     }
@@ -225,6 +231,8 @@ struct Inner<N: Natives> {
     idle: Arc<Idle<N>>,
     /// others that have to have each commit
     replicator: OnceLock<Arc<dyn Replicator>>,
+    /// writes the log back
+    checkpointer: Checkpointer,
     /// of those who wait for this machine's disk alone, one syncs
     own_disk: Mutex<()>,
     /// the server's runtime, once a session has been seen in it
@@ -361,7 +369,8 @@ impl<N: Natives> Inner<N> {
         }
     }
 
-    /// The slot goes to the committer if there is something to commit and the disk is free, else to who waits longest.
+    /// The slot goes to the committer if there is something to commit and the disk is free, else to the thread that writes the log back if it
+    /// waits, else to who waits longest.
     fn give_back(self: &Arc<Self>, mut shared: Option<Shared<N>>) {
         loop {
             let next = {
@@ -373,6 +382,11 @@ impl<N: Natives> Inner<N> {
                 if state.open.is_some() && !state.syncing {
                     state.due = true;
                     state.holder = Applicant::default();
+                    None
+                } else if state.checkpoint == Turn::Waits && state.open.is_none() {
+                    state.checkpoint = Turn::InSlot;
+                    state.holder = Applicant::default();
+                    self.checkpointer.slot_is_its();
                     None
                 } else {
                     let next = state.queue.pop_front();
@@ -422,7 +436,9 @@ impl<N: Natives> Inner<N> {
                 if let Some(members) = settled {
                     members.tell(&Ok(()));
                 }
-                if !wrote {
+                if wrote {
+                    self.look_at_log();
+                } else {
                     self.give_commit_up();
                 }
             }
@@ -459,12 +475,25 @@ impl<N: Natives> Inner<N> {
 
 impl<N: Natives> Writer<N> {
     /// `log`: what the engine's own connection sees of it.
-    pub fn new(wal: Option<Wal>, log: Reading, idle: Arc<Idle<N>>) -> Writer<N> {
+    pub fn new(room: Arc<Room>, wal: Option<Wal>, log: Reading, idle: Arc<Idle<N>>) -> Writer<N> {
         let (state, work, silences, committer) = Default::default();
         let (replicator, own_disk) = Default::default();
         let (runtime, watched) = Default::default();
-        let inner = Inner { state, work, silences, committer, wal, log, idle, replicator, own_disk, runtime, watched };
-        Writer(Arc::new(inner))
+        let checkpointer = Checkpointer::new(room);
+        Writer(Arc::new(Inner {
+            state,
+            work,
+            silences,
+            committer,
+            wal,
+            log,
+            idle,
+            replicator,
+            checkpointer,
+            own_disk,
+            runtime,
+            watched,
+        }))
     }
 
     /// Errors: 58030 after a sync has failed, whoever asked for it.
@@ -629,6 +658,7 @@ impl<N: Natives> Writer<N> {
         if reader_waits {
             self.0.call_committer();
         }
+        self.0.look_at_log();
         number
     }
 
