@@ -64,6 +64,8 @@ NATIVES = {
     "md5": "SELECT md5(repeat('ab', 100000000))",
     "sha512": "SELECT sha512(convert_to(repeat('ab', 100000000), 'UTF8'))",
     "digest": "SELECT digest(repeat('ab', 100000000), 'sha256')",
+    "hmac": "SELECT hmac(repeat('ab', 100000000), repeat('k', 100000000), 'sha512')",
+    "uuid of a long name": "SELECT uuid_generate_v5(uuid_ns_dns(), repeat('ab', 200000000))",
     "encode hex": "SELECT length(encode(convert_to(repeat('ab', 50000000), 'UTF8'), 'hex'))",
     "encode base64": "SELECT length(encode(convert_to(repeat('ab', 50000000), 'UTF8'), 'base64'))",
     "encode escape": "SELECT length(encode(convert_to(repeat('ab', 50000000), 'UTF8'), 'escape'))",
@@ -73,6 +75,7 @@ NATIVES = {
     "bytea output escape": "SELECT set_config('bytea_output', 'escape', false), length(decode(repeat('ab', 50000000), 'hex')::text)",
     "crypt": "SELECT crypt('x', gen_salt('bf', 31))",
     "crypt des": "SELECT crypt('x', gen_salt('xdes', 16777215))",
+    "crypt md5 of a long password": "SELECT crypt(repeat('x', 100000000), '$1$salt')",
     "gen_random_bytes": "SELECT count(gen_random_bytes(1024)) FROM generate_series(1, 100000000)",
     "bytea position": "SELECT position('\\x6163'::bytea IN convert_to(repeat('ab', 50000000), 'UTF8'))",
     "bit_count": "SELECT bit_count(convert_to(repeat('ab', 100000000), 'UTF8'))",
@@ -246,6 +249,7 @@ TEXTS = {
 MANY_SHORT = {"text of many statements"}
 
 DDL = {
+    "create role with a long password": "DO $$ BEGIN EXECUTE format('CREATE ROLE long_one PASSWORD %L', repeat('x', 50000000)); DROP ROLE long_one; END $$",
     "create table as": "CREATE TABLE x1 AS SELECT i FROM endless",
     "select into": "SELECT i INTO x2 FROM endless",
     "create temp table as": "CREATE TEMP TABLE x3 AS SELECT i FROM endless",

@@ -137,6 +137,21 @@ fn every_loop_of_the_natives_ticks() {
     assert!(silent.is_empty(), "loops that look at no request (work::tick, work::pulse):\n{}", silent.join("\n"));
 }
 
+/// A digest of a large value takes as long as a loop over it: one place looks at requests meanwhile.
+#[test]
+fn digests_are_made_in_one_place() {
+    let mut files = Vec::new();
+    for name in ["types", "natives", "objects", "sqli"] {
+        sources(&crates().join(name).join("src"), &mut files);
+    }
+    for file in files.iter().filter(|f| !f.ends_with("natives/src/hashing.rs")) {
+        let text = std::fs::read_to_string(file).expect("a source");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let makes = ["chain_update(", "digest.update(", "::digest("].iter().find(|call| code.contains(**call));
+        assert_eq!(makes, None, "{}: use natives::hashing", file.display());
+    }
+}
+
 /// `CancelHandle::work` both interrupts and hands other tasks over; who calls `block_in_place` himself forgets one of them.
 #[test]
 fn only_one_place_hands_tasks_over() {

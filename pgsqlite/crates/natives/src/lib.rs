@@ -5,6 +5,7 @@
 //! [`large_object`] the contents of large objects.
 //! Below the functions are [`settings`], the [`host`] program, what the server counts ([`statistics`]), and how far a standby has come ([`recovery`]).
 
+pub mod hashing;
 pub mod host;
 pub mod large_object;
 pub mod recovery;

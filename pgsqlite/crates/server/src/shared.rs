@@ -178,10 +178,11 @@ impl Shared {
             if self.sockets.load(Ordering::Acquire) == 0 {
                 return true;
             }
-            if tokio::time::Instant::now() >= deadline {
+            let now = tokio::time::Instant::now();
+            if now >= deadline {
                 return false;
             }
-            tokio::time::sleep(pause).await;
+            tokio::time::sleep_until((now + pause).min(deadline)).await;
             pause = (pause * 2).min(Duration::from_millis(100));
         }
     }

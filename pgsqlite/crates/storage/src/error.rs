@@ -2,7 +2,7 @@
 
 use libsqlite3_sys as ffi;
 use pgsqlite_types::memory::out_of_memory;
-use pgsqlite_types::{PgError, SqlState};
+use pgsqlite_types::{work, PgError, SqlState};
 use std::path::Path;
 
 /// An error of opening a file, in one line that names it.
@@ -78,7 +78,7 @@ pub fn from_sqlite(code: i32, message: &str) -> PgError {
             ffi::SQLITE_READONLY => PgError::new(SqlState::READ_ONLY_SQL_TRANSACTION, "the database file is read-only"),
             ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => PgError::new(SqlState::DATA_CORRUPTED, message),
             ffi::SQLITE_TOOBIG => PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "value too large"),
-            _ => PgError::internal(format!("SQLite error {code}: {message}")),
+            _ => unexpected(format_args!("SQLite error {code}: {message}")),
         },
     }
 }
@@ -87,6 +87,14 @@ pub fn from_sqlite(code: i32, message: &str) -> PgError {
 fn is_interrupted_alter(message: &str) -> bool {
     let rest = message.strip_prefix("error in ").and_then(|rest| rest.split_once(": "));
     rest.is_some_and(|(_, error)| error == "interrupted")
+}
+
+/// XX000, unless the statement is to end: what stops SQLite where it parses a schema again may be any error to it, "SQL logic error" among them.
+fn unexpected(message: std::fmt::Arguments) -> PgError {
+    match work::look(false) {
+        Ok(()) => PgError::internal(message.to_string()),
+        Err(request) => request,
+    }
 }
 
 /// What SQLite says when a request has stopped it: who knows the request puts its error in place of this one.
@@ -163,7 +171,7 @@ pub fn sqlite_error(error: rusqlite::Error) -> PgError {
         Some(C::OutOfMemory) => SqlState::OUT_OF_MEMORY,
         Some(C::OperationInterrupted) => SqlState::QUERY_CANCELED,
         Some(C::DatabaseBusy | C::DatabaseLocked) => SqlState::LOCK_NOT_AVAILABLE,
-        _ => return PgError::internal(format!("SQLite: {error}")),
+        _ => return unexpected(format_args!("SQLite: {error}")),
     };
     PgError::new(code, text)
 }
@@ -181,6 +189,18 @@ pub fn given_up() -> PgError {
 mod tests {
     use super::*;
 
+    /// A session that is to end.
+    struct Ends;
+
+    impl work::Overseer for Ends {
+        fn look(&self, _: bool) -> pgsqlite_types::Result<()> {
+            Err(PgError::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command"))
+        }
+        fn stops_sqlite(&self) -> bool {
+            true
+        }
+    }
+
     #[test]
     fn a_request_that_stops_sqlite_is_known_wherever_it_does() {
         for (code, message) in [
@@ -195,6 +215,11 @@ mod tests {
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ERROR), Some(message.into()));
             assert_eq!(sqlite_error(error).code(), SqlState::QUERY_CANCELED, "{message}");
         }
+        let unnamed = || rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ERROR), None);
+        assert_eq!(sqlite_error(unnamed()).code(), SqlState::INTERNAL_ERROR);
+        let ended =
+            work::overseen(&Ends, || [sqlite_error(unnamed()), from_sqlite(ffi::SQLITE_ERROR, "SQL logic error")]);
+        assert_eq!(ended.map(|e| e.code()), [SqlState::ADMIN_SHUTDOWN; 2]);
         let other = from_sqlite(ffi::SQLITE_ERROR, "error in table t after rename: no such column: interrupted");
         assert_ne!(other.code(), SqlState::QUERY_CANCELED);
     }

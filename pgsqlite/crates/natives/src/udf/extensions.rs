@@ -1,6 +1,7 @@
 //! The functions of uuid-ossp, pgcrypto and unaccent, and citext's comparison.
 
 use super::shim::{Call, Scalar};
+use crate::hashing::{digest_of, update};
 use md5::Md5;
 use pgsqlite_types::buffer::bad_stored;
 use pgsqlite_types::extension::citext;
@@ -52,7 +53,7 @@ fn version_1(_: &Call) -> Result<Datum> {
 /// Of a name in a namespace.
 fn named<D: Digest>(c: &Call, version: u8) -> Result<Datum> {
     let namespace = hex::decode(c.text(0)?.replace('-', "")).map_err(|_| PgError::corrupted("a stored uuid"))?;
-    let digest = D::new().chain_update(namespace).chain_update(c.text(1)?).finalize();
+    let digest = digest_of::<D>(&[&namespace, c.text(1)?.as_bytes()])?;
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest[..16]);
     Ok(versioned(bytes, version))
@@ -79,12 +80,10 @@ fn parameter(message: impl Into<String>) -> PgError {
 
 /// The algorithm's digest of the parts, and the size of its blocks. Errors: 22023 for one that is unknown.
 fn hash(algorithm: &str, parts: &[&[u8]]) -> Result<(Vec<u8>, usize)> {
-    fn of<D: Digest>(parts: &[&[u8]], block: usize) -> (Vec<u8>, usize) {
-        let mut digest = D::new();
-        parts.iter().for_each(|part| digest.update(part));
-        (digest.finalize().to_vec(), block)
+    fn of<D: Digest>(parts: &[&[u8]], block: usize) -> Result<(Vec<u8>, usize)> {
+        Ok((digest_of::<D>(parts)?, block))
     }
-    Ok(match algorithm.to_ascii_lowercase().as_str() {
+    match algorithm.to_ascii_lowercase().as_str() {
         "md5" => of::<Md5>(parts, 64),
         "sha1" => of::<Sha1>(parts, 64),
         "sha224" => of::<Sha224>(parts, 64),
@@ -92,7 +91,7 @@ fn hash(algorithm: &str, parts: &[&[u8]]) -> Result<(Vec<u8>, usize)> {
         "sha384" => of::<Sha384>(parts, 128),
         "sha512" => of::<Sha512>(parts, 128),
         _ => return Err(parameter(format!("Cannot use \"{algorithm}\": No such hash algorithm"))),
-    })
+    }
 }
 
 fn digest(c: &Call) -> Result<Datum> {
@@ -166,7 +165,7 @@ fn crypt(c: &Call) -> Result<Datum> {
     let invalid = || parameter("invalid salt");
     if let Some(rest) = salt.strip_prefix("$1$") {
         let salt: String = rest.chars().take_while(|c| *c != '$').take(8).collect();
-        return Ok(Datum::Text(md5_crypt(password.as_bytes(), &salt)));
+        return Ok(Datum::Text(md5_crypt(password.as_bytes(), &salt)?));
     }
     match salt.get(..4) {
         Some("$2a$") => (),
@@ -207,42 +206,38 @@ fn bcrypt64(text: &str) -> Option<[u8; 16]> {
 }
 
 /// The crypt function of FreeBSD with MD5, `$1$`.
-fn md5_crypt(password: &[u8], salt: &str) -> String {
-    let length = password.len();
-    let alternate = Md5::new().chain_update(password).chain_update(salt).chain_update(password).finalize();
-    let mut digest = Md5::new().chain_update(password).chain_update("$1$").chain_update(salt);
+fn md5_crypt(password: &[u8], salt: &str) -> Result<String> {
+    let (length, salt_bytes) = (password.len(), salt.as_bytes());
+    let alternate = digest_of::<Md5>(&[password, salt_bytes, password])?;
+    let mut digest = Md5::new();
+    for part in [password, b"$1$", salt_bytes] {
+        update(&mut digest, part)?;
+    }
     let mut left = length;
     while left > 0 {
-        work::pulse(1);
-        digest.update(&alternate[..left.min(16)]);
+        work::tick(1)?;
+        update(&mut digest, &alternate[..left.min(16)])?;
         left -= left.min(16);
     }
     let mut bits = length;
     // bounded: the bits of a number
     while bits > 0 {
-        digest.update(if bits & 1 == 1 { &[0][..] } else { &password[..1] });
+        update(&mut digest, if bits & 1 == 1 { &[0][..] } else { &password[..1] })?;
         bits >>= 1;
     }
-    let mut last = digest.finalize();
+    let mut last = digest.finalize().to_vec();
     for round in 0..1000 {
-        let mut digest = Md5::new();
-        let odd = round % 2 == 1;
-        digest.update(if odd { password } else { &last[..] });
-        if round % 3 != 0 {
-            digest.update(salt);
-        }
-        if round % 7 != 0 {
-            digest.update(password);
-        }
-        digest.update(if odd { &last[..] } else { password });
-        last = digest.finalize();
+        let (first, second) = if round % 2 == 1 { (password, &last[..]) } else { (&last[..], password) };
+        let salt = if round % 3 != 0 { salt_bytes } else { &[] };
+        let again = if round % 7 != 0 { password } else { &[] };
+        last = digest_of::<Md5>(&[first, salt, again, second])?;
     }
     let mut out = format!("$1${salt}$");
     for (a, b, c) in [(0, 6, 12), (1, 7, 13), (2, 8, 14), (3, 9, 15), (4, 10, 5)] {
         crypt64(u32::from(last[a]) << 16 | u32::from(last[b]) << 8 | u32::from(last[c]), 4, &mut out);
     }
     crypt64(u32::from(last[11]), 2, &mut out);
-    out
+    Ok(out)
 }
 
 // --- unaccent ----------------------------------------------------------------------------------------------------------

@@ -3,12 +3,13 @@
 use super::session_cell::SessionCell;
 use super::shim::{Call, Scalar, Types};
 use super::support::{text_of, untyped, ARRAY};
+use crate::hashing::digest_of;
 use pgsqlite_types::array::Array;
 use pgsqlite_types::buffer::bad_stored;
 use pgsqlite_types::codec::TypeCodec;
 use pgsqlite_types::work::{self, Ticking};
 use pgsqlite_types::{bytea, text, Datum, DatumRef, PgError, Result, SqlState};
-use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
+use sha2::{Sha224, Sha256, Sha384, Sha512};
 
 /// Most bytes of a value.
 const MAX_LENGTH: usize = 0x3fff_ffff;
@@ -537,32 +538,23 @@ fn array_to_string(c: &Call) -> Result<Datum> {
 
 // --- hashes, encodings -----------------------------------------------------------------------------------------------
 
-/// The digest of bytes that may be many.
-pub(crate) fn digest<D: Digest>(bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut digest = D::new();
-    for piece in bytes.chunks(work::PIECE) {
-        work::tick(piece.len())?;
-        digest.update(piece);
-    }
-    Ok(digest.finalize().to_vec())
-}
 fn md5_text(c: &Call) -> Result<Datum> {
-    Ok(Datum::Text(hex::encode(digest::<md5::Md5>(c.text(0)?.as_bytes())?)))
+    Ok(Datum::Text(hex::encode(digest_of::<md5::Md5>(&[c.text(0)?.as_bytes()])?)))
 }
 fn md5_bytea(c: &Call) -> Result<Datum> {
-    Ok(Datum::Text(hex::encode(digest::<md5::Md5>(c.bytes(0)?)?)))
+    Ok(Datum::Text(hex::encode(digest_of::<md5::Md5>(&[c.bytes(0)?])?)))
 }
 fn sha224(c: &Call) -> Result<Datum> {
-    Ok(Datum::Blob(digest::<Sha224>(c.bytes(0)?)?))
+    Ok(Datum::Blob(digest_of::<Sha224>(&[c.bytes(0)?])?))
 }
 fn sha256(c: &Call) -> Result<Datum> {
-    Ok(Datum::Blob(digest::<Sha256>(c.bytes(0)?)?))
+    Ok(Datum::Blob(digest_of::<Sha256>(&[c.bytes(0)?])?))
 }
 fn sha384(c: &Call) -> Result<Datum> {
-    Ok(Datum::Blob(digest::<Sha384>(c.bytes(0)?)?))
+    Ok(Datum::Blob(digest_of::<Sha384>(&[c.bytes(0)?])?))
 }
 fn sha512(c: &Call) -> Result<Datum> {
-    Ok(Datum::Blob(digest::<Sha512>(c.bytes(0)?)?))
+    Ok(Datum::Blob(digest_of::<Sha512>(&[c.bytes(0)?])?))
 }
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

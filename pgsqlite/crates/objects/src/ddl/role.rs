@@ -3,11 +3,13 @@
 use super::def_elem::{boolean, def_elems, integer, string};
 use super::{Ddl, NodeEnum};
 use pgsqlite_metadata::store;
+use pgsqlite_natives::hashing::digest_of;
 use pgsqlite_sql::acl;
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
+use sha2::Sha256;
 use std::sync::Arc;
 
 impl Ddl<'_> {
@@ -54,7 +56,7 @@ impl Ddl<'_> {
                 "password" => {
                     role.password = match string(option) {
                         None => None,
-                        Some(text) if is_empty_password(text) => {
+                        Some(text) if is_empty_password(text)? => {
                             self.notice(
                                 SqlState::SUCCESSFUL_COMPLETION,
                                 "empty string is not a valid password, clearing password",
@@ -709,12 +711,12 @@ fn verifier_parts(text: &str) -> Option<(u32, Vec<u8>, Vec<u8>, Vec<u8>)> {
     (is_key(&stored) && is_key(&server)).then_some((iterations.parse().ok()?, salt, stored, server))
 }
 
-/// Whether a password, or what a verifier was made of, is the empty text.
-fn is_empty_password(text: &str) -> bool {
-    match verifier_parts(text) {
+/// Whether a password, or what a verifier was made of, is the empty text. Errors: those of requests.
+fn is_empty_password(text: &str) -> Result<bool> {
+    Ok(match verifier_parts(text) {
         None => text.is_empty(),
-        Some((iterations, salt, stored, _)) => scram_keys("", &salt, iterations).0[..] == stored[..],
-    }
+        Some((iterations, salt, stored, _)) => scram_keys("", &salt, iterations)?.0[..] == stored[..],
+    })
 }
 
 /// `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey` of a password, as PostgreSQL stores it (RFC 5802).
@@ -723,43 +725,38 @@ fn scram_verifier(password: &str) -> Result<String> {
     const ITERATIONS: u32 = 4096;
     let mut salt = [0u8; 16];
     getrandom::fill(&mut salt).map_err(|e| PgError::no_resources(format!("could not generate random numbers: {e}")))?;
-    let (stored, server) = scram_keys(password, &salt, ITERATIONS);
+    let (stored, server) = scram_keys(password, &salt, ITERATIONS)?;
     let encode = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
     Ok(format!("SCRAM-SHA-256${ITERATIONS}:{}${}:{}", encode(&salt), encode(&stored), encode(&server)))
 }
 
-/// StoredKey and ServerKey of a password.
-fn scram_keys(password: &str, salt: &[u8], iterations: u32) -> ([u8; 32], [u8; 32]) {
-    use sha2::{Digest, Sha256};
-    let hmac = |key: &[u8], parts: &[&[u8]]| -> [u8; 32] {
-        let mut block = [0u8; 64];
-        if key.len() > 64 {
-            block[..32].copy_from_slice(&Sha256::digest(key));
-        } else {
-            block[..key.len()].copy_from_slice(key);
-        }
-        let pad = |byte: u8| block.map(|b| b ^ byte);
-        let mut inner = Sha256::new();
-        inner.update(pad(0x36));
-        parts.iter().for_each(|p| inner.update(p));
-        let mut outer = Sha256::new();
-        outer.update(pad(0x5c));
-        outer.update(inner.finalize());
-        outer.finalize().into()
-    };
+/// StoredKey and ServerKey of a password. Errors: those of requests.
+fn scram_keys(password: &str, salt: &[u8], iterations: u32) -> Result<(Vec<u8>, Vec<u8>)> {
+    /// A key of HMAC, as a block.
+    fn block_of(key: &[u8]) -> Result<[u8; 64]> {
+        let mut block = [0; 64];
+        let short = if key.len() > 64 { &digest_of::<Sha256>(&[key])? } else { key };
+        block[..short.len()].copy_from_slice(short);
+        Ok(block)
+    }
+    fn hmac(key: &[u8; 64], parts: [&[u8]; 2]) -> Result<Vec<u8>> {
+        let pad = |byte: u8| key.map(|b| b ^ byte);
+        let inner = digest_of::<Sha256>(&[&pad(0x36), parts[0], parts[1]])?;
+        digest_of::<Sha256>(&[&pad(0x5c), &inner])
+    }
     // a password that SASLprep refuses is used as it is, as PostgreSQL does
     let prepared = stringprep::saslprep(password);
-    let password = prepared.as_deref().unwrap_or(password);
-    let mut block = hmac(password.as_bytes(), &[salt, &1u32.to_be_bytes()]);
-    let mut salted = block;
+    let password = block_of(prepared.as_deref().unwrap_or(password).as_bytes())?;
+    let mut block = hmac(&password, [salt, &1u32.to_be_bytes()])?;
+    let mut salted = block.clone();
     for _ in 1..iterations {
         work::visit();
-        block = hmac(password.as_bytes(), &[&block]);
-        salted.iter_mut().zip(block).for_each(|(s, b)| *s ^= b);
+        block = hmac(&password, [&block, &[]])?;
+        salted.iter_mut().zip(&block).for_each(|(s, b)| *s ^= b);
     }
-    let stored: [u8; 32] = Sha256::digest(hmac(&salted, &[b"Client Key"])).into();
-    let server = hmac(&salted, &[b"Server Key"]);
-    (stored, server)
+    let salted = block_of(&salted)?;
+    let stored = digest_of::<Sha256>(&[&hmac(&salted, [b"Client Key", &[]])?])?;
+    Ok((stored, hmac(&salted, [b"Server Key", &[]])?))
 }
 
 /// 42939 for names that are kept for predefined roles.
