@@ -280,6 +280,25 @@ COLUMNS = range(1600)
 LABELS = range(10000)
 
 
+VALUES_SETUP = SETUP + """;
+CREATE TABLE large (i int, s text);
+INSERT INTO large SELECT 1, repeat('x', 300000000)
+"""
+
+# One value is most of the work: SQLite's own handler of interrupts is called between values.
+VALUES = {
+    "value: insert": "INSERT INTO w SELECT 1, repeat('x', 300000000)",
+    "value: compare": "SELECT count(*) FROM large WHERE s = 'x'",
+    "value: distinct": "SELECT count(DISTINCT s) FROM large",
+    "value: update beside it": "UPDATE large SET i = i + 1",
+    "value: update of it": "UPDATE large SET s = s || 'x'",
+    "value: copy of the table": "CREATE TABLE large_2 AS SELECT * FROM large",
+    "value: concatenation": "SELECT count(*) FROM large WHERE s || s = 'x'",
+    "value: max": "SELECT max(s) IS NULL FROM large",
+    "value: delete": "DELETE FROM large",
+}
+
+
 def catalog_setup(many: int) -> str:
     """So many tables and roles, half as many views and partitions, a table of 1,600 columns, and an enum of 10,000 labels."""
     return f"""

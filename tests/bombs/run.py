@@ -262,7 +262,10 @@ def main() -> int:
                 report(result)
         return stage
 
-    catalog = [(n, s) for n, s in bombs.catalog(bounds.objects).items() if bounds.only in n]
+    later = [
+        (bombs.VALUES_SETUP, [(n, s) for n, s in bombs.VALUES.items() if bounds.only in n]),
+        (bombs.catalog_setup(bounds.objects), [(n, s) for n, s in bombs.catalog(bounds.objects).items() if bounds.only in n]),
+    ]
     stage = Stage(bounds.memory << 20)
     try:
         stage = try_all(stage, chosen)
@@ -275,10 +278,11 @@ def main() -> int:
                     stage.stop()
                     stage = Stage(bounds.memory << 20)
                 report(result)
-        if catalog:
-            stage.stop()
-            stage = Stage(bounds.memory << 20, bombs.catalog_setup(bounds.objects))
-            stage = try_all(stage, catalog)
+        for setup, some in later:
+            if some:
+                stage.stop()
+                stage = Stage(bounds.memory << 20, setup)
+                stage = try_all(stage, some)
     finally:
         stage.stop()
     for name, sql in chosen:

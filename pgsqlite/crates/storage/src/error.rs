@@ -74,7 +74,10 @@ pub fn from_sqlite(code: i32, message: &str) -> PgError {
             ffi::SQLITE_IOERR => {
                 PgError::new(SqlState::IO_ERROR, format!("could not access the database file: {message}"))
             }
-            ffi::SQLITE_NOMEM => out_of_memory(pgsqlite_memory::Exceeded { requested: 0 }),
+            // (a statement that is to end gets no large allocation)
+            ffi::SQLITE_NOMEM => {
+                work::look(false).err().unwrap_or_else(|| out_of_memory(pgsqlite_memory::Exceeded { requested: 0 }))
+            }
             ffi::SQLITE_READONLY => PgError::new(SqlState::READ_ONLY_SQL_TRANSACTION, "the database file is read-only"),
             ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => PgError::new(SqlState::DATA_CORRUPTED, message),
             ffi::SQLITE_TOOBIG => PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "value too large"),
@@ -164,6 +167,7 @@ pub fn sqlite_error(error: rusqlite::Error) -> PgError {
         return changed;
     }
     let code = match error.sqlite_error_code() {
+        Some(C::OutOfMemory) if work::look(false).is_err() => SqlState::QUERY_CANCELED,
         Some(C::DiskFull) => SqlState::DISK_FULL,
         Some(C::SystemIoFailure | C::CannotOpen) => SqlState::IO_ERROR,
         Some(C::ReadOnly) => SqlState::READ_ONLY_SQL_TRANSACTION,

@@ -1,4 +1,5 @@
 //! SQLite's memory is allocated by the functions that count it and refuse it above the server's limit ([`pgsqlite_memory::sqlite`]).
+//! A statement that is to end gets no large allocation, either.
 
 use libsqlite3_sys as ffi;
 use pgsqlite_memory::sqlite;
@@ -6,6 +7,7 @@ use pgsqlite_memory::sqlite;
 /// Gives SQLite its allocator: before it is used for the first time. A program that has used SQLite before keeps what it had, and
 /// SQLite's memory is not counted.
 pub fn install() {
+    sqlite::stop_by(pgsqlite_types::work::stops_sqlite);
     let methods = ffi::sqlite3_mem_methods {
         xMalloc: Some(sqlite::malloc),
         xFree: Some(sqlite::free),

@@ -19,12 +19,11 @@
 //! may have dropped what it was for, and the next sync reports success. So every later sync of the database fails, too: no checkpoint
 //! takes the log for copied, and the writer accepts nothing more.
 
+use super::wal_frames::HEADER;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// The bytes of a frame's header (<https://www.sqlite.org/walformat.html#the_wal_file_format>).
-const HEADER: usize = 24;
 /// What a sync writes for a header that is written anew, without its page: a page of the system's cache, in bytes.
 const BLOCK: u64 = 4096;
 /// Above so many bytes that no sync has written yet, readers would notice how long the sync of a commit takes.
@@ -83,6 +82,8 @@ struct Reader {
     began: AtomicU64,
     /// its transaction is a branch: nothing of it may reach the log
     beside: AtomicBool,
+    /// it has SQLite's lock for writers
+    writes: AtomicBool,
 }
 
 /// The read transaction that has kept the log from beginning anew for longest.
@@ -315,6 +316,16 @@ impl Reading {
     /// Whether the connection must not write to the log.
     pub fn is_beside(&self) -> bool {
         self.reader.beside.load(Ordering::Acquire)
+    }
+
+    /// The connection has got SQLite's lock for writers, or has given it back.
+    pub fn set_writing(&self, writes: bool) {
+        self.reader.writes.store(writes, Ordering::Release);
+    }
+
+    /// Whether the connection can only read now. Then what it reads from its files may fail: SQLite takes nothing back.
+    pub fn only_reads(&self) -> bool {
+        !self.reader.writes.load(Ordering::Acquire) && !self.is_beside()
     }
 
     /// The connection has read `bytes` of the log at `at`.

@@ -201,6 +201,9 @@ impl User {
                 if restarts && flags & ffi::SQLITE_SHM_UNLOCK != 0 {
                     self.marks.held.lock().restarting = false;
                 }
+                if covered(offset, n) & (1 << WRITE) != 0 && rc == ffi::SQLITE_OK {
+                    self.reading.set_writing(flags == EXCLUDE);
+                }
                 if flags & ffi::SQLITE_SHM_UNLOCK != 0 && self.clearing & covered(offset, n) != 0 {
                     self.clearing &= !covered(offset, n);
                     if self.clearing == 0 {

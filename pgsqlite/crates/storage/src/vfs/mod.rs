@@ -30,6 +30,7 @@ pub use marks::{Anchor, Pin};
 
 use libsqlite3_sys as ffi;
 use pgsqlite_memory::TemporaryFile;
+use pgsqlite_types::work;
 use std::ffi::{c_char, c_int, CStr};
 use std::mem::{align_of, size_of};
 use std::sync::OnceLock;
@@ -281,6 +282,7 @@ unsafe extern "C" fn open(
         let table = METHODS[kind].get_or_init(|| {
             let exchanged = match kind {
                 0 => ffi::sqlite3_io_methods {
+                    xRead: Some(read_database),
                     xShmLock: Some(shm_lock),
                     xShmMap: Some(shm_map),
                     xShmUnmap: Some(shm_unmap),
@@ -413,10 +415,47 @@ macro_rules! after_flush {
     };
 }
 
-after_flush!(read => xRead(buffer: *mut std::ffi::c_void, n: c_int, at: ffi::sqlite3_int64),
+after_flush!(read_log => xRead(buffer: *mut std::ffi::c_void, n: c_int, at: ffi::sqlite3_int64),
     noting |reading: &Reading| reading.reads(at, n.max(0) as usize));
 after_flush!(truncate => xTruncate(size: ffi::sqlite3_int64), noting |reading: &Reading| reading.progress.truncates(size));
 after_flush!(file_size => xFileSize(size: *mut ffi::sqlite3_int64));
+
+/// Whether a statement that only reads is to end: one value may be read from hundreds of thousands of pages, and SQLite's progress handler
+/// is called between values.
+fn is_ended(reading: &Reading) -> bool {
+    work::stops_sqlite() && reading.only_reads()
+}
+
+unsafe extern "C" fn read(
+    file: *mut ffi::sqlite3_file,
+    buffer: *mut std::ffi::c_void,
+    n: c_int,
+    at: ffi::sqlite3_int64,
+) -> c_int {
+    // SAFETY: a log's file of ours; the arguments are SQLite's own.
+    unsafe {
+        match state_of(file) {
+            FileState::Log(log) if is_ended(&log.reading) => ffi::SQLITE_INTERRUPT,
+            _ => read_log(file, buffer, n, at),
+        }
+    }
+}
+
+unsafe extern "C" fn read_database(
+    file: *mut ffi::sqlite3_file,
+    buffer: *mut std::ffi::c_void,
+    n: c_int,
+    at: ffi::sqlite3_int64,
+) -> c_int {
+    // SAFETY: a database's file of ours; the arguments are SQLite's own.
+    unsafe {
+        let state = state_of(file);
+        match state {
+            FileState::Database(user) if is_ended(&user.reading) => ffi::SQLITE_INTERRUPT,
+            _ => base_of(state).xRead.map_or(ffi::SQLITE_IOERR, |read| read(file, buffer, n, at)),
+        }
+    }
+}
 
 /// After one sync has failed, all do.
 unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
@@ -483,6 +522,10 @@ unsafe fn write_log(
     at: ffi::sqlite3_int64,
 ) -> c_int {
     let Log { pending, reading: Reading { progress, .. } } = log;
+    // a value of many pages outgrows the cache while SQLite writes it (a COMMIT is not stopped: nobody oversees it)
+    if bytes.len() == wal_frames::HEADER && work::stops_sqlite() {
+        return ffi::SQLITE_INTERRUPT;
+    }
     let part = progress.writes(at, bytes);
     if part == Part::Last && progress.is_long() {
         // SAFETY: promised by the caller.

@@ -9,7 +9,7 @@ use libsqlite3_sys as ffi;
 use std::ffi::c_int;
 
 /// The bytes of a frame's header (<https://www.sqlite.org/walformat.html#the_wal_file_format>).
-const HEADER: usize = 24;
+pub const HEADER: usize = 24;
 /// The bytes of the smallest page.
 const PAGE: usize = 512;
 
