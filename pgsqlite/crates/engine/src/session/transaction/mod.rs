@@ -351,24 +351,29 @@ impl Executor {
         let result = result.and_then(|value| changes.map(|()| value));
         result.map_err(|e| {
             self.forget_routine_changes();
-            if let Some(connection) = &self.connection {
-                if self.context.transaction.is_in_sqlite() && connection.is_autocommit() {
-                    // SQLite gave up the whole transaction (an interrupted write, a full disk)
-                    if let Some(members) = self.context.transaction.take_members() {
-                        members.fail(&e);
-                    }
-                    if !self.keeps_changes() {
-                        self.context.transaction.closed();
-                        self.context.transaction.savepoints_mut().lose();
-                    }
-                }
-            }
+            self.look_for_given_up(&e, true);
             if e.code() == SqlState::QUERY_CANCELED && e.fields().context.is_none() {
                 // SQLite tells that it was interrupted; the handle knows why
                 return self.context.cancel.error();
             }
             e
         })
+    }
+
+    /// After an error: SQLite may have given up the whole transaction (an interrupted write, a full disk). `keeps`: what was changed before
+    /// the statement is kept, if it can be.
+    fn look_for_given_up(&mut self, error: &PgError, keeps: bool) {
+        let Some(connection) = &self.connection else { return };
+        if !self.context.transaction.is_in_sqlite() || !connection.is_autocommit() {
+            return;
+        }
+        if let Some(members) = self.context.transaction.take_members() {
+            members.fail(error);
+        }
+        if !keeps || !self.keeps_changes() {
+            self.context.transaction.closed();
+            self.context.transaction.savepoints_mut().lose();
+        }
     }
 
     /// Takes back what natives left in the cell: set_config(), notices.
@@ -775,6 +780,9 @@ impl Session {
             executor.context.end_running();
         }
         executor.forget_routine_changes();
+        // (a request may have stopped what is no statement of SQLite's to the client: DDL, a savepoint)
+        let request = executor.context.cancel.error();
+        executor.look_for_given_up(&request, false);
         if executor.context.transaction.has_work() {
             executor.context.transaction.block_mut().start();
         }
