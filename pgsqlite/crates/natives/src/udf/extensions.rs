@@ -90,7 +90,7 @@ fn hash(algorithm: &str, parts: &[&[u8]]) -> Result<(Vec<u8>, usize)> {
         "sha256" => of::<Sha256>(parts, 64),
         "sha384" => of::<Sha384>(parts, 128),
         "sha512" => of::<Sha512>(parts, 128),
-        _ => return Err(parameter(format!("Cannot use \"{algorithm}\": No such hash algorithm"))),
+        _ => Err(parameter(format!("Cannot use \"{algorithm}\": No such hash algorithm"))),
     }
 }
 
