@@ -73,28 +73,28 @@ fn a_transaction_ends_with_its_timeout() {
         let engine = open(&folder.file());
         let limited = || async {
             let mut a = session(&engine);
-            ok(&mut a, "SET transaction_timeout = '60ms'").await;
+            ok(&mut a, "SET transaction_timeout = '300ms'").await;
             a
         };
         // each statement outside of a block has its own
         let mut a = limited().await;
         for _ in 0..3 {
-            ok(&mut a, "SELECT pg_sleep(0.03)").await;
+            ok(&mut a, "SELECT pg_sleep(0.15)").await;
         }
         assert_eq!(message(&mut a, "SELECT pg_sleep(5)").await, OVER);
         // those of a block, or of a query string, share it
         let mut a = limited().await;
-        ok(&mut a, "BEGIN; SELECT pg_sleep(0.04)").await;
-        assert_eq!(message(&mut a, "SELECT pg_sleep(0.04)").await, OVER);
+        ok(&mut a, "BEGIN; SELECT pg_sleep(0.2)").await;
+        assert_eq!(message(&mut a, "SELECT pg_sleep(0.2)").await, OVER);
         let mut a = limited().await;
-        assert_eq!(message(&mut a, "SELECT pg_sleep(0.04); SELECT pg_sleep(0.04)").await, OVER);
+        assert_eq!(message(&mut a, "SELECT pg_sleep(0.2); SELECT pg_sleep(0.2)").await, OVER);
         // nothing catches it
         let mut a = limited().await;
         let caught = "DO $$ BEGIN PERFORM pg_sleep(5); EXCEPTION WHEN others THEN NULL; END $$";
         assert_eq!(message(&mut a, caught).await, OVER);
         // a block whose client is silent, a failed one, one that got the limit itself
         for block in
-            ["BEGIN", "BEGIN; SELECT 1/0", "SET transaction_timeout = 0; BEGIN; SET LOCAL transaction_timeout = 60"]
+            ["BEGIN", "BEGIN; SELECT 1/0", "SET transaction_timeout = 0; BEGIN; SET LOCAL transaction_timeout = 300"]
         {
             let mut a = limited().await;
             let _ = run(&mut a, block).await;
@@ -105,7 +105,7 @@ fn a_transaction_ends_with_its_timeout() {
             let mut a = limited().await;
             ok(&mut a, block).await;
             let silent =
-                tokio::time::timeout(Duration::from_millis(150), async { while a.wait_event().await.is_ok() {} });
+                tokio::time::timeout(Duration::from_millis(600), async { while a.wait_event().await.is_ok() {} });
             assert!(silent.await.is_err(), "{block}");
             ok(&mut a, "SELECT 1").await;
         }

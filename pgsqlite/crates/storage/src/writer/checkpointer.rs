@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 const STEP: u64 = 4 << 20;
 /// Where somebody reads an older state, the rest is tried again with the first commit after so long.
 const PAUSE: Duration = Duration::from_millis(50);
+/// The thread ends when the log has not got long for so long.
+const REST_MOST: Duration = Duration::from_secs(10);
 /// So much may be copied while nobody else can write, in bytes.
 const REST: u64 = 2 * STEP;
 /// The log is written back so often beside the writers, at most, before the rest is written back within the slot.
@@ -30,8 +32,11 @@ const ROUNDS: usize = 3;
 /// What the thread is doing.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
+    /// there is none
     #[default]
     Nothing,
+    /// it waits for the log to get long
+    Rests,
     /// it writes the log back beside the writers
     Beside,
     /// it waits for the slot
@@ -85,10 +90,15 @@ impl<N: Natives> Inner<N> {
         let mut thread = own.thread.lock();
         {
             let mut state = self.state.lock();
-            if state.checkpoint != Turn::Nothing {
-                return;
+            match state.checkpoint {
+                Turn::Nothing => state.checkpoint = Turn::Beside,
+                Turn::Rests => {
+                    state.checkpoint = Turn::Beside;
+                    own.turns.notify_one();
+                    return;
+                }
+                Turn::Beside | Turn::Waits | Turn::InSlot | Turn::Over => return,
             }
-            state.checkpoint = Turn::Beside;
         }
         let inner = self.clone();
         match std::thread::Builder::new().name("checkpointer".into()).spawn(move || inner.write_back()) {
@@ -103,18 +113,33 @@ impl<N: Natives> Inner<N> {
 
     /// The thread.
     fn write_back(self: &Arc<Self>) {
-        // (not an idle one: a session would open another, which comes to have a cache of its own)
-        let written =
-            Connection::open_in(&self.checkpointer.room).and_then(|own: Connection<N>| self.write_back_by(&own));
-        self.checkpointer.due.store(self.log.progress.length() + STEP, Ordering::Relaxed);
-        *self.checkpointer.tried.lock() = matches!(written, Ok(false)).then(Instant::now);
-        if let Err(e) = written {
-            // what it means for the writers, they find out by themselves
-            tracing::warn!(target: "pgsqlite::log", "the log could not be written back: {e}");
-        }
-        let mut state = self.state.lock();
-        if state.checkpoint != Turn::Over {
-            state.checkpoint = Turn::Nothing;
+        // (not an idle connection: a session would open another, which comes to have a cache of its own)
+        let connection = Connection::<N>::open_in(&self.checkpointer.room);
+        loop {
+            let written = match &connection {
+                Ok(own) => self.write_back_by(own),
+                Err(e) => Err(e.clone()),
+            };
+            self.checkpointer.due.store(self.log.progress.length() + STEP, Ordering::Relaxed);
+            *self.checkpointer.tried.lock() = matches!(written, Ok(false)).then(Instant::now);
+            if let Err(e) = &written {
+                // what it means for the writers, they find out by themselves
+                tracing::warn!(target: "pgsqlite::log", "the log could not be written back: {e}");
+            }
+            let mut state = self.state.lock();
+            if state.checkpoint == Turn::Beside {
+                state.checkpoint = if written.is_ok() { Turn::Rests } else { Turn::Nothing };
+            }
+            let until = Instant::now() + REST_MOST;
+            while state.checkpoint == Turn::Rests {
+                if self.checkpointer.turns.wait_until(&mut state, until).timed_out() && state.checkpoint == Turn::Rests
+                {
+                    state.checkpoint = Turn::Nothing;
+                }
+            }
+            if state.checkpoint != Turn::Beside {
+                return;
+            }
         }
     }
 
