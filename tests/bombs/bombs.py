@@ -282,12 +282,12 @@ LABELS = range(10000)
 
 VALUES_SETUP = SETUP + """;
 CREATE TABLE large (i int, s text);
-INSERT INTO large SELECT 1, repeat('x', 300000000)
+INSERT INTO large SELECT 1, repeat('x', 150000000)
 """
 
 # One value is most of the work: SQLite's own handler of interrupts is called between values.
 VALUES = {
-    "value: insert": "INSERT INTO w SELECT 1, repeat('x', 300000000)",
+    "value: insert": "INSERT INTO w SELECT 1, repeat('x', 150000000)",
     "value: compare": "SELECT count(*) FROM large WHERE s = 'x'",
     "value: distinct": "SELECT count(DISTINCT s) FROM large",
     "value: update beside it": "UPDATE large SET i = i + 1",
