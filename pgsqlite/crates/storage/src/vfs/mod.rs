@@ -31,6 +31,7 @@ pub use marks::{Anchor, Pin};
 use libsqlite3_sys as ffi;
 use pgsqlite_memory::TemporaryFile;
 use pgsqlite_types::work;
+use std::cell::Cell;
 use std::ffi::{c_char, c_int, CStr};
 use std::mem::{align_of, size_of};
 use std::sync::OnceLock;
@@ -423,7 +424,14 @@ after_flush!(file_size => xFileSize(size: *mut ffi::sqlite3_int64));
 /// Whether a statement that only reads is to end: one value may be read from hundreds of thousands of pages, and SQLite's progress handler
 /// is called between values.
 fn is_ended(reading: &Reading) -> bool {
-    work::stops_sqlite() && reading.only_reads()
+    /// Of so many reads one looks: a look takes a microsecond, a tenth of a look-up of one row.
+    const READS: u32 = 32;
+    thread_local! {
+        static READ: Cell<u32> = const { Cell::new(0) };
+    }
+    let read = READ.get().wrapping_add(1);
+    READ.set(read);
+    read % READS == 0 && reading.only_reads() && work::stops_sqlite()
 }
 
 unsafe extern "C" fn read(
