@@ -431,7 +431,7 @@ fn is_ended(reading: &Reading) -> bool {
     }
     let read = READ.get().wrapping_add(1);
     READ.set(read);
-    read % READS == 0 && reading.only_reads() && work::stops_sqlite()
+    read.is_multiple_of(READS) && reading.only_reads() && work::stops_sqlite()
 }
 
 unsafe extern "C" fn read(
