@@ -68,7 +68,6 @@ def summary(run: dict) -> None:
         line = f"{group + ', ' + title:56}"
         for name, m in targets.items():
             middle = m.get("p50") or m["value"]
-            # (what was measured may be nothing: memory of idle sessions)
             own = (mine.get("p50") or mine["value"]) if mine and m is not mine else 0
             times = f" {middle / own:.2f}×" if own and middle else ""
             tail = f" (p99 {report.shown(m['p99'], 'ns')})" if m.get("p99") else ""

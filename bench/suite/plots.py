@@ -152,7 +152,7 @@ def over_clients(title: str, series: dict[str, list[tuple[int, float]]], unit: s
 
 
 def ratios(title: str, rows: list[tuple[str, dict[str, float]]]) -> str:
-    """pgsqlite's time as a multiple of each rival's, a row per measurement: left of 1 it is faster."""
+    """pgsqlite's time as a multiple (above 0) of each rival's, a row per measurement: left of 1 it is faster."""
     names = list(dict.fromkeys(n for _, r in rows for n in r))
     left = 30 + round(6.3 * max(len(label) for label, _ in rows))
     c = Canvas(title, max(680, left + 420), 70 + 20 * len(rows) + 30, left=left)

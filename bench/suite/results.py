@@ -94,7 +94,9 @@ def from_times(group: str, name: str, target: str, client: str, times: list[int]
 
 
 def single(group: str, name: str, target: str, client: str, value: float, unit: str, better: str = "lower", **more) -> dict:
-    """A measurement that is one figure."""
+    """A measurement that is one figure, not below 0: the report makes ratios of it."""
+    if not value >= 0:
+        raise ValueError(f"{name} of {target} is {value}, which cannot have been measured")
     out = {"group": group, "name": name, "mode": "", "clients": 1, "loop": "closed", "target": target, "client": client}
     out.update(unit=unit, value=value, better=better, count=1, errors={})
     out.update(more)
