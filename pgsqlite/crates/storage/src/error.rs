@@ -167,12 +167,15 @@ pub fn sqlite_error(error: rusqlite::Error) -> PgError {
         return changed;
     }
     let code = match error.sqlite_error_code() {
-        Some(C::OutOfMemory) if work::look(false).is_err() => SqlState::QUERY_CANCELED,
         Some(C::DiskFull) => SqlState::DISK_FULL,
         Some(C::SystemIoFailure | C::CannotOpen) => SqlState::IO_ERROR,
         Some(C::ReadOnly) => SqlState::READ_ONLY_SQL_TRANSACTION,
         Some(C::DatabaseCorrupt | C::NotADatabase) => SqlState::DATA_CORRUPTED,
-        Some(C::OutOfMemory) => SqlState::OUT_OF_MEMORY,
+        Some(C::OutOfMemory) => match work::look(false) {
+            Ok(()) => SqlState::OUT_OF_MEMORY,
+            // (a statement that is to end gets no large allocation)
+            Err(request) => return request,
+        },
         Some(C::OperationInterrupted) => SqlState::QUERY_CANCELED,
         Some(C::DatabaseBusy | C::DatabaseLocked) => SqlState::LOCK_NOT_AVAILABLE,
         _ => return unexpected(format_args!("SQLite: {error}")),
@@ -203,6 +206,9 @@ mod tests {
         fn stops_sqlite(&self) -> bool {
             true
         }
+        fn has_savepoints(&self) -> bool {
+            false
+        }
     }
 
     #[test]
@@ -223,6 +229,11 @@ mod tests {
         assert_eq!(sqlite_error(unnamed()).code(), SqlState::INTERNAL_ERROR);
         let ended =
             work::overseen(&Ends, || [sqlite_error(unnamed()), from_sqlite(ffi::SQLITE_ERROR, "SQL logic error")]);
+        assert_eq!(ended.map(|e| e.code()), [SqlState::ADMIN_SHUTDOWN; 2]);
+        let no_memory = || rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_NOMEM), None);
+        assert_eq!(sqlite_error(no_memory()).code(), SqlState::OUT_OF_MEMORY);
+        let ended =
+            work::overseen(&Ends, || [sqlite_error(no_memory()), from_sqlite(ffi::SQLITE_NOMEM, "out of memory")]);
         assert_eq!(ended.map(|e| e.code()), [SqlState::ADMIN_SHUTDOWN; 2]);
         let other = from_sqlite(ffi::SQLITE_ERROR, "error in table t after rename: no such column: interrupted");
         assert_ne!(other.code(), SqlState::QUERY_CANCELED);

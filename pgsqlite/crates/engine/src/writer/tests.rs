@@ -422,27 +422,24 @@ fn the_log_gets_shorter() {
     });
 }
 
-/// Nobody waits for the log to be written back: the thread that does it needs the slot, and gives up when the database is closed.
+/// The thread that writes the log back waits for the slot of a block, and ends when the database is closed: its connection would keep the log.
 #[test]
 fn a_database_is_closed_while_its_log_waits_to_be_written_back() {
     test(async {
         let d = Database::new().await;
         numbers(&mut d.session(), "CREATE TABLE big (s text)").await.expect("runs");
         let mut holder = d.session();
-        // (of two short transactions in one round trip the second has the slot when the first has made the log long)
         let rows = "INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 6000)";
         numbers(&mut holder, rows).await.expect("inserts");
         numbers(&mut holder, "BEGIN; LOCK TABLE big; INSERT INTO t VALUES (1, 1)").await.expect("inserts");
-        let began = d.engine.writer.progress().beginnings();
         drop(holder);
         d.engine.shutdown().await.expect("closes");
-        assert!(d.engine.writer.progress().beginnings() >= began);
         let log = std::fs::metadata(d.folder.file().with_extension("db-wal"));
         assert!(log.is_err() || log.is_ok_and(|log| log.len() == 0), "the log is in the file");
     });
 }
 
-/// The log of a database that is written to begins anew, without CHECKPOINT and whoever reads meanwhile for a short time.
+/// The log of a database that is written to begins anew without CHECKPOINT.
 #[test]
 fn the_log_begins_anew_by_itself() {
     test(async {

@@ -283,7 +283,7 @@ unsafe extern "C" fn open(
         let table = METHODS[kind].get_or_init(|| {
             let exchanged = match kind {
                 0 => ffi::sqlite3_io_methods {
-                    xRead: Some(read_database),
+                    xRead: Some(read),
                     xShmLock: Some(shm_lock),
                     xShmMap: Some(shm_map),
                     xShmUnmap: Some(shm_unmap),
@@ -416,8 +416,6 @@ macro_rules! after_flush {
     };
 }
 
-after_flush!(read_log => xRead(buffer: *mut std::ffi::c_void, n: c_int, at: ffi::sqlite3_int64),
-    noting |reading: &Reading| reading.reads(at, n.max(0) as usize));
 after_flush!(truncate => xTruncate(size: ffi::sqlite3_int64), noting |reading: &Reading| reading.progress.truncates(size));
 after_flush!(file_size => xFileSize(size: *mut ffi::sqlite3_int64));
 
@@ -434,34 +432,33 @@ fn is_ended(reading: &Reading) -> bool {
     read.is_multiple_of(READS) && reading.only_reads() && work::stops_sqlite()
 }
 
+/// What the log has is marked as read.
 unsafe extern "C" fn read(
     file: *mut ffi::sqlite3_file,
     buffer: *mut std::ffi::c_void,
     n: c_int,
     at: ffi::sqlite3_int64,
 ) -> c_int {
-    // SAFETY: a log's file of ours; the arguments are SQLite's own.
-    unsafe {
-        match state_of(file) {
-            FileState::Log(log) if is_ended(&log.reading) => ffi::SQLITE_INTERRUPT,
-            _ => read_log(file, buffer, n, at),
-        }
-    }
-}
-
-unsafe extern "C" fn read_database(
-    file: *mut ffi::sqlite3_file,
-    buffer: *mut std::ffi::c_void,
-    n: c_int,
-    at: ffi::sqlite3_int64,
-) -> c_int {
-    // SAFETY: a database's file of ours; the arguments are SQLite's own.
+    // SAFETY: a database's or a log's file of ours; the arguments are SQLite's own.
     unsafe {
         let state = state_of(file);
+        let base = base_of(state);
         match state {
-            FileState::Database(user) if is_ended(&user.reading) => ffi::SQLITE_INTERRUPT,
-            _ => base_of(state).xRead.map_or(ffi::SQLITE_IOERR, |read| read(file, buffer, n, at)),
+            FileState::Log(Log { reading, .. }) | FileState::Database(marks::User { reading, .. })
+                if is_ended(reading) =>
+            {
+                return ffi::SQLITE_INTERRUPT;
+            }
+            FileState::Log(log) => {
+                let rc = log.pending.flush(base, file);
+                if rc != ffi::SQLITE_OK {
+                    return rc;
+                }
+                log.reading.reads(at, n.max(0) as usize);
+            }
+            FileState::Database(_) | FileState::Temporary(_) => {}
         }
+        base.xRead.map_or(ffi::SQLITE_IOERR, |read| read(file, buffer, n, at))
     }
 }
 

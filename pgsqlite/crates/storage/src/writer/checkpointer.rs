@@ -23,7 +23,7 @@ const STEP: u64 = 4 << 20;
 /// Where somebody reads an older state, the rest is tried again with the first commit after so long.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The thread ends when the log has not got long for so long.
-const REST_MOST: Duration = Duration::from_secs(10);
+const IDLE: Duration = Duration::from_secs(10);
 /// So much may be copied while nobody else can write, in bytes.
 const REST: u64 = 2 * STEP;
 /// The log is written back so often beside the writers, at most, before the rest is written back within the slot.
@@ -130,7 +130,7 @@ impl<N: Natives> Inner<N> {
             if state.checkpoint == Turn::Beside {
                 state.checkpoint = if written.is_ok() { Turn::Rests } else { Turn::Nothing };
             }
-            let until = Instant::now() + REST_MOST;
+            let until = Instant::now() + IDLE;
             while state.checkpoint == Turn::Rests {
                 if self.checkpointer.turns.wait_until(&mut state, until).timed_out() && state.checkpoint == Turn::Rests
                 {
