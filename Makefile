@@ -140,6 +140,7 @@ test-session: debug
 	python3 tests/session/whole.py --groups 250 --faults 8
 	python3 tests/session/histories.py
 	python3 tests/session/rows.py
+	python3 tests/session/interrupted.py
 	python3 tests/session/pipelines.py
 	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --conversations 80 && tools/oracle.sh python3 tests/session/nesting.py --oracle --seed 500 --transactions 25 && tools/oracle.sh python3 tests/session/histories.py --oracle; \
 	  else echo "test-session: not beside PostgreSQL 15, for want of it (Debian, Ubuntu: apt-get install postgresql-15)"; fi
@@ -253,6 +254,7 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	PGSQLITE_HASH_JOINS=always python3 tests/sql/run.py --check tests/sql/hash_joins.slt tests/sql/join_order.slt tests/sql/select_joins.slt
 	PGSQLITE_HASH_JOINS=always $(PYTHON) tests/reports/run.py
 	python3 tests/session/rows.py --seed 100000 --transactions 100000
+	python3 tests/session/interrupted.py --seed 100000 --seconds 300
 	tools/oracle.sh python3 tests/isolation/run.py --check
 	python3 tests/session/informix.py --seed 100000 --seconds 300
 	python3 tests/session/histories.py --seed 100000 --transactions 100000

@@ -35,6 +35,8 @@ struct State {
     others_follow: AtomicBool,
     /// a reason is set, or the session is terminated: looked at in loops
     requested: AtomicBool,
+    /// the session's transaction has savepoints
+    savepoints: AtomicBool,
     terminated: AtomicBool,
     /// terminated, and what runs is to end, too
     ends_statement: AtomicBool,
@@ -71,6 +73,15 @@ impl CancelHandle {
     /// The client has gone away while its statement runs.
     pub(crate) fn lose_client(&self) {
         self.request(Reason::ClientLost);
+    }
+
+    /// A statement begins: whether its transaction has savepoints.
+    pub(crate) fn note_savepoints(&self, any: bool) {
+        self.0.savepoints.store(any, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_savepoints(&self) -> bool {
+        self.0.savepoints.load(Ordering::Relaxed)
     }
 
     fn request(&self, reason: Reason) {

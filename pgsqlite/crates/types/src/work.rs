@@ -27,6 +27,8 @@ pub trait Overseer {
     fn look(&self, long: bool) -> Result<()>;
     /// Whether SQLite itself may be stopped in the midst of a statement, too.
     fn stops_sqlite(&self) -> bool;
+    /// Whether the transaction has savepoints to go back to. SQLite gives up all of it where memory is refused, even to a statement that reads.
+    fn has_savepoints(&self) -> bool;
 }
 
 thread_local! {
@@ -97,11 +99,20 @@ pub fn look(long: bool) -> Result<()> {
 
 /// For SQLite's progress handler: looks at once. Returns whether SQLite is to stop.
 pub fn stops_sqlite() -> bool {
+    requested_where(|overseer| overseer.stops_sqlite())
+}
+
+/// For SQLite's allocator: looks at once. Returns whether it is to refuse memory, so that SQLite stops.
+pub fn refuses_memory() -> bool {
+    requested_where(|overseer| overseer.stops_sqlite() && !overseer.has_savepoints())
+}
+
+fn requested_where(stops: impl FnOnce(&dyn Overseer) -> bool) -> bool {
     match PRESENT.get() {
         Some(overseer) => {
             // SAFETY: as above.
             let overseer = unsafe { overseer.as_ref() };
-            overseer.look(false).is_err() && overseer.stops_sqlite()
+            overseer.look(false).is_err() && stops(overseer)
         }
         None => false,
     }
@@ -274,6 +285,9 @@ mod tests {
             Err(PgError::new(SqlState::QUERY_CANCELED, "enough"))
         }
         fn stops_sqlite(&self) -> bool {
+            false
+        }
+        fn has_savepoints(&self) -> bool {
             false
         }
     }

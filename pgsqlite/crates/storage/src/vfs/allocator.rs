@@ -7,7 +7,7 @@ use pgsqlite_memory::sqlite;
 /// Gives SQLite its allocator: before it is used for the first time. A program that has used SQLite before keeps what it had, and
 /// SQLite's memory is not counted.
 pub fn install() {
-    sqlite::stop_by(pgsqlite_types::work::stops_sqlite);
+    sqlite::stop_by(pgsqlite_types::work::refuses_memory);
     let methods = ffi::sqlite3_mem_methods {
         xMalloc: Some(sqlite::malloc),
         xFree: Some(sqlite::free),

@@ -3,6 +3,7 @@
 use super::marks::Anchor;
 use super::open::open_file;
 use crate::in_memory::MemoryFolder;
+use pgsqlite_types::work;
 use rusqlite::Connection;
 use std::path::Path;
 
@@ -155,6 +156,50 @@ fn a_long_commit_is_on_disk_before_it_is_seen() {
         progress.begins(2);
         assert!((LAST_FRAME..100_000).contains(&change(10)), "a short commit is synced by the one who waits for it");
     }
+}
+
+/// A session whose statement is to end; whether its transaction has savepoints.
+struct Ends(bool);
+
+impl work::Overseer for Ends {
+    fn look(&self, _: bool) -> pgsqlite_types::Result<()> {
+        Err(pgsqlite_types::PgError::new(pgsqlite_types::SqlState::QUERY_CANCELED, "enough"))
+    }
+    fn stops_sqlite(&self) -> bool {
+        true
+    }
+    fn has_savepoints(&self) -> bool {
+        self.0
+    }
+}
+
+/// A statement that is to end does so within one value: fewer steps of SQLite's machine are made than its progress handler waits for. What
+/// reads beside own changes goes on, for SQLite may read to take them back; so does a COMMIT, which nobody oversees.
+#[test]
+fn a_request_is_seen_within_one_value() {
+    let folder = MemoryFolder::new().expect("a folder");
+    let path = folder.file();
+    let db = database(&path);
+    let stopped = |error: rusqlite::Error| error.sqlite_error_code();
+    db.execute("INSERT INTO t VALUES (zeroblob(3000000))", []).expect("writes");
+    let reader = open_file(&path).expect("opens");
+    let last = |db: &Connection| db.query_row("SELECT substr(i, -1) = x'00' FROM t", [], |r| r.get::<_, bool>(0));
+    let interrupted = Some(rusqlite::ErrorCode::OperationInterrupted);
+    assert_eq!(work::overseen(&Ends(false), || last(&reader)).map_err(stopped), Err(interrupted));
+    assert_eq!(last(&reader), Ok(true));
+    db.execute_batch("PRAGMA cache_size = 5; BEGIN IMMEDIATE").expect("begins");
+    assert_eq!(work::overseen(&Ends(false), || last(&db)), Ok(true));
+    let write = || db.execute("INSERT INTO t VALUES (randomblob(3000000))", []);
+    assert_eq!(work::overseen(&Ends(false), write).map_err(stopped), Err(interrupted));
+    assert!(db.is_autocommit(), "SQLite has taken the transaction back");
+    assert_eq!((count(&db), last(&db)), (1, Ok(true)));
+    // (an allocation)
+    let large =
+        || db.query_row("SELECT octet_length(zeroblob(5000000) || zeroblob(5000000))", [], |r| r.get::<_, i64>(0));
+    assert_eq!(work::overseen(&Ends(false), large).map_err(stopped), Err(Some(rusqlite::ErrorCode::OutOfMemory)));
+    // (SQLite would give up the savepoints)
+    assert_eq!(work::overseen(&Ends(true), large), Ok(10_000_000));
+    assert_eq!(large(), Ok(10_000_000));
 }
 
 /// Without the watcher's thread no mark stays held, neither the first nor a later one.

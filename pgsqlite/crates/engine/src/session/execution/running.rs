@@ -14,12 +14,18 @@ impl SessionContext {
         if self.cancel.begin() || std::mem::take(&mut self.began_early) {
             self.begin_observed(self.source.clone());
         }
-        self.limit_time();
+        self.limit();
     }
 
     /// A statement of a query string begins, as [`SessionContext::begin_running`]; that the string came is told already.
     pub(in crate::session) fn begin_running_script(&mut self) {
         self.cancel.begin();
+        self.limit();
+    }
+
+    /// What ends the statement is known: its time, and what may not be lost with it.
+    fn limit(&mut self) {
+        self.cancel.note_savepoints(!self.transaction.savepoints().is_empty());
         self.limit_time();
     }
 

@@ -64,6 +64,10 @@ impl Overseer for Oversight<'_> {
     fn stops_sqlite(&self) -> bool {
         self.stops_sqlite
     }
+
+    fn has_savepoints(&self) -> bool {
+        self.cancel.has_savepoints()
+    }
 }
 
 impl Oversight<'_> {
