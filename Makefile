@@ -24,7 +24,7 @@ BENCH_PYTHON := build/bench-venv/bin/python
 CRASH_ROUNDS ?= 5
 SUBPROJECTS := $(wildcard informix-db/Makefile pg-parallel/Makefile)
 
-.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-status test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist test-reproducible test-examples test-few-examples test-crates licences test-standby test-failover
+.PHONY: help run build debug setup test test-reports test-unit translate test-sql test-wire test-waits test-entry test-session test-files test-memory test-dump test-differential test-clients test-status test-docs docs configuration test-crash test-faults test-litestream test-bombs test-slow test-apps test-miri test-bench subprojects oracle lint bench bench-list bench-setup bench-micro bench-codec bench-check bench-save gen compat scoreboard scoreboard-update test-scoreboard test-isolation dist test-dist test-reproducible test-examples test-few-examples test-crates licences test-standby test-failover test-cluster
 
 help:
 	@sed -n 's/^# //p' Makefile | head -11
@@ -80,7 +80,7 @@ build/samples/done: tests/files/requirements.txt build/venv/done
 # Runs every part even after one failed, and fails if any did. A part that takes longer than PART_LIMIT seconds has failed. What each
 # took is listed at the end, and is in build/parts.txt from the moment that it ends.
 PARTS := test-unit test-sql test-wire test-waits test-entry test-session test-files test-memory test-bombs test-dump test-differential \
-  test-crash test-faults test-litestream test-standby test-failover test-clients test-status test-few-examples test-docs test-reports test-scoreboard test-isolation test-bench subprojects
+  test-crash test-faults test-litestream test-standby test-failover test-cluster test-clients test-status test-few-examples test-docs test-reports test-scoreboard test-isolation test-bench subprojects
 PART_LIMIT ?= 1500
 test:
 	@failed=0; passed=0
@@ -172,6 +172,12 @@ test-crash: debug
 	@python3 tests/crash/run.py --rounds $(CRASH_ROUNDS)
 	@python3 tests/crash/prepared.py --rounds $(CRASH_ROUNDS)
 
+# Servers that keep a database together: from one file to three nodes and back; and the same as test-failover does to servers with a lease.
+test-cluster: debug
+	@python3 tests/cluster/life.py
+	python3 tests/cluster/appends.py --rounds 6 --seed 1
+	python3 tests/cluster/appends.py --rounds 2 --kinds cut,pause --careless
+
 # Servers that share an archive and its lease, whose primary is killed, stopped, cut off and ended; and a run that waits for nothing, in which the same comparison must find losses.
 test-failover: debug build/moto/done
 	@python3 tests/failover/words.py --moto $(MOTO)
@@ -238,6 +244,8 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	for seed in 100 101 102 103 104; do python3 tests/standby/kills.py --rounds 40 --seed $$seed; python3 tests/standby/stream.py --rounds 40 --seed $$seed; done
 	for seed in 100 101 102 103; do python3 tests/failover/lists.py --moto $(MOTO) --rounds 60 --seed $$seed; done
 	python3 tests/failover/lists.py --moto $(MOTO) --rounds 5 --lease 5 --calm 420
+	python3 tests/cluster/appends.py --rounds 100
+	(cd pgsqlite && PGSQLITE_SCHEDULES=100000 PGSQLITE_SEED=100000 cargo test --workspace --lib nothing_is_lost_and_nobody_disagrees)
 	(cd pgsqlite && PGSQLITE_SCHEDULES=100000 PGSQLITE_SEED=100000 cargo test --workspace --lib nothing_is_lost_and_nothing_forks)
 	python3 tests/standby/bounds.py
 	python3 tests/standby/lag.py --most 500

@@ -21,7 +21,7 @@ import server  # noqa: E402
 PAGE = ROOT / "docs" / "configuration.md"
 
 GROUPS = {
-    "What is served": "database in-memory data-dir superuser server-files checkpoints archive archive-retention archive-snapshots lease node-name standby max-wal-senders wal-keep-size",
+    "What is served": "database in-memory data-dir superuser server-files checkpoints archive archive-retention archive-snapshots lease cluster cluster-cert cluster-key cluster-ca node-name standby max-wal-senders wal-keep-size",
     "Where the server listens": "host port socket-dir no-tcp sqli-port",
     "Who gets in": "auth hba ident authentication-timeout",
     "TLS": "tls-cert tls-key tls-ca tls-self-signed require-tls",

@@ -64,7 +64,7 @@ pub fn lease_place(url: &str, lasts: Duration, databases: &Databases) -> Result<
     Ok(beside(place, databases))
 }
 
-fn beside(place: Place, databases: &Databases) -> Place {
+pub fn beside(place: Place, databases: &Databases) -> Place {
     match databases {
         Databases::File(file) => {
             place.made_in(file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")))

@@ -3,6 +3,7 @@
 //! A flag wins over the environment, the environment over the file, the file over the default.
 
 mod archive;
+mod cluster;
 mod completions;
 mod demo;
 mod exec;
@@ -57,6 +58,7 @@ enum Command {
     Restore(archive::RestoreCommand),
     Verify(archive::VerifyCommand),
     Promote(promote::PromoteCommand),
+    Cluster(cluster::ClusterCommand),
     User(user::UserCommand),
     Demo(demo::DemoCommand),
     Completions(completions::CompletionsCommand),
@@ -158,7 +160,19 @@ struct Flags {
     /// Seconds for which the lease of the archive lasts: several servers have one archive, in a bucket, and the one that has its lease is the primary; the others follow, and one of them takes the lease when it is not renewed for so long. Commits wait for the archive [default: no lease]
     #[arg(long, env = "PGSQLITE_LEASE", value_name = "SECONDS")]
     lease: Option<u64>,
-    /// Name of this server in the lease [default: the machine's name]
+    /// Keep the database together with other servers, so that each change is on a majority of them before it is acknowledged, and one of them goes on when the primary fails: all nodes, in the same order everywhere, NAME=HOST:PORT,NAME=HOST:PORT,NAME=HOST:PORT. The node is made first (`pgsqlite cluster`) [default: none]
+    #[arg(long, env = "PGSQLITE_CLUSTER", value_name = "NODES")]
+    cluster: Option<String>,
+    /// This node's certificate, PEM, in which its name is: the nodes of a cluster on several machines know each other by certificates
+    #[arg(long, env = "PGSQLITE_CLUSTER_CERT", value_name = "FILE")]
+    cluster_cert: Option<PathBuf>,
+    /// Its private key, PEM
+    #[arg(long, env = "PGSQLITE_CLUSTER_KEY", value_name = "FILE")]
+    cluster_key: Option<PathBuf>,
+    /// The authority that has signed the certificates of all nodes, PEM
+    #[arg(long, env = "PGSQLITE_CLUSTER_CA", value_name = "FILE")]
+    cluster_ca: Option<PathBuf>,
+    /// Name of this server in the lease, or which node of the cluster it is [default: the machine's name]
     #[arg(long, env = "PGSQLITE_NODE_NAME", value_name = "NAME")]
     node_name: Option<String>,
     /// Follow another server, and serve readers, until the server is promoted: over a connection (postgresql://USER@HOST:PORT,HOST:PORT/DATABASE; the other has --max-wal-senders), or by the archive that it writes (the URL of its --archive) [default: none]
@@ -274,6 +288,10 @@ struct FileConfig {
     archive_retention: Option<u64>,
     archive_snapshots: Option<u64>,
     lease: Option<u64>,
+    cluster: Option<String>,
+    cluster_cert: Option<PathBuf>,
+    cluster_key: Option<PathBuf>,
+    cluster_ca: Option<PathBuf>,
     node_name: Option<String>,
     standby: Option<String>,
     max_wal_senders: Option<usize>,
@@ -332,15 +350,28 @@ fn configure(flags: Flags, matches: &ArgMatches) -> anyhow::Result<(Config, logg
     let maps = maps(ident, hba.is_some())?;
     memory_limit::apply(flags.memory_limit.or(file.memory_limit).as_deref())?;
     let archive_url = flags.archive.or(file.archive);
-    let lease = match flags.lease.or(file.lease) {
-        Some(seconds) => Some(lease(seconds, flags.node_name.or(file.node_name), archive_url.as_deref(), &databases)?),
-        None if flags.node_name.or(file.node_name).is_some() => anyhow::bail!("node_name needs lease"),
-        None => None,
-    };
-    let archive = match archive_url {
-        Some(url) if lease.is_some() => Some(archive::shared_place(&url, &databases)?),
-        Some(url) => Some(archive::place(&url, &databases)?),
-        None => None,
+    let node_name = flags.node_name.or(file.node_name);
+    let (certificate, key) = (flags.cluster_cert.or(file.cluster_cert), flags.cluster_key.or(file.cluster_key));
+    let authority = flags.cluster_ca.or(file.cluster_ca);
+    let (archive, lease) = match (flags.cluster.or(file.cluster), flags.lease.or(file.lease)) {
+        (Some(_), _) if archive_url.is_some() => {
+            anyhow::bail!("cluster and archive exclude each other: the nodes keep the archive")
+        }
+        (Some(nodes), lease) => {
+            let wanted = cluster::Wanted { nodes, node_name, lease, certificate, key, authority };
+            let (place, lease) = cluster::join(wanted, &databases)?;
+            (Some(place), Some(lease))
+        }
+        (None, _) if certificate.or(key).or(authority).is_some() => {
+            anyhow::bail!("cluster_cert, cluster_key and cluster_ca need cluster")
+        }
+        (None, Some(seconds)) => {
+            let lease = lease(seconds, node_name, archive_url.as_deref(), &databases)?;
+            let place = archive_url.map(|url| archive::shared_place(&url, &databases)).transpose()?;
+            (place, Some(lease))
+        }
+        (None, None) if node_name.is_some() => anyhow::bail!("node_name needs lease or cluster"),
+        (None, None) => (archive_url.map(|url| archive::place(&url, &databases)).transpose()?, None),
     };
     let standby = match flags.standby.or(file.standby) {
         Some(url) if conninfo::is_primary(&url) => {
@@ -500,7 +531,7 @@ fn lease(
         Some(node) => node,
         None => failover::machine(),
     };
-    Ok(LeaseConfig { lasts, node, place })
+    Ok(LeaseConfig { lasts, node, place, begins: true, cluster: None })
 }
 
 /// Hours of a setting of the archive. Errors: none, or more than a hundred years.
@@ -678,6 +709,7 @@ fn carry_out(command: Command) -> anyhow::Result<ExitCode> {
         Command::Restore(command) => archive::restore(&command).map(done),
         Command::Verify(command) => archive::verify(&command).map(done),
         Command::Promote(command) => promote::promote(&command).map(done),
+        Command::Cluster(command) => cluster::make(&command).map(done),
         Command::User(command) => runtime()?.block_on(user::run(command)).map(done),
         Command::Demo(command) => runtime()?.block_on(demo::run(command)).map(done),
         Command::Completions(command) => completions::completions(&command, Cli::command()).map(done),

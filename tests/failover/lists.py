@@ -79,6 +79,17 @@ class Node:
         with open(f"{self.dir}/server.log", encoding="utf-8", errors="replace") as file:
             return file.read()
 
+    def cut(self, kind: str) -> None:
+        """The server reaches its bucket no longer (`cut`), or does not hear its answers (`lost`)."""
+        self.proxy.down = {"cut": "refused", "lost": "lost"}[kind]
+
+    def heal(self) -> None:
+        self.proxy.down = ""
+
+    def hiccups(self, chance: float) -> None:
+        """So many of its requests fail."""
+        self.proxy.failing = chance
+
     def close(self) -> None:
         if self.server is not None:
             self.server.process.send_signal(signal.SIGCONT)
@@ -223,10 +234,8 @@ def happens(kind: str, node: Node, lease: int, chance: random.Random) -> float:
         node.end(signal.SIGTERM)
     elif kind == "pause":
         node.send(signal.SIGSTOP)
-    elif kind == "cut":
-        node.proxy.down = "refused"
-    elif kind == "lost":
-        node.proxy.down = "lost"
+    else:
+        node.cut(kind)
     return time.monotonic()
 
 
@@ -236,12 +245,12 @@ def again(kind: str, node: Node) -> None:
         node.start()
     elif kind == "pause":
         node.send(signal.SIGCONT)
-    node.proxy.down = ""
+    node.heal()
 
 
-def run(folder: str, moto: bucket.Moto, rounds: int, seed: int, lease: int, kinds: list[str], careless: bool, verbose: bool, calm: int) -> list[str]:
+def run(nodes: list[Node], rounds: int, seed: int, lease: int, kinds: list[str], careless: bool = False, verbose: bool = False, calm: int = 0, entries=None) -> list[str]:
+    """Plays the rounds. `entries` returns the names of the entries that the bucket has, for `calm`."""
     chance = random.Random(seed)
-    nodes = [Node(folder, name, moto, lease, seed + n) for n, name in enumerate(("n1", "n2", "n3"))]
     try:
         for node in nodes:
             node.start()
@@ -269,13 +278,13 @@ def run(folder: str, moto: bucket.Moto, rounds: int, seed: int, lease: int, kind
         if calm:
             # (entries that others stand for are removed after some minutes)
             time.sleep(calm)
-            entries = sorted(key.rsplit("/", 1)[1] for key in moto.keys() if "/0000/" in key)
-            print(f"  after {calm} s: {len(entries)} entries, from {entries[0][:16]} to {entries[-1][:16]}", flush=True)
-            if int(entries[0][:16], 16) < 100:
-                problems.append(f"no entries are removed: there are {len(entries)}")
+            names = entries()
+            print(f"  after {calm} s: {len(names)} entries, from {names[0][:16]} to {names[-1][:16]}", flush=True)
+            if int(names[0][:16], 16) < 100:
+                problems.append(f"no entries are removed: there are {len(names)}")
         for number in range(rounds):
             for node in nodes:
-                node.proxy.failing = chance.choice([0.0, 0.0, 0.05])
+                node.hiccups(chance.choice([0.0, 0.0, 0.05]))
             time.sleep(chance.uniform(0.5, 2))
             victim = wait_for_primary(nodes)
             # (a server that is still reading the archive takes no lease)
@@ -302,7 +311,7 @@ def run(folder: str, moto: bucket.Moto, rounds: int, seed: int, lease: int, kind
             if clients.problems:
                 break
         for node in nodes:
-            node.proxy.failing = 0.0
+            node.hiccups(0.0)
         time.sleep(1)
         clients.end()
         last = wait_for_primary(nodes)
@@ -355,7 +364,12 @@ def main() -> None:
     folder = tempfile.mkdtemp(prefix="pgsqlite-failover.")
     moto = bucket.Moto(given.moto, folder)
     try:
-        problems = run(folder, moto, given.rounds, given.seed, given.lease, given.kinds.split(","), given.careless, given.verbose, given.calm)
+        nodes = [Node(folder, name, moto, given.lease, given.seed + n) for n, name in enumerate(("n1", "n2", "n3"))]
+
+        def entries() -> list[str]:
+            return sorted(key.rsplit("/", 1)[1] for key in moto.keys() if "/0000/" in key)
+
+        problems = run(nodes, given.rounds, given.seed, given.lease, given.kinds.split(","), given.careless, given.verbose, given.calm, entries)
     finally:
         moto.close()
         if given.keep:

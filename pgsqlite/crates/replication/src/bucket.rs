@@ -6,6 +6,7 @@
 //!
 //! The thread that calls waits. Nobody else does: each database's archive has a thread.
 
+use crate::cluster::ClusterStore;
 use crate::entry::{transactions, Appended, Entry, Made, Published, SNAPSHOTS};
 use crate::ltx::{Header, Reader, HEADER};
 use crate::patience::Patience;
@@ -16,6 +17,7 @@ use object_store::{
     Attribute, Attributes, ClientOptions, GetOptions, ObjectStore, ObjectStoreExt, PutMode, PutMultipartOptions,
     PutOptions, PutPayload, RetryConfig, UpdateVersion,
 };
+use pgsqlite_cluster::service::Cluster;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
@@ -41,6 +43,7 @@ pub(crate) enum Kind {
     S3,
     Google,
     Azure,
+    Cluster,
 }
 
 /// Up to so many bytes are put at once, with a condition; more are put in parts.
@@ -93,6 +96,7 @@ impl std::fmt::Display for Bucket {
             Kind::S3 => "s3",
             Kind::Google => "gs",
             Kind::Azure => "az",
+            Kind::Cluster => "cluster",
         };
         match self.prefix.as_str() {
             "" => write!(f, "{scheme}://{}", self.name),
@@ -159,6 +163,10 @@ fn store(kind: Kind, name: &str, patience: Patience) -> Answer<Arc<dyn ObjectSto
             });
             builder.with_container_name(name).with_retry(retry).build().map(|s| Arc::new(s) as Arc<dyn ObjectStore>)
         }
+        // (no URL names one)
+        Kind::Cluster => {
+            Err(object_store::Error::NotImplemented { operation: "cluster".into(), implementer: "a URL".into() })
+        }
     }
 }
 
@@ -175,6 +183,14 @@ impl Bucket {
         // (whether it can be a key)
         bucket.path(&bucket.key(0, 1, 1))?;
         Ok(bucket)
+    }
+
+    /// The objects of a cluster that this process is a node of. `answer`: one that takes longer does not come.
+    pub(crate) fn of_cluster(cluster: Arc<Cluster>, answer: Duration) -> Bucket {
+        let store = |answer| Arc::new(ClusterStore::new(cluster.clone(), answer)) as Arc<dyn ObjectStore>;
+        let (store, patient, kind) = (store(answer), store(LONG_ANSWER.max(answer)), Kind::Cluster);
+        let (name, prefix, folder) = ("objects".into(), String::new(), std::env::temp_dir());
+        Bucket { store, patient, kind, name, prefix, folder, known: Arc::default() }
     }
 
     pub(crate) fn within(&self, name: &str) -> Result<Bucket> {
@@ -198,7 +214,7 @@ impl Bucket {
     /// The folder of a level, as Litestream names it: on S3 in another way than elsewhere.
     fn level(&self, level: u32) -> String {
         let folder = match self.kind {
-            Kind::S3 => format!("{level:04x}"),
+            Kind::S3 | Kind::Cluster => format!("{level:04x}"),
             Kind::Google | Kind::Azure => format!("ltx/{level}"),
         };
         match self.prefix.as_str() {
@@ -224,7 +240,7 @@ impl Bucket {
     fn time_name(&self) -> &'static str {
         match self.kind {
             Kind::Azure => "litestreamtimestamp",
-            Kind::S3 | Kind::Google => "litestream-timestamp",
+            Kind::S3 | Kind::Google | Kind::Cluster => "litestream-timestamp",
         }
     }
 

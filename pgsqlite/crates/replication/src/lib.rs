@@ -9,6 +9,7 @@
 
 pub mod archive;
 mod bucket;
+mod cluster;
 mod crc64;
 mod entry;
 mod error;

@@ -3,7 +3,10 @@
 use crate::bucket::{Bucket, Kind};
 pub use crate::patience::Patience;
 use crate::{Error, Result};
+use pgsqlite_cluster::service::Cluster;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Where archives are.
 #[derive(Debug, Clone)]
@@ -35,6 +38,11 @@ impl Place {
         };
         let (name, prefix) = parts(url, rest)?;
         Bucket::open(kind, name, prefix, patience.into()).map(Place::Bucket)
+    }
+
+    /// The place of the archives that a cluster keeps, which this process is a node of. `answer`: one that takes longer does not come.
+    pub fn in_cluster(cluster: Arc<Cluster>, answer: Duration) -> Place {
+        Place::Bucket(Bucket::of_cluster(cluster, answer))
     }
 
     /// The place of one database's archive, which has this name.

@@ -11,6 +11,9 @@ use std::time::Duration;
 /// A time of the machine's own clock.
 pub type Moment = Duration;
 
+/// A lease that lasts for so long is the last one.
+const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
+
 /// What the object of the lease says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
@@ -123,6 +126,8 @@ pub struct Node<T> {
     under_way: u64,
     /// it gives the lease away
     releases: bool,
+    /// it keeps the lease, and nobody has it after it
+    is_last: bool,
     #[cfg(test)]
     pub(super) without: Without,
 }
@@ -144,6 +149,7 @@ impl<T: Clone + PartialEq> Node<T> {
             last: 0,
             under_way: 0,
             releases: false,
+            is_last: false,
             #[cfg(test)]
             without: Without::default(),
         }
@@ -216,7 +222,8 @@ impl<T: Clone + PartialEq> Node<T> {
         let lease = match &self.seen {
             None => self.of_epoch(1),
             Some((_, lease, _)) if holds => {
-                Lease { renewal: lease.renewal + 1, released: self.releases, ..lease.clone() }
+                let lasts = if self.is_last { FOR_EVER } else { lease.lasts };
+                Lease { renewal: lease.renewal + 1, released: self.releases, lasts, ..lease.clone() }
             }
             Some((_, lease, since)) if self.is_over(lease, *since, now) => self.of_epoch(lease.epoch + 1),
             Some(_) => return Ask::Look,
@@ -253,7 +260,7 @@ impl<T: Clone + PartialEq> Node<T> {
     fn has_put(&mut self, now: Moment, tag: T) {
         let Some((lease, sent)) = self.put.clone() else { return };
         self.due = sent + self.lasts / 4;
-        if lease.released {
+        if lease.released || lease.lasts == FOR_EVER {
             return self.depose();
         }
         self.until = sent + self.relied();
@@ -348,6 +355,17 @@ impl<T: Clone + PartialEq> Node<T> {
     /// Asks that the lease is given away with the next request. Nothing is to be put from now on.
     pub fn release(&mut self) {
         (self.releases, self.due) = (true, Moment::ZERO);
+    }
+
+    /// Asks that nobody ever has the lease after this holder, with the next request: the database leaves the log. Nothing is to be put from now on.
+    pub fn leave(&mut self) {
+        (self.is_last, self.due) = (true, Moment::ZERO);
+    }
+
+    /// Whether its lease is the last one.
+    pub fn has_left(&self) -> bool {
+        self.role == Role::Deposed
+            && self.put.as_ref().is_some_and(|(lease, _)| lease.lasts == FOR_EVER && self.is_sure)
     }
 
     #[cfg(test)]
@@ -469,6 +487,15 @@ mod tests {
             node.answered(at(0), Answer::Is(Some((1, lease))));
             assert!(matches!(node.next(at(0)), Ask::Put(Some(1), Lease { epoch: 6, .. })));
         }
+        let mut node = leader();
+        node.leave();
+        let Ask::Put(Some(1), last) = node.next(at(300)) else { panic!("it puts the last lease") };
+        node.answered(at(310), Answer::Put(2));
+        assert!(node.has_left() && node.append(at(310)).is_err());
+        let mut other = self::node(9);
+        assert_eq!(other.next(at(0)), Ask::Look);
+        other.answered(at(0), Answer::Is(Some((2, last))));
+        assert_eq!(other.next(at(1_000_000_000_000)), Ask::Look, "nobody takes it");
         let mut node = leader();
         node.release();
         assert!(matches!(node.next(at(300)), Ask::Put(Some(1), Lease { released: true, .. })));

@@ -86,7 +86,7 @@ impl Failover {
             }
             (true, Some(Kept::Following { .. } | Kept::Restoring)) => Found::Follows,
             (true, other) => match asked(|| archive.is_empty()) {
-                true if other.is_none_or(|kept| kept == Kept::Promoted) => Found::First,
+                true if config.begins && other.is_none_or(|kept| kept == Kept::Promoted) => Found::First,
                 _ => {
                     return Err(PgError::new(
                         SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -95,7 +95,14 @@ impl Failover {
                     .hint("Move the file and those beside it away. The server makes it again from the archive."))
                 }
             },
-            (false, _) if asked(|| archive.is_empty()) => Found::First,
+            (false, _) if config.begins && asked(|| archive.is_empty()) => Found::First,
+            (false, _) if !config.begins => {
+                // (another one begins)
+                while asked(|| archive.is_empty()) {
+                    std::thread::sleep(REST);
+                }
+                Found::Follows
+            }
             (false, _) => Found::Follows,
         };
         let before = if let Found::Own(before) = found { before } else { 0 };

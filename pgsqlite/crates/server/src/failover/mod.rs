@@ -6,8 +6,9 @@
 
 mod boot;
 
-use crate::kept::Kept;
+use crate::kept::{beside, Kept};
 use parking_lot::Mutex;
+use pgsqlite_cluster::service::Cluster;
 use pgsqlite_natives::recovery::Standby;
 use pgsqlite_replication::archive::{Archive, Made};
 use pgsqlite_replication::failover::node::{Appended, Ask, Moment, Node, Role, Verdict};
@@ -29,6 +30,10 @@ pub struct LeaseConfig {
     pub node: String,
     /// where the archive is, for requests about the lease, which fail early
     pub place: Place,
+    /// it may begin the archive, where there is nothing in it
+    pub begins: bool,
+    /// the cluster that keeps the archive: the primary's node had better lead it
+    pub cluster: Option<Arc<Cluster>>,
 }
 
 /// The longest lease: what is removed from an archive has been there for much longer.
@@ -51,6 +56,11 @@ static STOPS: AtomicBool = AtomicBool::new(false);
 /// The process is to end: if its server loses a lease now, it does not begin again.
 pub fn stops() {
     STOPS.store(true, Ordering::Release);
+}
+
+/// The file beside a database that asks its primary to leave the cluster.
+pub fn leave_file(database: &Path) -> PathBuf {
+    beside(database, ".leave")
 }
 
 /// Whether the process is to end.
@@ -137,6 +147,7 @@ pub struct Failover {
     ends: AtomicBool,
     /// since when it leads
     since: Mutex<Option<Moment>>,
+    cluster: Option<Arc<Cluster>>,
     reported: Mutex<Option<Instant>>,
     deposed: tokio::sync::watch::Sender<bool>,
     /// the process whose work this one goes on with; 0: none
@@ -164,6 +175,7 @@ impl Failover {
             may_take: AtomicBool::new(false),
             ends: AtomicBool::new(false),
             since: Mutex::new(None),
+            cluster: config.cluster.clone(),
             reported: Mutex::new(None),
             deposed: tokio::sync::watch::Sender::new(false),
             before,
@@ -175,6 +187,11 @@ impl Failover {
     /// The number by which others know this process, and that of the one whose work it goes on with.
     pub fn process(&self) -> (u64, u64) {
         (self.node.lock().nonce(), self.before)
+    }
+
+    /// Whether this process has a node of the cluster that keeps the archive, which is asked cheaply.
+    pub fn is_in_cluster(&self) -> bool {
+        self.cluster.is_some()
     }
 
     /// What the server is.
@@ -237,6 +254,9 @@ impl Failover {
                 let held = node.holds();
                 node.answered(clock(), answer);
                 self.note(&node);
+                if let Some(cluster) = self.cluster.as_ref().filter(|_| node.holds()) {
+                    cluster.wants_to_lead();
+                }
                 if node.holds() && !held {
                     let epoch = node.lease().map_or(0, |lease| lease.epoch);
                     tracing::warn!("the server has taken the lease (epoch {epoch})");
@@ -257,6 +277,12 @@ impl Failover {
                     }
                     std::thread::sleep(TICK);
                     continue;
+                }
+                if this.is_to_leave() {
+                    if let Err(e) = this.leave() {
+                        tracing::error!("the database does not leave its cluster: {}", e.message());
+                    }
+                    break;
                 }
                 if !this.step() {
                     break;
@@ -377,6 +403,31 @@ impl Failover {
         }
     }
 
+    /// Whether the database is to leave the cluster, and it is the primary's.
+    fn is_to_leave(&self) -> bool {
+        self.is_in_cluster() && self.role() == Role::Leads && leave_file(&self.database).exists()
+    }
+
+    /// Nobody is a primary after this server: its file is a database of its own from then on, and the server ends.
+    fn leave(&self) -> Result<()> {
+        // (nobody is shown or told anything any more)
+        self.until.store(0, Ordering::Release);
+        self.node.lock().leave();
+        let began = Instant::now();
+        while self.role() != Role::Deposed && began.elapsed() < LAST {
+            self.step();
+        }
+        if !self.node.lock().has_left() {
+            return Err(unknown());
+        }
+        let gone = |path: &Path| std::fs::remove_file(path).map_err(|e| crate::kept::io(path, &e));
+        gone(&Kept::path(&self.database))?;
+        gone(&leave_file(&self.database))?;
+        tracing::warn!("the database has left its cluster: the server ends");
+        stops();
+        Ok(())
+    }
+
     /// Gives the lease away: the server ends, and has put all that it has.
     pub fn release(&self) {
         self.ends.store(true, Ordering::Release);
@@ -392,6 +443,9 @@ impl Failover {
         let began = Instant::now();
         while self.role() != Role::Deposed && began.elapsed() < Duration::from_secs(2) {
             std::thread::sleep(TICK);
+        }
+        if let Some(cluster) = &self.cluster {
+            cluster.hands_over();
         }
     }
 }

@@ -40,6 +40,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const TICK: Duration = Duration::from_millis(50);
 /// Between two looks at the archive.
 const LOOK: Duration = Duration::from_millis(500);
+/// The same, where this process has a node of the cluster that keeps the archive.
+const LOOK_IN_CLUSTER: Duration = Duration::from_millis(20);
 /// After a failure the archive is left alone for so long.
 const REST: Duration = Duration::from_secs(2);
 /// Between two looks at files that others stand for.
@@ -307,7 +309,9 @@ impl Followers {
                     rest: Duration::ZERO,
                     reported: Reported::default(),
                 };
-                self.spawn(work, TICK, Work::step, |_| {}, promoted)?;
+                let in_cluster = self.failover.as_ref().is_some_and(|failover| failover.is_in_cluster());
+                let tick = if in_cluster { LOOK_IN_CLUSTER } else { TICK };
+                self.spawn(work, tick, Work::step, |_| {}, promoted)?;
                 if let Some(failover) = &self.failover {
                     failover.take();
                 }
@@ -430,8 +434,10 @@ impl Work {
         }
         let promoted = self.recovery.standby.is_promoted();
         let pauses = self.recovery.standby.pauses();
+        let in_cluster = self.failover.as_ref().is_some_and(|failover| failover.is_in_cluster());
+        let look = if in_cluster { LOOK_IN_CLUSTER } else { LOOK };
         self.recovery.is_paused.store(pauses, Ordering::Release);
-        if pauses || !promoted && self.looked.is_some_and(|at| at.elapsed() < LOOK + self.rest) {
+        if pauses || !promoted && self.looked.is_some_and(|at| at.elapsed() < look + self.rest) {
             return Step::On;
         }
         self.looked = Some(Instant::now());
