@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pathlib
+import resource
 import shutil
 import signal
 import sqlite3
@@ -113,6 +114,17 @@ def life(folder: str) -> None:
         first.ask("INSERT INTO u VALUES (3) RETURNING i")
         third.start()
         until("n3 has what it has missed", lambda: third.ask("SELECT count(*) FROM u") == "2")
+        # one has no room on its disk: the others go on, and it goes on by itself when it has
+        pid = third.server.process.pid
+        before = resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        for i in range(10, 20):
+            first.ask(f"INSERT INTO u VALUES ({i}) RETURNING i")
+        until("n3 has no room", lambda: "has failed, and begins again" in third.log())
+        first.ask("DELETE FROM u WHERE i >= 10; SELECT 1")
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
+        first.ask("INSERT INTO u VALUES (20) RETURNING i")
+        until("n3 goes on", lambda: third.ask("SELECT max(i) FROM u") == "20")
+        first.ask("DELETE FROM u WHERE i = 20; SELECT 1")
         for member in (third, second, first):
             member.end(signal.SIGTERM)
         start_all(members)

@@ -191,6 +191,11 @@ impl<D: Disk> Node<D> {
         let _ = self.raft.step(message);
     }
 
+    /// Whether the node is about to take this copy.
+    pub fn takes(&self, copy: &[u8]) -> bool {
+        self.raft.snap().is_some_and(|snapshot| snapshot.data[..] == *copy)
+    }
+
     /// A message to that node has not been sent.
     pub fn is_unreachable(&mut self, node: u64) {
         self.raft.report_unreachable(node);

@@ -7,9 +7,10 @@ use crate::node::{Answer, Lengths, Node};
 use crate::objects::Outcome;
 use crate::{wire, Error, Result};
 use raft::eraftpb::{Message, MessageType};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufWriter, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{channel, sync_channel, Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError};
@@ -23,13 +24,19 @@ const TICK: Duration = Duration::from_millis(40);
 const QUEUE: usize = 4096;
 /// So many things are taken up before the node works on them.
 const TOGETHER: usize = 1024;
-/// So many connections are read at once. (Two for each node are enough.)
+/// So many connections are read at once.
 const CONNECTIONS: usize = 64;
+/// So many of them are one node's: those before them have been lost without a word. (One is for messages, and one may bring a copy.)
+const OF_A_NODE: usize = 4;
+/// What the name of a copy that comes begins with, in the place of the memory's own end.
+const COPY: &str = "copy-";
 /// Between two attempts to connect.
 const AGAIN: Duration = Duration::from_millis(100);
+/// A node that has failed begins again after so long.
+const REST: Duration = Duration::from_secs(5);
 /// A piece of a copy comes within this time.
 const PIECE: Duration = Duration::from_secs(30);
-/// That another node cannot be reached is logged so often.
+/// That another node cannot be reached, or a connection is refused, is logged so often.
 const OFTEN: Duration = Duration::from_secs(60);
 
 /// What a node needs to know.
@@ -94,7 +101,7 @@ pub struct Status {
     pub term: u64,
     /// the number of the last entry that is agreed upon and applied
     pub applied: u64,
-    /// why the node has ended
+    /// why the node is not there
     pub failed: Option<String>,
 }
 
@@ -176,9 +183,8 @@ impl Cluster {
         }
         let alone = alone(&config.file)?;
         let voters: Vec<u64> = config.members.iter().map(|member| member.number).collect();
-        let disk = FileDisk::open(&config.file, own.number, &voters)?;
-        let founds = disk.founds();
-        let node = Node::new(own.number, config.process, disk, Lengths::default())?;
+        remove_copies(&config.file);
+        let founds = FileDisk::open(&config.file, own.number, &voters)?.founds();
         let listener = TcpListener::bind(&own.address)
             .map_err(|e| Error::new(format!("node \"{}\" cannot listen on {}: {e}", own.name, own.address)))?;
         let listens = listener.local_addr().map_err(|e| Error::new(e.to_string()))?;
@@ -187,6 +193,7 @@ impl Cluster {
         let context =
             Context { config: config.clone(), own: own.clone(), tls, events: events.clone(), stops: stops.clone() };
         let context = Arc::new(context);
+        let node = context.node(0)?;
         let mut peers = HashMap::new();
         let mut threads = Vec::new();
         for member in config.members.iter().filter(|member| member.number != own.number) {
@@ -326,6 +333,20 @@ pub fn alone(memory: &Path) -> Result<std::fs::File> {
     }
 }
 
+/// Removes copies that an earlier process has not taken.
+fn remove_copies(memory: &Path) {
+    let (Some(folder), Some(stem)) = (memory.parent(), memory.file_stem().and_then(|stem| stem.to_str())) else {
+        return;
+    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let Ok(listed) = std::fs::read_dir(folder) else { return };
+    for entry in listed.flatten() {
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(&format!("{stem}.{COPY}"))) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 fn own(config: &Config) -> Result<Member> {
     let own = config.members.iter().find(|member| member.name == config.name);
     own.cloned().ok_or_else(|| Error::new(format!("the cluster has no node \"{}\"", config.name)))
@@ -333,6 +354,41 @@ fn own(config: &Config) -> Result<Member> {
 
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     std::thread::Builder::new().name(name.into()).spawn(work).map_err(|e| Error::new(format!("no thread: {e}")))
+}
+
+/// The connections that are read, and whose each is, once that is known. A stranger who opens many takes nobody's place but another stranger's.
+#[derive(Default)]
+struct Reading {
+    open: BTreeMap<u64, (TcpStream, Option<u64>)>,
+    /// when it was logged that one was refused
+    reported: Option<Instant>,
+}
+
+impl Reading {
+    fn end(&mut self, number: u64) {
+        if let Some((tcp, _)) = self.open.remove(&number) {
+            // (its thread notices)
+            let _ = tcp.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn add(&mut self, number: u64, tcp: TcpStream) {
+        if self.open.len() >= CONNECTIONS {
+            let stranger = self.open.iter().find(|(_, (_, node))| node.is_none()).map(|(number, _)| *number);
+            stranger.into_iter().for_each(|number| self.end(number));
+        }
+        self.open.insert(number, (tcp, None));
+    }
+
+    /// The connection is that node's.
+    fn knows(&mut self, number: u64, node: u64) {
+        if let Some((_, of)) = self.open.get_mut(&number) {
+            *of = Some(node);
+        }
+        let its: Vec<u64> =
+            self.open.iter().filter(|(_, (_, of))| *of == Some(node)).map(|(number, _)| *number).collect();
+        its.iter().rev().skip(OF_A_NODE).for_each(|number| self.end(*number));
+    }
 }
 
 /// What all threads of a node know.
@@ -347,6 +403,15 @@ struct Context {
 impl Context {
     fn stops(&self) -> bool {
         self.stops.load(Ordering::Acquire)
+    }
+
+    /// The node, from its memory. `generation`: how often it has begun again.
+    fn node(&self, generation: u64) -> Result<Node<FileDisk>> {
+        let voters: Vec<u64> = self.config.members.iter().map(|member| member.number).collect();
+        let disk = FileDisk::open(&self.config.file, self.own.number, &voters)?;
+        // (the numbers of its requests begin anew: they must not be taken for earlier ones)
+        let process = self.config.process.wrapping_add(generation.rotate_right(8));
+        Node::new(self.own.number, process, disk, Lengths::default())
     }
 
     fn connect(&self, to: &Member) -> Result<Outgoing> {
@@ -401,7 +466,7 @@ impl Context {
     }
 
     fn accept(self: Arc<Self>, listener: &TcpListener) {
-        let reading = Arc::new(Mutex::new(HashMap::new()));
+        let reading = Arc::new(Mutex::new(Reading::default()));
         for number in 0u64.. {
             let accepted = listener.accept();
             if self.stops() {
@@ -411,38 +476,37 @@ impl Context {
                 std::thread::sleep(AGAIN);
                 continue;
             };
-            if lock(&reading).len() >= CONNECTIONS {
-                continue;
-            }
             let Ok(own) = tcp.try_clone() else { continue };
-            lock(&reading).insert(number, own);
+            lock(&reading).add(number, own);
             let (context, all) = (self.clone(), reading.clone());
             let read = move || {
-                context.receive(tcp, peer.ip(), number);
-                lock(&all).remove(&number);
+                context.receive(tcp, peer.ip(), number, &all);
+                lock(&all).open.remove(&number);
             };
             if thread("cluster-read", read).is_err() {
-                lock(&reading).remove(&number);
+                lock(&reading).open.remove(&number);
             }
         }
-        for tcp in lock(&reading).values() {
+        for (tcp, _) in lock(&reading).open.values() {
             let _ = tcp.shutdown(Shutdown::Both);
         }
     }
 
-    fn receive(&self, tcp: TcpStream, peer: IpAddr, number: u64) {
+    fn receive(&self, tcp: TcpStream, peer: IpAddr, number: u64, all: &Mutex<Reading>) {
         let incoming = match Incoming::accept(tcp, self.own.number, &self.config.members, self.tls.as_ref()) {
             Ok(incoming) => incoming,
             Err(e) => {
-                if !self.stops() {
+                let mut all = lock(all);
+                if !self.stops() && all.reported.is_none_or(|at| at.elapsed() >= OFTEN) {
+                    all.reported = Some(Instant::now());
                     tracing::warn!("a connection from {peer} to this node of the cluster is refused: {e}");
                 }
                 return;
             }
         };
-        let copy = self.config.file.with_extension(format!("copy-{}-{number}", incoming.from));
+        lock(all).knows(number, incoming.from);
+        let copy = self.config.file.with_extension(format!("{COPY}{}-{number}", incoming.from));
         let _ = self.read(incoming, &copy);
-        // (one that was taken is gone already, or is read at this moment)
     }
 
     fn read(&self, mut incoming: Incoming, copy: &Path) -> Result<()> {
@@ -506,18 +570,57 @@ struct Runner {
 }
 
 impl Runner {
+    /// Runs the node, and begins again with what is in its memory after a failure: a full disk may have room again.
     fn run(mut self) {
-        let failed = match self.turn() {
-            Ok(()) => "the node of the cluster has been stopped".to_string(),
-            Err(e) => {
-                tracing::error!("the node of the cluster ends: {e}");
-                e.to_string()
+        for generation in 1u64.. {
+            // (Raft's library panics where it finds that it has been lied to)
+            let ended = catch_unwind(AssertUnwindSafe(|| self.turn()));
+            let failed = match ended.unwrap_or_else(|_| Err(Error::new("it has panicked"))) {
+                Ok(()) => return self.fails("it has been stopped"),
+                Err(e) => e.to_string(),
+            };
+            tracing::error!("the node of the cluster has failed, and begins again in {} s: {failed}", REST.as_secs());
+            self.fails(&failed);
+            loop {
+                if self.rests() {
+                    return;
+                }
+                match self.context.node(generation) {
+                    Ok(node) => {
+                        self.node = node;
+                        break;
+                    }
+                    Err(e) => self.fails(&e.to_string()),
+                }
             }
-        };
-        self.context.stops.store(true, Ordering::Release);
-        lock(&self.status).failed = Some(failed.clone());
-        for ask in self.asks.into_values() {
-            let _ = ask.reply.send(Err(Unknown(failed.clone())));
+            lock(&self.status).failed = None;
+        }
+    }
+
+    /// The node is not there: whoever asks is told so.
+    fn fails(&mut self, why: &str) {
+        let why = format!("the node of the cluster is not there: {why}");
+        lock(&self.status).failed = Some(why.clone());
+        for (_, ask) in self.asks.drain() {
+            let _ = ask.reply.send(Err(Unknown(why.clone())));
+        }
+        self.tickets.clear();
+        self.waiting.clear();
+    }
+
+    /// Waits before the node begins again. What comes meanwhile is lost. True: it is to stop.
+    fn rests(&mut self) -> bool {
+        let until = Instant::now() + REST;
+        loop {
+            match self.inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return true,
+                Ok(Event::Ask(ask)) => {
+                    let why = lock(&self.status).failed.clone().unwrap_or_default();
+                    let _ = ask.reply.send(Err(Unknown(why)));
+                }
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return false,
+            }
         }
     }
 
@@ -561,7 +664,15 @@ impl Runner {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Message(message) => self.node.step(message),
+            Event::Message(message) => {
+                let copy =
+                    (message.get_msg_type() == MessageType::MsgSnapshot).then(|| message.get_snapshot().data.clone());
+                self.node.step(message);
+                if let Some(copy) = copy.filter(|copy| !self.node.takes(copy)) {
+                    // (it came too late)
+                    let _ = std::fs::remove_file(&*String::from_utf8_lossy(&copy));
+                }
+            }
             Event::Ask(ask) => {
                 self.count += 1;
                 self.asks.insert(self.count, ask);

@@ -139,6 +139,18 @@ fn what_a_majority_has_is_there_whoever_fails() {
         assert_eq!(content(nodes[away].as_ref().unwrap(), &name).as_deref(), Some(&b"x"[..]));
     }
     assert!(Cluster::start(&configs[0]).is_err_and(|e| e.to_string().contains("another server runs this node")));
+    // strangers that say nothing, or nonsense, and open more connections than a node reads
+    let mut strangers: Vec<_> =
+        (0..100).filter_map(|_| std::net::TcpStream::connect(&configs[0].members[1].address).ok()).collect();
+    for stranger in strangers.iter_mut().step_by(2) {
+        let _ = std::io::Write::write_all(stranger, &[0xff; 100]);
+    }
+    nodes[2].take().unwrap().stop();
+    nodes[2] = Some(start(2));
+    nodes[0].take().unwrap().stop();
+    assert!(matches!(put_at(&nodes[1], put("beside strangers", Condition::Absent, b"x")), Outcome::Put(_)));
+    drop(strangers);
+    nodes[0] = Some(start(0));
     // two of three away: nothing is acknowledged
     nodes[0].take().unwrap().stop();
     nodes[1].take().unwrap().stop();

@@ -23,6 +23,7 @@ pub struct Exceeded {
 }
 
 static TOTAL: AtomicIsize = AtomicIsize::new(0);
+static PEAK: AtomicIsize = AtomicIsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 /// The counters of a thread. All are plain cells with constant initial values, so that the allocator may use them.
@@ -56,6 +57,11 @@ pub fn total() -> usize {
     usize::try_from(TOTAL.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
+/// The most that [`total`] has been since the process began.
+pub fn peak() -> usize {
+    usize::try_from(PEAK.load(Ordering::Relaxed)).unwrap_or(0)
+}
+
 /// The limit in bytes; `usize::MAX`: none.
 pub fn limit() -> usize {
     LIMIT.load(Ordering::Relaxed)
@@ -85,6 +91,9 @@ impl Local {
         let net = self.net.get();
         let change = net - self.flushed.replace(net);
         let total = TOTAL.fetch_add(change, Ordering::Relaxed) + change;
+        if total > PEAK.load(Ordering::Relaxed) {
+            PEAK.fetch_max(total, Ordering::Relaxed);
+        }
         trim::note(total);
         self.over.set(self.is_over(total, 0));
     }

@@ -24,7 +24,9 @@ mod trim;
 
 pub use account::Account;
 pub use attribution::Tracked;
-pub use count::{check, flush_thread, limit, reserve, set_limit, total, Accounting, Exceeded, GRAIN, SMALLEST_LIMIT};
+pub use count::{
+    check, flush_thread, limit, peak, reserve, set_limit, total, Accounting, Exceeded, GRAIN, SMALLEST_LIMIT,
+};
 pub use detect::available;
 pub use files::FileLimit;
 pub use held::{hold, Held};

@@ -63,6 +63,8 @@ fn text(shared: &Shared) -> String {
         "Bytes that are allocated, of all sessions and caches (--memory-limit counts these).",
     );
     page.value("pgsqlite_memory_bytes", &[], pgsqlite_memory::total() as f64);
+    page.head("pgsqlite_memory_peak_bytes", "gauge", "The most of these bytes since the server started.");
+    page.value("pgsqlite_memory_peak_bytes", &[], pgsqlite_memory::peak() as f64);
     page.head("pgsqlite_memory_limit_bytes", "gauge", "The limit of these bytes.");
     page.value("pgsqlite_memory_limit_bytes", &[], pgsqlite_memory::limit() as f64);
 
