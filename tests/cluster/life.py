@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -29,8 +30,15 @@ class Member(Node):
         self.database, self.server = f"{self.dir}/main.db", None
 
     def start(self, *flags: str) -> None:
-        flags = flags or ("--cluster", self.nodes, "--node-name", self.name)
+        self.metrics_addr = free_address()
+        flags = flags or ("--cluster", self.nodes, "--node-name", self.name, "--metrics-addr", self.metrics_addr)
         self.server = server.Server(*flags, directory=self.dir, database=self.database)
+
+
+    def metrics(self) -> str:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"http://{self.metrics_addr}/metrics", timeout=30) as page:
+            return page.read().decode()
 
 
 def run(*words: str) -> tuple[int, str]:
@@ -120,6 +128,7 @@ def life(folder: str) -> None:
         for i in range(10, 20):
             first.ask(f"INSERT INTO u VALUES ({i}) RETURNING i")
         until("n3 has no room", lambda: "has failed, and begins again" in third.log())
+        assert "pgsqlite_cluster_failed 1" in third.metrics() and "pgsqlite_cluster_has_leader 1" in first.metrics()
         first.ask("DELETE FROM u WHERE i >= 10; SELECT 1")
         resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
         first.ask("INSERT INTO u VALUES (20) RETURNING i")

@@ -491,7 +491,14 @@ impl Bucket {
             let known = self.known();
             entries.iter().filter(|e| !known.headers.contains_key(&name(e))).collect()
         };
-        for some in missing.chunks(TOGETHER) {
+        // (the node of a cluster has them in its own file)
+        let together = if self.kind == Kind::Cluster { 1 } else { TOGETHER };
+        for some in missing.chunks(together) {
+            if let [entry] = some {
+                let header = self.header(entry)?;
+                self.known().headers.insert(name(entry), header);
+                continue;
+            }
             let found: Vec<Result<(Header, &Entry)>> = std::thread::scope(|scope| {
                 let threads: Vec<_> = some.iter().map(|entry| (scope.spawn(|| self.header(entry)), *entry)).collect();
                 let done = |(thread, entry): (std::thread::ScopedJoinHandle<Result<Header>>, _)| match thread.join() {

@@ -205,6 +205,32 @@ fn text(shared: &Shared) -> String {
         page.value(name, &[], if leads { 1.0 } else { 0.0 });
     }
 
+    if let Some(node) = shared.config.lease.as_ref().and_then(|lease| lease.cluster.as_ref()).map(|node| node.status())
+    {
+        let gauges = [
+            (
+                "pgsqlite_cluster_has_leader",
+                "1: this node knows of a leader of the cluster.",
+                node.leader.is_some() as u64,
+            ),
+            (
+                "pgsqlite_cluster_failed",
+                "1: this node cannot use its memory (a full disk), and tries again.",
+                node.failed.is_some() as u64,
+            ),
+            ("pgsqlite_cluster_term", "Raft's term: one more with each election.", node.term),
+            (
+                "pgsqlite_cluster_applied",
+                "The number of the last entry of the cluster's log that this node has applied.",
+                node.applied,
+            ),
+        ];
+        for (name, help, value) in gauges {
+            page.head(name, "gauge", help);
+            page.value(name, &[], value as f64);
+        }
+    }
+
     if shared.config.max_wal_senders > 0 {
         let senders = statistics.senders.all();
         type Sent = fn(&pgsqlite_natives::statistics::senders::Sent) -> Option<f64>;
