@@ -59,7 +59,7 @@ def statements() -> str:
         lines.append([f"{title} (`{path.stem}`)", str(count - bad), str(bad or "")])
     lines.append(["**all**", f"**{total[0]}**", f"**{total[1]}**"])
     about = (
-        "Recorded from PostgreSQL 15, and from 18 what only that has (`tests/sql`). A statement counts as the same when its columns, types, rows, tag and every field of its error\n"
+        "Recorded from PostgreSQL 18, and from 15 where the two differ and pgsqlite answers as 15 (`tests/sql`). A statement counts as the same when its columns, types, rows, tag and every field of its error\n"
         "are the same on pgsqlite."
     )
     return page("Recorded statements, by file", about, rows(["file", "same", "differ or refused"], lines))

@@ -115,7 +115,7 @@ SEARCHES = {
     "crates/sql/src/lower/other_rows.rs": (1, "SQL that the lowering has just made: a sub-query in it, written or not; a word in a string only means less care"),
     "crates/sql/src/lower/from.rs": (2, "the last alias of SQL that the lowering has just made"),
     "crates/sql/src/lower/kept_rows.rs": (1, "as above"),
-    "crates/sql/src/parse/mod.rs": (2, "messages of the parser, which have no code"),
+    "crates/sql/src/parse/mod.rs": (1, "messages of the parser, which have no code"),
     "crates/objects/src/ddl/alter_table.rs": (2, "whether a look at the trees is worth while: a word in a string costs time, and no more"),
     "crates/objects/src/ddl/partition.rs": (1, "a text of pg_get_expr that this file has printed"),
     "crates/objects/src/pg_catalog/information_schema.rs": (1, "a text of pg_get_constraintdef, of which it takes a part"),

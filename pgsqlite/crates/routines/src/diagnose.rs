@@ -60,7 +60,8 @@ pub fn violation_of_parts(
     for part in parts {
         let of_part = violation(part, catalog, context, reader, parameters, error.code())?;
         // (which foreign key is violated, SQLite does not tell)
-        let met = |e: &PgError| e.code() == SqlState::FOREIGN_KEY_VIOLATION || same_constraint(e, error);
+        let of_key = error.code() == SqlState::FOREIGN_KEY_VIOLATION;
+        let met = |e: &PgError| of_key || same_constraint(e, error);
         if let Some(of_part) = of_part.filter(met) {
             if found.replace(of_part).is_some() {
                 return Ok(None);
@@ -407,25 +408,16 @@ impl Search<'_> {
             return Ok(None);
         }
         let shown = self.key_text(&reference.key, &key)?;
-        Ok(Some(
-            PgError::new(
-                SqlState::FOREIGN_KEY_VIOLATION,
-                format!(
-                    "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
-                    reference.parent, reference.constraint, reference.child
-                ),
-            )
-            .detail(match reference.hidden {
-                true => format!("Key is still referenced from table \"{}\".", reference.child),
-                false => {
-                    let columns = &reference.columns;
-                    format!("Key ({columns})=({shown}) is still referenced from table \"{}\".", reference.child)
-                }
-            })
-            .schema(reference.child_schema.clone())
-            .table(reference.child.clone())
-            .constraint(reference.constraint.clone()),
-        ))
+        Ok(Some(still_referenced(
+            (&reference.child_schema, &reference.child),
+            &reference.constraint,
+            &match reference.hidden {
+                true => "Key".to_string(),
+                false => format!("Key ({})=({shown})", reference.columns),
+            },
+            &reference.parent,
+            reference.restricts,
+        )))
     }
 
     // --- text ----------------------------------------------------------------------------------------------------------
@@ -445,13 +437,33 @@ impl Search<'_> {
 }
 
 /// A row that references one that is not there. `key`: `Key (columns)=(values)`, or `Key`.
-fn missing_parent(child: (&str, &str), constraint: &str, key: &str, parent: &str) -> PgError {
+pub fn missing_parent(child: (&str, &str), constraint: &str, key: &str, parent: &str) -> PgError {
     let (schema, table) = child;
     PgError::new(
         SqlState::FOREIGN_KEY_VIOLATION,
         format!("insert or update on table \"{table}\" violates foreign key constraint \"{constraint}\""),
     )
     .detail(format!("{key} is not present in table \"{parent}\"."))
+    .schema(schema)
+    .table(table)
+    .constraint(constraint)
+}
+
+/// A row that is referenced and is to go or to change. `key`: `Key (columns)=(values)`, or `Key`. `restricts`: the action of the key is
+/// RESTRICT, and not NO ACTION.
+pub fn still_referenced(child: (&str, &str), constraint: &str, key: &str, parent: &str, restricts: bool) -> PgError {
+    let (schema, table) = child;
+    let (code, setting, still) = match restricts {
+        true => (SqlState::RESTRICT_VIOLATION, "RESTRICT setting of ", ""),
+        false => (SqlState::FOREIGN_KEY_VIOLATION, "", "still "),
+    };
+    PgError::new(
+        code,
+        format!(
+            "update or delete on table \"{parent}\" violates {setting}foreign key constraint \"{constraint}\" on table \"{table}\""
+        ),
+    )
+    .detail(format!("{key} is {still}referenced from table \"{table}\"."))
     .schema(schema)
     .table(table)
     .constraint(constraint)

@@ -72,7 +72,7 @@ impl Reached {
 type Referencing<'c> = (&'c Arc<Relation>, &'c Constraint);
 
 /// What a foreign key does at an event of the referenced table.
-fn action(constraint: &Constraint, event: Event) -> ForeignKeyAction {
+pub fn action(constraint: &Constraint, event: Event) -> ForeignKeyAction {
     match (&constraint.kind, event) {
         (ConstraintKind::ForeignKey { on_delete, .. }, Event::Delete) => *on_delete,
         (ConstraintKind::ForeignKey { on_update, .. }, _) => *on_update,

@@ -127,6 +127,7 @@ impl From<PgError> for Failure {
             "42501" => (-387, 0, String::new()),
             "23505" => (-268, -100, constraint()),
             "23502" => (-391, 0, fields.column.clone().unwrap_or_else(|| first_quoted(message))),
+            "23001" => (-692, -112, constraint()),
             "23503" if message.starts_with("update or delete") => (-692, -112, constraint()),
             "23503" => (-691, -111, constraint()),
             "23514" if message.starts_with("value for domain") && message.contains("interval ") => {

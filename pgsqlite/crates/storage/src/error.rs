@@ -108,7 +108,7 @@ fn interrupted() -> PgError {
 /// 53400, if the session's temporary files would have passed `temp_file_limit`.
 pub fn temporary_files_full() -> Option<PgError> {
     let limit = pgsqlite_memory::Account::current()?.files().take_refused()? / 1024;
-    let message = format!("temporary file size exceeds temp_file_limit ({limit}kB)");
+    let message = format!("temporary file size exceeds \"temp_file_limit\" ({limit}kB)");
     Some(PgError::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, message))
 }
 

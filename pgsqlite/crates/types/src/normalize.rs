@@ -86,7 +86,7 @@ pub fn normalize(codec: &TypeCodec, typmod: i32, value: DatumRef) -> Result<Datu
         TypeCodec::Int2 => integer(value, Width::Two).map(Datum::Int),
         TypeCodec::Int4 => integer(value, Width::Four).map(Datum::Int),
         TypeCodec::Int8 => integer(value, Width::Eight).map(Datum::Int),
-        TypeCodec::Oid | TypeCodec::Xid | TypeCodec::Reg(_) => {
+        TypeCodec::Oid | TypeCodec::Xid | TypeCodec::Cid | TypeCodec::Reg(_) => {
             let v = integer(value, Width::Eight)?;
             u32::try_from(v).map(|v| Datum::Int(v as i64)).map_err(|_| invalid("oid", value))
         }

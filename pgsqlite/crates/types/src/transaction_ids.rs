@@ -13,10 +13,10 @@ use crate::work;
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 use std::cmp::Ordering;
 
-/// C's `strtoull` with base 0: blanks, a sign, a prefix for octal or hexadecimal; what is no number is 0, what is too large
-/// the largest number.
-fn unsigned(text: &str) -> u64 {
+/// C's `strtoull` with base 0: blanks, a sign, a prefix for octal or hexadecimal; and blanks again. Errors: 22P02, 22003.
+fn unsigned(text: &str, ty: &str) -> Result<u64> {
     let (negative, digits) = sign(text);
+    let digits = digits.trim_end_matches(|c: char| c.is_ascii() && is_space(c as u8));
     let hexadecimal = digits
         .strip_prefix("0x")
         .or_else(|| digits.strip_prefix("0X"))
@@ -26,7 +26,16 @@ fn unsigned(text: &str) -> u64 {
         None if digits.starts_with('0') => (digits, 8),
         None => (digits, 10),
     };
-    digits_value(digits, base, negative)
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(base)) {
+        return Err(invalid_syntax(ty, text));
+    }
+    let value = u64::from_str_radix(digits, base).map_err(|_| out_of_range(text, ty))?;
+    Ok(if negative { value.wrapping_neg() } else { value })
+}
+
+fn out_of_range(text: &str, ty: &str) -> PgError {
+    let message = format!("value \"{text}\" is out of range for type {ty}");
+    PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
 }
 
 /// Whether a minus sign stands before the digits, after blanks; and what follows it.
@@ -55,9 +64,14 @@ fn decimal(text: &str) -> (u64, &str) {
     (digits_value(&digits[..length], 10, negative), rest)
 }
 
-/// `xid` and `cid`: the lower 32 bits of what is read.
-pub(crate) fn xid_text_in(text: &str) -> Result<Datum> {
-    Ok(Datum::Int(i64::from(unsigned(text) as u32)))
+/// `xid` and `cid` (`ty`): 32 bits, with a sign or without.
+pub(crate) fn xid_text_in(text: &str, ty: &str) -> Result<Datum> {
+    let value = unsigned(text, ty)?;
+    let lower = value as u32;
+    match value == u64::from(lower) || value == i64::from(lower as i32) as u64 {
+        true => Ok(Datum::Int(i64::from(lower))),
+        false => Err(out_of_range(text, ty)),
+    }
 }
 
 /// An `xid8` in storage form.
@@ -79,7 +93,7 @@ pub fn xid8(value: DatumRef) -> Result<u64> {
 }
 
 pub(crate) fn xid8_text_in(text: &str) -> Result<Datum> {
-    Ok(xid8_datum(unsigned(text)))
+    Ok(xid8_datum(unsigned(text, "xid8")?))
 }
 pub(crate) fn xid8_text_out(value: DatumRef, out: &mut Vec<u8>) -> Result<()> {
     int(out, xid8(value)?);

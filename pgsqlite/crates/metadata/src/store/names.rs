@@ -16,8 +16,9 @@ pub struct CatalogNames<'a> {
     pub search_path: &'a [Oid],
 }
 
-fn no_schema(name: &str) -> PgError {
-    PgError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
+fn too_many_names(what: &str, parts: &[&str]) -> PgError {
+    let message = format!("improper {what} name (too many dotted names): {}", parts.join("."));
+    PgError::new(SqlState::SYNTAX_ERROR, message)
 }
 
 impl CatalogNames<'_> {
@@ -67,8 +68,8 @@ impl CatalogNames<'_> {
     fn along_path(&self, parts: &[&str], find: impl Fn(Oid, &str) -> Option<Oid>) -> Result<Option<Oid>> {
         match *parts {
             [name] => Ok(self.callable_path().into_iter().find_map(|schema| find(schema, name))),
-            [schema, name] => Ok(find(self.schema(schema)?, name)),
-            _ => Err(PgError::new(SqlState::SYNTAX_ERROR, "improper qualified name (too many dotted names)")),
+            [schema, name] => Ok(self.catalog.schema_oid(schema).and_then(|schema| find(schema, name))),
+            _ => Err(too_many_names("qualified", parts)),
         }
     }
 
@@ -78,7 +79,10 @@ impl CatalogNames<'_> {
         work::visit();
         let schema = match name.rsplit_once('.') {
             Some((schema, _)) => match split_identifier(schema)?.as_slice() {
-                [schema] => Some(self.schema(schema)?),
+                [schema] => match self.catalog.schema_oid(schema) {
+                    Some(schema) => Some(schema),
+                    None => return Ok(vec![]),
+                },
                 _ => return Ok(vec![]),
             },
             None => None,
@@ -146,7 +150,7 @@ fn name_and_types(text: &str) -> Result<(&str, Vec<Result<&str>>)> {
 }
 
 /// Splits `a."B c".d` into its parts, folded to lower case where they are not quoted.
-fn split_identifier(text: &str) -> Result<Vec<String>> {
+pub fn split_identifier(text: &str) -> Result<Vec<String>> {
     let invalid = || PgError::new(SqlState::INVALID_NAME, "invalid name syntax");
     let mut parts = Vec::new();
     let mut chars = text.trim().chars().peekable();
@@ -256,9 +260,6 @@ impl RegNames for CatalogNames<'_> {
         let parts = split_identifier(text)?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         match reg_type {
-            oid::REGCLASS if parts.len() == 2 && self.catalog.schema_oid(parts[0]).is_none() => {
-                Err(no_schema(parts[0]))
-            }
             oid::REGCLASS => {
                 let named = |schema: Oid, name: &str| {
                     let relation = self.catalog.relation_in(schema, name).map(|r| r.oid);
@@ -277,10 +278,7 @@ impl RegNames for CatalogNames<'_> {
                         ))
                     }
                     _ => {
-                        return Err(PgError::new(
-                            SqlState::INVALID_NAME,
-                            "improper relation name (too many dotted names)",
-                        ))
+                        return Err(too_many_names("relation", &parts));
                     }
                 };
                 found.ok_or_else(|| {
@@ -289,9 +287,6 @@ impl RegNames for CatalogNames<'_> {
             }
             oid::REGNAMESPACE | oid::REGROLE if parts.len() != 1 => {
                 Err(PgError::new(SqlState::INVALID_NAME, "invalid name syntax"))
-            }
-            oid::REGCOLLATION | oid::REGPROC if parts.len() == 2 && self.catalog.schema_oid(parts[0]).is_none() => {
-                Err(no_schema(parts[0]))
             }
             oid::REGNAMESPACE => self.schema(parts[0]),
             oid::REGROLE => self.catalog.role_named(parts[0]).map(|r| r.oid).ok_or_else(|| {
@@ -309,13 +304,9 @@ impl RegNames for CatalogNames<'_> {
             oid::REGPROC => {
                 let (path, name) = match parts[..] {
                     [name] => (self.callable_path(), name),
-                    [schema, name] => (vec![self.schema(schema)?], name),
-                    _ => {
-                        return Err(PgError::new(
-                            SqlState::SYNTAX_ERROR,
-                            "improper qualified name (too many dotted names)",
-                        ))
-                    }
+                    // (a schema that is not there has no functions)
+                    [schema, name] => (self.catalog.schema_oid(schema).into_iter().collect(), name),
+                    _ => return Err(too_many_names("qualified", &parts)),
                 };
                 match self.functions(&path, name)[..] {
                     [] => {
@@ -461,7 +452,7 @@ impl CatalogNames<'_> {
             let parts = split_identifier(name)?;
             let name = &parts[parts.len() - 1];
             let path: Vec<Oid> = match &parts[..] {
-                [schema, _] => vec![self.catalog.schema_oid(schema).ok_or_else(|| no_schema(schema))?],
+                [schema, _] => self.catalog.schema_oid(schema).into_iter().collect(),
                 _ => self.callable_path(),
             };
             self.functions(&path, name).iter().find(|p| p.args == args).map(|p| p.oid)

@@ -93,10 +93,12 @@ pub const REPORTED: &[&str] = &[
     "in_hot_standby",
     "integer_datetimes",
     "IntervalStyle",
-    "is_superuser",
     "server_encoding",
     "server_version",
+    // (each behind the one that may decide it)
     "session_authorization",
+    "is_superuser",
+    "search_path",
     "standard_conforming_strings",
     "TimeZone",
 ];
@@ -572,7 +574,8 @@ impl Gucs {
             return Ok(());
         }
         if key == SEED {
-            return value.map_or(Ok(()), |v| self.check(name, &key, &SEED_DEFINITION, v).map(|_| ()));
+            let no_reset = PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "parameter \"seed\" cannot be reset");
+            return value.map_or(Err(no_reset), |v| self.check(&key, &SEED_DEFINITION, v).map(|_| ()));
         }
         let Some(definition) = definitions().get(&key) else {
             // placeholders of extensions: names of several parts take any value, and keep none as an empty one
@@ -619,7 +622,7 @@ impl Gucs {
         };
         let canonical = {
             let typed = self.typed.clone();
-            let canonical = self.check(name, &key, definition, &text)?;
+            let canonical = self.check(&key, definition, &text)?;
             let default = FRESH.iter().find(|f| f.0 == key).map(|f| f.1.to_string());
             let default = default.unwrap_or_else(|| display(definition, definition.default));
             accepted::check(definition, &default, &canonical).inspect_err(|_| self.typed = typed)?;
@@ -634,8 +637,9 @@ impl Gucs {
         Ok(())
     }
 
-    /// Checks a value, applies it to the typed settings, and gives its canonical text. `name`: as the client wrote it.
-    fn check(&mut self, name: &str, key: &str, definition: &Definition, value: &str) -> Result<String> {
+    /// Checks a value, applies it to the typed settings, and gives its canonical text.
+    fn check(&mut self, key: &str, definition: &Definition, value: &str) -> Result<String> {
+        let name = definition.name;
         let invalid = || {
             PgError::new(
                 SqlState::INVALID_PARAMETER_VALUE,
@@ -812,7 +816,7 @@ impl Gucs {
                     return Err(PgError::new(
                         SqlState::INVALID_PARAMETER_VALUE,
                         format!(
-                            "{}{unit} is outside the valid range for parameter \"{name}\" ({} .. {})",
+                            "{}{unit} is outside the valid range for parameter \"{name}\" ({}{unit} .. {}{unit})",
                             bound(number, integer),
                             bound(definition.min.unwrap_or(f64::MIN), integer),
                             bound(definition.max.unwrap_or(f64::MAX), integer)

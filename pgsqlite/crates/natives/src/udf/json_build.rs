@@ -202,7 +202,7 @@ fn build_object(c: &Call, binary: bool) -> Result<Datum> {
             return Err(if binary {
                 invalid_parameter(format!("argument {n}: key must not be null"))
             } else {
-                invalid_parameter(format!("argument {n} cannot be null")).hint("Object keys should be text.")
+                PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "null value not allowed for object key")
             });
         }
         if i > 0 {
@@ -333,7 +333,7 @@ impl State for Collected {
         let mut own_key = None;
         if self.how.object {
             if c.is_null(1) {
-                return Err(match (self.how.strict || self.how.unique) && !self.how.binary {
+                return Err(match !self.how.binary {
                     true => PgError::new(SqlState::NULL_VALUE_NOT_ALLOWED, "null value not allowed for object key"),
                     false => invalid_parameter("field name must not be null"),
                 });

@@ -27,13 +27,7 @@ fn over_float(c: &Call) -> Result<Datum> {
 fn over_int(c: &Call) -> Result<Datum> {
     match c.int(1)? {
         0 => Err(by_zero()),
-        // (PostgreSQL leaves it to the processor, which stops it)
-        divisor => c.int(0)?.checked_div(divisor).map(Datum::from).ok_or_else(|| {
-            PgError::new(SqlState::FLOATING_POINT_EXCEPTION, "floating-point exception").detail(
-                "An invalid floating-point operation was signaled. This probably means an out-of-range result or an invalid operation, \
-                 such as division by zero.",
-            )
-        }),
+        divisor => amount(c.int(0)?.checked_div(divisor)),
     }
 }
 fn over_money(c: &Call) -> Result<Datum> {

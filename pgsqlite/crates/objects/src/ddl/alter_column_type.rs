@@ -92,7 +92,8 @@ impl Ddl<'_> {
                 SqlState::INVALID_COLUMN_DEFINITION,
                 "cannot specify USING when altering type of generated column",
             )
-            .detail(format!("Column \"{}\" is a generated column.", column.name)));
+            .detail(format!("Column \"{}\" is a generated column.", column.name))
+            .at(def.location));
         }
         if column.identity.is_some() && ty != column.type_oid {
             if !matches!(ty, oid::INT2 | oid::INT4 | oid::INT8) {

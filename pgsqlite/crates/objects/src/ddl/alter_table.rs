@@ -203,7 +203,9 @@ impl Ddl<'_> {
                 _ => "",
             };
             if !refused.is_empty() {
-                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, refused));
+                return Err(
+                    PgError::new(SqlState::WRONG_OBJECT_TYPE, refused).at(super::alter_tree::column_place(command))
+                );
             }
         }
         if matches!(kind, T::AtAddColumn | T::AtDropColumn) {
@@ -413,7 +415,7 @@ impl Ddl<'_> {
                 let mut relation = relation;
                 if column.generated.is_none() {
                     let message = format!(
-                        "column \"{}\" of relation \"{}\" is not a stored generated column",
+                        "column \"{}\" of relation \"{}\" is not a generated column",
                         column.name, relation.name
                     );
                     if command.missing_ok {

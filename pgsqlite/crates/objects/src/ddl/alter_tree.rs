@@ -9,6 +9,14 @@ use pgsqlite_types::work;
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 use std::sync::Arc;
 
+/// Where ALTER COLUMN … TYPE names its column; -1: of other commands errors tell no place.
+pub(super) fn column_place(command: &ast::AlterTableCmd) -> i32 {
+    match command.def.as_deref().and_then(|def| def.node.as_ref()) {
+        Some(NodeEnum::ColumnDef(def)) if command.subtype() == ast::AlterTableType::AtAlterColumnType => def.location,
+        _ => -1,
+    }
+}
+
 impl Ddl<'_> {
     /// One command on a table and, unless ONLY was written, its descendants.
     pub(super) fn alter_tree(&mut self, table: Oid, command: &ast::AlterTableCmd, only: bool) -> Result<()> {
@@ -151,7 +159,7 @@ impl Ddl<'_> {
             }
             (T::AtDropColumn, Some(c)) => Err(invalid_table(format!("cannot drop inherited column \"{}\"", c.name))),
             (T::AtAlterColumnType, Some(c)) => {
-                Err(invalid_table(format!("cannot alter inherited column \"{}\"", c.name)))
+                Err(invalid_table(format!("cannot alter inherited column \"{}\"", c.name)).at(column_place(command)))
             }
             // (a child has its parent's expression)
             (T::AtSetExpression, Some(c)) => {
@@ -198,7 +206,8 @@ impl Ddl<'_> {
                     return Err(invalid_table(format!(
                         "cannot {act} column \"{}\" because it is part of the partition key of relation \"{}\"",
                         column.name, table.name
-                    )));
+                    ))
+                    .at(column_place(command)));
                 }
             }
         }

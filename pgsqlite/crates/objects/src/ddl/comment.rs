@@ -202,12 +202,15 @@ impl Ddl<'_> {
             }
             T::ObjectRole => {
                 let role = self.role_named(parts[0])?;
-                let denied = |message| Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+                let denied = |attribute| {
+                    let detail = format!("The current user must have the {attribute} attribute.");
+                    Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied").detail(detail))
+                };
                 if role.superuser && !self.is_superuser() {
-                    return denied("must be superuser");
+                    return denied("SUPERUSER");
                 }
                 if !self.may_create_roles() {
-                    return denied("must have CREATEROLE privilege");
+                    return denied("CREATEROLE");
                 }
                 (CLASS_ROLE, role.oid, 0)
             }

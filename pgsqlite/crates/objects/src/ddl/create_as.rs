@@ -198,7 +198,10 @@ impl Ddl<'_> {
                 format!("\"{}\" is not a materialized view", relation.name),
             ));
         };
-        self.check_owner(&relation)?;
+        if !pgsqlite_sql::acl::may_maintain(&self.catalog, self.environment.user, &relation) {
+            let message = format!("permission denied for materialized view {}", relation.name);
+            return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
         if statement.concurrent {
             if statement.skip_data {
                 return Err(PgError::new(

@@ -203,14 +203,17 @@ impl Ddl<'_> {
         of: &ast::TypeName,
         elements: &[ast::Node],
     ) -> Result<Vec<ast::Node>> {
-        let (ty, _) = self.type_name(of).map_err(PgError::without_position)?;
+        let (ty, _) = self.type_name(of)?;
         let fields = match self.catalog.types.get(&ty).map(|t| &t.kind) {
             Some(UserTypeKind::Composite { fields }) => fields.clone(),
             _ => {
-                return Err(PgError::new(
-                    SqlState::WRONG_OBJECT_TYPE,
-                    format!("type {} is not a composite type", self.display_type(ty)),
-                ))
+                let shown = self.display_type(ty);
+                let wrong = |message: String| PgError::new(SqlState::WRONG_OBJECT_TYPE, message);
+                return Err(match self.catalog.relations.values().any(|r| r.row_type == ty) {
+                    true => wrong(format!("type {shown} is the row type of another table"))
+                        .detail("A typed table must use a stand-alone composite type created with CREATE TYPE."),
+                    false => wrong(format!("type {shown} is not a composite type")),
+                });
             }
         };
         self.check_types_usable(&[ty])?;

@@ -132,7 +132,10 @@ impl Ddl<'_> {
         }
         for role in &roles {
             work::visit();
-            self.check_becomes_owner(*role)?;
+            if !pgsqlite_sql::acl::owns(&self.catalog, self.environment.user, *role) {
+                let message = "permission denied to change default privileges";
+                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+            }
         }
         if object == AclObject::Schema && !schema_names.is_empty() {
             return Err(PgError::new(

@@ -44,10 +44,9 @@ impl Ddl<'_> {
         Ok(((*found).clone(), Domain { base, typmod, not_null, default, checks, collation }))
     }
 
-    /// DEFAULT of a domain, as a text to store; None: NULL, which is no default. (Its errors have no position in PostgreSQL.)
+    /// DEFAULT of a domain, as a text to store; None: NULL, which is no default.
     pub(super) fn new_domain_default(&self, name: &str, base: (Oid, i32), node: &ast::Node) -> Result<Option<String>> {
-        let default = self.default_expression(name, base, node).map_err(PgError::without_position)?;
-        Ok(default)
+        self.default_expression(name, base, node)
     }
 
     pub(super) fn alter_domain(&mut self, statement: &ast::AlterDomainStmt) -> Result<String> {
@@ -65,7 +64,10 @@ impl Ddl<'_> {
             // SET and DROP DEFAULT
             "T" => {
                 domain.default = match node {
-                    Some(node) => self.new_domain_default(&user_type.name, (domain.base, domain.typmod), node)?,
+                    // (an error of ALTER DOMAIN has no position)
+                    Some(node) => self
+                        .new_domain_default(&user_type.name, (domain.base, domain.typmod), node)
+                        .map_err(PgError::without_position)?,
                     None => None,
                 };
             }

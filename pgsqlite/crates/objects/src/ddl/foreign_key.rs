@@ -211,6 +211,12 @@ impl Ddl<'_> {
     /// A foreign key to a partitioned table, for each of its partitions: constraints of the referencing table that belong to
     /// it. `table`: where the constraint is. Those that are there already stay.
     pub(super) fn reference_partitions(&mut self, table: Oid, constraint: Oid) -> Result<()> {
+        let named = self.required(table)?.constraints.iter().find(|c| c.oid == constraint).map(|c| c.name.clone());
+        self.reference_partitions_as(table, constraint, &named.unwrap_or_default())
+    }
+
+    /// The same of a constraint whose parts have the name `base` with a number.
+    fn reference_partitions_as(&mut self, table: Oid, constraint: Oid, base: &str) -> Result<()> {
         let relation = (**self.required(table)?).clone();
         let Some(own) = relation.constraints.iter().find(|c| c.oid == constraint).cloned() else {
             return Err(PgError::internal("a foreign key that is not there"));
@@ -231,10 +237,9 @@ impl Ddl<'_> {
                 continue;
             }
             let part = self.required(partition)?.clone();
-            let names = own.columns.iter().filter_map(|a| new.column_by_attnum(*a)).map(|c| c.name.as_str());
-            let joined = naming::joined_columns(names);
-            let taken: Vec<String> = new.constraints.iter().map(|c| c.name.clone()).collect();
-            let name = self.choose_constraint_name(new.schema, &new.name, &joined, "fkey", &taken);
+            let used = |name: &String| self.constraint_name_used(new.schema, name);
+            let mut numbered = (1u32..).map(|n| naming::object_name(base, "", &n.to_string()));
+            let name = numbered.find(|name| !used(name)).unwrap_or_default();
             let mut kind = own.kind.clone();
             if let ConstraintKind::ForeignKey { references, columns: of_part, .. } = &mut kind {
                 *references = partition;
@@ -247,7 +252,7 @@ impl Ddl<'_> {
             let inherited = Inherited { parent: own.oid, ..Inherited::ONCE };
             new.constraints.push(Constraint { oid, name, kind, index, inherited, managed: true, ..own.clone() });
             self.put_relation(new)?;
-            self.reference_partitions(table, oid)?;
+            self.reference_partitions_as(table, oid, base)?;
         }
         Ok(())
     }
@@ -551,7 +556,7 @@ impl Ddl<'_> {
             format!("foreign key constraint \"{constraint}\" cannot be implemented"),
         )
         .detail(format!(
-            "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+            "Key columns \"{}\" of the referencing table and \"{}\" of the referenced table are of incompatible types: {} and {}.",
             own.name,
             other.name,
             self.display_type(own.type_oid),

@@ -40,9 +40,13 @@ fn shown_type(name: &ast::TypeName) -> String {
 
 /// The error of a type that does not exist, with the type as it is shown in a function's head; other errors as they are.
 fn missing(error: PgError, shown: &str) -> PgError {
-    match error.code() == SqlState::UNDEFINED_OBJECT {
-        true => PgError::new(SqlState::UNDEFINED_OBJECT, format!("type {shown} does not exist")),
-        false => error,
+    if error.code() != SqlState::UNDEFINED_OBJECT {
+        return error;
+    }
+    let new = PgError::new(SqlState::UNDEFINED_OBJECT, format!("type {shown} does not exist"));
+    match error.fields().location {
+        Some(location) => new.at(location as i32),
+        None => new,
     }
 }
 
@@ -58,8 +62,13 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// A type in a function's head; `table.column%TYPE` is resolved now.
+    /// A type in a function's head; `table.column%TYPE` is resolved now. (Errors have no position.)
     pub(super) fn head_type(&mut self, name: &ast::TypeName) -> Result<Oid> {
+        self.parameter_type(name).map_err(PgError::without_position)
+    }
+
+    /// The same of a parameter.
+    fn parameter_type(&mut self, name: &ast::TypeName) -> Result<Oid> {
         if name.pct_type {
             let parts = strings(&name.names);
             let [table @ .., column] = &parts[..] else { return Err(PgError::internal("%TYPE of nothing")) };
@@ -72,6 +81,7 @@ impl Ddl<'_> {
                     SqlState::UNDEFINED_COLUMN,
                     format!("column \"{column}\" of relation \"{table}\" does not exist"),
                 )
+                .at(name.location)
             })?;
             let shown = self.display_type(found.type_oid);
             self.notice(
@@ -81,7 +91,7 @@ impl Ddl<'_> {
             return Ok(found.type_oid);
         }
         let plain = ast::TypeName { setof: false, ..name.clone() };
-        let (ty, _) = self.type_name(&plain).map_err(PgError::without_position)?;
+        let (ty, _) = self.type_name(&plain)?;
         let pseudo = pgsqlite_types::catalog::by_oid(ty).is_some_and(|t| t.kind == b'p');
         if !pseudo && self.catalog.codec(ty).is_none() {
             return Err(PgError::not_supported(format!("type {}", self.display_type(ty))).at(name.location));
@@ -384,19 +394,20 @@ impl Ddl<'_> {
                 _ => Mode::In,
             };
             let name = p.arg_type.as_ref().ok_or_else(|| PgError::internal("a parameter without a type"))?;
+            let refused = |message: &str| Err(invalid(message).at(p.location));
             if name.setof {
-                return Err(invalid("functions cannot accept set arguments").at(name.location));
+                return refused("functions cannot accept set arguments");
             }
-            let type_oid = self.head_type(name).map_err(|e| missing(e, &shown_type(name)))?;
+            let type_oid = self.parameter_type(name).map_err(|e| missing(e, &shown_type(name)))?;
             if variadic && mode.is_input() {
-                return Err(invalid("VARIADIC parameter must be the last input parameter"));
+                return refused("VARIADIC parameter must be the last input parameter");
             }
             if statement.is_procedure && mode == Mode::Out {
                 if variadic {
-                    return Err(invalid("VARIADIC parameter must be the last parameter"));
+                    return refused("VARIADIC parameter must be the last parameter");
                 }
                 if had_default {
-                    return Err(invalid("procedure OUT parameters cannot appear after one with a default value"));
+                    return refused("procedure OUT parameters cannot appear after one with a default value");
                 }
             }
             if mode == Mode::Variadic {
@@ -404,7 +415,7 @@ impl Ddl<'_> {
                 if self.catalog.element_type(type_oid).is_none()
                     && !matches!(type_oid, oid::ANYARRAY | oid::ANYCOMPATIBLEARRAY | oid::ANY)
                 {
-                    return Err(invalid("VARIADIC parameter must be an array"));
+                    return refused("VARIADIC parameter must be an array");
                 }
             }
             let clash = |a: &&Argument| {
@@ -417,17 +428,17 @@ impl Ddl<'_> {
                 }
             };
             if out.iter().any(|a| clash(&a)) {
-                return Err(invalid(format!("parameter name \"{}\" used more than once", p.name)));
+                return refused(&format!("parameter name \"{}\" used more than once", p.name));
             }
             let mut default = None;
             if let Some(node) = p.defexpr.as_deref() {
                 if !mode.is_input() {
-                    return Err(invalid("only input parameters can have default values"));
+                    return refused("only input parameters can have default values");
                 }
                 default = Some(self.expression(node, None, Some((type_oid, -1)), "parameter default")?.1);
                 had_default = true;
             } else if had_default && mode.is_input() {
-                return Err(invalid("input parameters after one with a default value must also have defaults"));
+                return refused("input parameters after one with a default value must also have defaults");
             }
             out.push(Argument { name: p.name.clone(), mode, type_oid, default });
         }

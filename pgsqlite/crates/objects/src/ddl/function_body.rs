@@ -89,9 +89,8 @@ impl Ddl<'_> {
                 rewritten.returning().iter().map(|t| t.expr.ty).collect()
             }
             _ => {
-                return Err(
-                    mismatch().detail("Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.")
-                )
+                return Err(mismatch()
+                    .detail("Function's final statement must be SELECT or INSERT/UPDATE/DELETE/MERGE RETURNING."))
             }
         };
         let converts = |from: Oid, to: Oid| -> Result<bool> {

@@ -75,11 +75,12 @@ impl Ddl<'_> {
         self.is_superuser() || self.catalog.roles.get(&self.environment.user).is_some_and(|r| r.create_role)
     }
 
-    pub(super) fn check_create_role(&self, action: &str) -> Result<()> {
+    pub(super) fn check_create_role(&self, action: &str, detail: impl Into<String>) -> Result<()> {
         if self.may_create_roles() {
             return Ok(());
         }
-        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to {action}")))
+        let message = format!("permission denied to {action}");
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message).detail(detail))
     }
 
     pub(super) fn grant(&mut self, statement: &ast::GrantStmt) -> Result<String> {

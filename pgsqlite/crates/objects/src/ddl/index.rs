@@ -809,7 +809,7 @@ pub(super) fn check_number_of_keys(count: usize) -> Result<()> {
 }
 
 /// PostgreSQL's detail where a kind of relation does not take part.
-pub(super) fn kind_not_supported(kind: &RelationKind) -> &'static str {
+pub(crate) fn kind_not_supported(kind: &RelationKind) -> &'static str {
     match kind {
         RelationKind::View { .. } | RelationKind::ForeignView => "This operation is not supported for views.",
         RelationKind::MaterializedView { .. } => "This operation is not supported for materialized views.",

@@ -407,7 +407,9 @@ impl Ddl<'_> {
                 ));
             }
             if parent.passes_on_not_null(from) && !column.needs_value() {
-                return Err(mismatch(format!("column \"{}\" in child table must be marked NOT NULL", from.name)));
+                let message =
+                    format!("column \"{}\" in child table \"{}\" must be marked NOT NULL", from.name, child.name);
+                return Err(mismatch(message));
             }
             if from.generated.is_some() && column.generated.is_none() {
                 return Err(mismatch(format!("column \"{}\" in child table must be a generated column", from.name)));

@@ -89,12 +89,13 @@ impl Ddl<'_> {
         let mut changed = (*self.catalog.roles[&member]).clone();
         let at = changed.memberships.iter().position(|m| m.role == granted);
         if grant {
-            // PostgreSQL's own code for these: it takes them for mistakes that nobody makes
             if granted == DATABASE_OWNER_ROLE {
-                return Err(PgError::internal(format!("role \"{granted_name}\" cannot have explicit members")));
+                let message = format!("role \"{granted_name}\" cannot have explicit members");
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
             if member == DATABASE_OWNER_ROLE {
-                return Err(PgError::internal(format!("role \"{member_name}\" cannot be a member of any role")));
+                let message = format!("role \"{member_name}\" cannot be a member of any role");
+                return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
             if acl::member_of(&self.catalog, granted, member) {
                 let message = format!("role \"{member_name}\" is a member of role \"{granted_name}\"");
@@ -139,16 +140,20 @@ impl Ddl<'_> {
                 return Err(PgError::internal("a role that is no RoleSpec"));
             };
             let role = self.role(spec)?.oid;
-            self.check_acts_as(role, act)?;
+            let what = if act == "drop" { "drop objects" } else { "reassign objects" };
+            self.check_acts_as(role, act, &format!("{what} owned by it"))?;
             out.push(role);
         }
         Ok(out)
     }
 
-    pub(super) fn check_acts_as(&self, role: Oid, act: &str) -> Result<()> {
+    /// 42501 unless the session has the rights of a role; `may`: what only roles with them may do.
+    pub(super) fn check_acts_as(&self, role: Oid, act: &str, may: &str) -> Result<()> {
         if acl::owns(&self.catalog, self.environment.user, role) {
             return Ok(());
         }
-        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to {act} objects")))
+        let name = self.catalog.role_name(role).unwrap_or_default();
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to {act} objects"))
+            .detail(format!("Only roles with privileges of role \"{name}\" may {may}.")))
     }
 }

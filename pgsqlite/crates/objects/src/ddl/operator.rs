@@ -260,7 +260,7 @@ impl Ddl<'_> {
         if !negator.is_empty() {
             operator.negator = self.other_operator(&negator, left, right, &operator)?;
             if operator.negator == operator.oid {
-                return Err(invalid("operator cannot be its own negator or sort operator"));
+                return Err(invalid("operator cannot be its own negator"));
             }
         }
         // the others name it in turn

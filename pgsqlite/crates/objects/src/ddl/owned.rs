@@ -15,7 +15,7 @@ impl Ddl<'_> {
         let from = self.role_list(&statement.roles, "reassign")?;
         let spec = statement.newrole.as_ref().ok_or_else(|| PgError::internal("REASSIGN OWNED without a role"))?;
         let owner = self.role(spec)?.oid;
-        self.check_acts_as(owner, "reassign")?;
+        self.check_acts_as(owner, "reassign", "reassign objects to it")?;
         if let Some(&pinned) = from.iter().find(|&&r| r < store::base::FOUNDER_ROLE) {
             return Err(PgError::new(
                 SqlState::DEPENDENT_OBJECTS_STILL_EXIST,

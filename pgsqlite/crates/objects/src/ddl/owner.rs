@@ -139,7 +139,7 @@ impl Ddl<'_> {
         }
         Err(PgError::new(
             SqlState::INSUFFICIENT_PRIVILEGE,
-            format!("must be member of role \"{}\"", self.catalog.role_name(owner).unwrap_or_default()),
+            format!("must be able to SET ROLE \"{}\"", self.catalog.role_name(owner).unwrap_or_default()),
         ))
     }
 

@@ -25,6 +25,15 @@ fn wrong_kind(message: impl Into<String>) -> PgError {
 pub(super) const FINALIZE_HINT: &str =
     "Use ALTER TABLE ... DETACH PARTITION ... FINALIZE to complete the pending detach operation.";
 
+/// 42809 unless a table has partitions.
+fn check_has_partitions(parent: &Relation, action: &str) -> Result<()> {
+    if parent.is_partitioned() {
+        return Ok(());
+    }
+    let message = format!("ALTER action {action} cannot be performed on relation \"{}\"", parent.name);
+    Err(wrong_kind(message).detail(super::index::kind_not_supported(&parent.kind)))
+}
+
 impl Ddl<'_> {
     /// PARTITION BY of a table whose columns are known.
     pub(super) fn partition_key(&mut self, relation: &Relation, spec: &ast::PartitionSpec) -> Result<PartitionKey> {
@@ -513,10 +522,8 @@ impl Ddl<'_> {
         if let RelationKind::Index(_) = parent.kind {
             return self.attach_index(&parent, name);
         }
+        check_has_partitions(&parent, "ATTACH PARTITION")?;
         let child = self.find(name)?;
-        if !parent.is_partitioned() {
-            return Err(invalid_object(format!("table \"{}\" is not partitioned", parent.name)));
-        }
         self.check_owner(&child)?;
         if child.kind != RelationKind::Table {
             return Err(wrong_kind(format!(
@@ -600,9 +607,7 @@ impl Ddl<'_> {
         let c = self.partition_command(command)?;
         let name = c.name.as_ref().ok_or_else(|| PgError::internal("a partition without a name"))?;
         let finalizes = command.subtype() == ast::AlterTableType::AtDetachPartitionFinalize;
-        if !parent.is_partitioned() {
-            return Err(invalid_object(format!("table \"{}\" is not partitioned", parent.name)));
-        }
+        check_has_partitions(&parent, if finalizes { "DETACH PARTITION ... FINALIZE" } else { "DETACH PARTITION" })?;
         let state = |message: String| PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
         let has_default =
             self.catalog.partitions(table).iter().any(|p| p.inheritance.bound == Some(PartitionBound::Default));

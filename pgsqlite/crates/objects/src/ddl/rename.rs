@@ -368,10 +368,13 @@ impl Ddl<'_> {
                     ));
                 }
                 if role.superuser && !self.is_superuser() {
-                    let message = "must be superuser to rename superusers";
-                    return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+                    return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied to rename role")
+                        .detail(
+                            "Only roles with the SUPERUSER attribute may rename roles with the SUPERUSER attribute.",
+                        ));
                 }
-                self.check_create_role("rename role")?;
+                let may = "Only roles with the CREATEROLE attribute and the ADMIN option on role";
+                self.check_create_role("rename role", format!("{may} \"{}\" may rename this role.", role.name))?;
                 self.put_role(Role { name: new_name.to_string(), ..(*role).clone() })?;
                 "ALTER ROLE"
             }

@@ -149,20 +149,26 @@ impl Ddl<'_> {
 
     /// 42501 unless the session's role may make one with these options.
     fn check_may_create(&self, options: &[ast::Node]) -> Result<()> {
-        if !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
-            for (option, what) in [
-                ("superuser", "create superusers"),
-                ("isreplication", "create replication users"),
-                ("bypassrls", "create bypassrls users"),
-            ] {
-                let asked = def_elems(options).find(|o| o.defname == option);
-                if asked.map(boolean).transpose()?.unwrap_or(false) {
-                    let message = format!("must be superuser to {what}");
-                    return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
-                }
+        self.check_create_role("create role", "Only roles with the CREATEROLE attribute may create roles.")?;
+        let Some(own) = self.catalog.roles.get(&self.environment.user).filter(|own| !own.superuser) else {
+            return Ok(());
+        };
+        for (option, attribute, has) in [
+            ("superuser", "SUPERUSER", false),
+            ("createdb", "CREATEDB", own.create_db),
+            ("isreplication", "REPLICATION", own.replication),
+            ("bypassrls", "BYPASSRLS", own.bypass_rls),
+        ] {
+            let asked = def_elems(options).find(|o| o.defname == option);
+            if !has && asked.map(boolean).transpose()?.unwrap_or(false) {
+                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied to create role").detail(
+                    format!(
+                        "Only roles with the {attribute} attribute may create roles with the {attribute} attribute."
+                    ),
+                ));
             }
         }
-        self.check_create_role("create role")
+        Ok(())
     }
 
     /// 42501 unless the session's role may change this one.
@@ -174,8 +180,10 @@ impl Ddl<'_> {
                 "must be superuser to alter superuser roles or change superuser attribute",
             ));
         }
-        self.check_create_role("alter role")
-            .map_err(|_| PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied"))
+        match self.may_create_roles() {
+            true => Ok(()),
+            false => Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied")),
+        }
     }
 
     pub(super) fn alter_role(&mut self, statement: &ast::AlterRoleStmt) -> Result<String> {
@@ -268,7 +276,8 @@ impl Ddl<'_> {
     }
 
     pub(super) fn drop_role(&mut self, statement: &ast::DropRoleStmt) -> Result<String> {
-        self.check_create_role("drop role")?;
+        let may = "Only roles with the CREATEROLE attribute and the ADMIN option on the target roles may drop roles.";
+        self.check_create_role("drop role", may)?;
         for node in &statement.roles {
             work::visit();
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {

@@ -7,7 +7,6 @@ use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_sql::analyze::{self, Environment, RuleTree};
 use pgsqlite_sql::catalog::*;
 use pgsqlite_sql::deparse::{self, definitions, Names, Style};
-use pgsqlite_sql::names::quoted;
 use pgsqlite_sql::parse::ast;
 use pgsqlite_sql::routine::Event;
 use pgsqlite_sql::rule::Rule;
@@ -176,8 +175,16 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// ON SELECT: the relation becomes a view of the query (or another one).
+    /// ON SELECT: the view becomes one of the query.
     fn create_view_rule(&mut self, s: &ast::RuleStmt, relation: &Relation, commands: &[NodeEnum]) -> Result<()> {
+        let RelationKind::View { options, .. } = &relation.kind else {
+            let message = format!("relation \"{}\" cannot have ON SELECT rules", relation.name);
+            let error = PgError::new(SqlState::WRONG_OBJECT_TYPE, message);
+            return Err(error.detail(match relation.is_partitioned() {
+                true => "This operation is not supported for partitioned tables.",
+                false => super::index::kind_not_supported(&relation.kind),
+            }));
+        };
         let select = match commands {
             [NodeEnum::SelectStmt(select)] if s.instead => select,
             [] | [_] => return Err(unsupported("rules on SELECT must have action INSTEAD SELECT")),
@@ -190,8 +197,7 @@ impl Ddl<'_> {
             self.analyze_view_query(&self.catalog, select, self.environment.search_path, analyze::Rights::AskedAtUse)?;
         let outputs: Vec<(String, Oid, i32)> = query.columns.iter().map(|c| (c.name.clone(), c.ty, c.typmod)).collect();
         self.check_rule_result(&outputs, relation, true)?;
-        let is_view = matches!(relation.kind, RelationKind::View { .. });
-        if is_view && !s.replace {
+        if !s.replace {
             return Err(PgError::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("\"{}\" is already a view", relation.name),
@@ -201,83 +207,8 @@ impl Ddl<'_> {
             return Err(invalid(format!("view rule for \"{}\" must be named \"{VIEW_RULE}\"", relation.name)));
         }
         let definition = deparse::query(Names::stored(&self.catalog), Style::Full, &query)?;
-        if let RelationKind::View { options, .. } = &relation.kind {
-            let kind = RelationKind::View { definition, options: options.clone() };
-            return self.put_relation(Relation { kind, ..relation.clone() });
-        }
-        self.check_may_become_view(relation)?;
-        let database = if relation.temporary { "temp" } else { "main" };
-        self.sqlite(&format!("DROP TABLE {database}.{}", quoted(&relation.sqlite_name)))?;
-        let columns = relation.columns.iter().map(|c| Column { not_null: false, ..c.clone() }).collect();
-        self.put_relation(Relation {
-            kind: RelationKind::View { definition, options: vec![] },
-            sqlite_name: String::new(),
-            columns,
-            constraints: vec![],
-            rowid_column: None,
-            tuples: None,
-            distinct: vec![],
-            storage: Default::default(),
-            on_commit: Default::default(),
-            ..relation.clone()
-        })
-    }
-
-    /// A table may become a view when nothing but its columns would be lost. Errors: 55000, 42809.
-    fn check_may_become_view(&self, relation: &Relation) -> Result<()> {
-        let name = &relation.name;
-        let wrong = |kind: &str| {
-            Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, format!("cannot convert {kind} \"{name}\" to a view")))
-        };
-        if relation.is_partitioned() {
-            return wrong("partitioned table");
-        }
-        if relation.is_partition() {
-            return wrong("partition");
-        }
-        let because = |reason: &str| {
-            PgError::new(
-                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                format!("could not convert table \"{name}\" to a view because it {reason}"),
-            )
-        };
-        let database = if relation.temporary { "temp" } else { "main" };
-        let table = quoted(&relation.sqlite_name);
-        let sql = format!("SELECT EXISTS (SELECT 1 FROM {database}.{table})");
-        let filled: bool =
-            self.conn.query_row(&sql, [], |r| r.get(0)).map_err(pgsqlite_metadata::store::sqlite_error)?;
-        if filled {
-            return Err(because("is not empty"));
-        }
-        let in_foreign_key = self.catalog.referencing(relation.oid).next().is_some()
-            || relation.constraints.iter().any(|c| matches!(c.kind, ConstraintKind::ForeignKey { .. }));
-        if !relation.triggers.is_empty() || in_foreign_key {
-            return Err(because("has triggers")
-                .hint("In particular, the table cannot be involved in any foreign key relationships."));
-        }
-        if self.catalog.indexes_of(relation.oid).next().is_some() {
-            return Err(because("has indexes"));
-        }
-        if !self.catalog.children(relation.oid).is_empty() {
-            return Err(because("has child tables"));
-        }
-        if !relation.inheritance.parents.is_empty() {
-            return Err(because("has parent tables"));
-        }
-        if relation.security.enabled {
-            return Err(because("has row security enabled"));
-        }
-        if !relation.security.policies.is_empty() {
-            return Err(because("has row security policies"));
-        }
-        let plain = |c: &Column| c.default.is_none() && c.generated.is_none() && c.identity.is_none();
-        if !relation.constraints.is_empty()
-            || !relation.live_columns().all(plain)
-            || relation.origin != Origin::Pgsqlite
-        {
-            return Err(PgError::not_supported("making a view of a table with constraints or defaults"));
-        }
-        Ok(())
+        let kind = RelationKind::View { definition, options: options.clone() };
+        self.put_relation(Relation { kind, ..relation.clone() })
     }
 
     /// Notes a rule whose stored texts are not what was written.

@@ -135,6 +135,11 @@ impl Parameters {
                 if reset {
                     continue;
                 }
+                if self.known.is_empty() && self.of_table && !toast {
+                    let message = "cannot specify storage parameters for a partitioned table";
+                    return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, message)
+                        .hint("Specify storage parameters for its leaf partitions instead."));
+                }
                 return Err(invalid(format!("unrecognized parameter \"{name}\"")));
             };
             if !toast {

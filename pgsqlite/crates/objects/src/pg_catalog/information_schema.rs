@@ -720,8 +720,11 @@ fn check_constraints(rows: &mut Rows, state: &SessionState) {
             ("check_clause", text(clause)),
         ]);
     };
-    // the standard's clause is what stands after CHECK
-    let clause = |definition: String| definition.strip_prefix("CHECK ").map(str::to_string).unwrap_or(definition);
+    // the standard's clause is what stands in the parentheses after CHECK
+    let clause = |definition: String| {
+        let inner = definition.strip_prefix("CHECK (").and_then(|rest| rest.rsplit_once(')')).map(|c| c.0.to_string());
+        inner.unwrap_or(definition)
+    };
     for r in shown(state).filter(|r| is_owner(state, r)) {
         work::visit();
         for c in &r.constraints {

@@ -94,7 +94,8 @@ impl<'a> Heard<'a> {
             work::visit();
             for (bit, (_, word)) in privilege::NAMES.iter().enumerate() {
                 work::visit();
-                if item.privileges & (1 << bit) == 0 {
+                // (the standard has no MAINTAIN)
+                if item.privileges & (1 << bit) & !privilege::MAINTAIN == 0 {
                     continue;
                 }
                 let grantable = item.grant_options & (1 << bit) != 0

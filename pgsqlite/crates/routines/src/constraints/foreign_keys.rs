@@ -1,12 +1,13 @@
 //! Foreign keys that SQLite carries out, looked at while it waits with them.
 
 use super::{Looking, Reads};
-use crate::diagnose::printed;
+use crate::diagnose::{missing_parent, printed, still_referenced};
 use pgsqlite_sql::acl;
-use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, Relation};
+use pgsqlite_sql::catalog::{Catalog, Constraint, ConstraintKind, ForeignKeyAction, Relation};
+use pgsqlite_sql::foreign_key::action;
 use pgsqlite_sql::lower::table_name;
 use pgsqlite_sql::names::quoted;
-use pgsqlite_types::{Datum, PgError, Result, SqlState};
+use pgsqlite_types::{Datum, PgError, Result};
 use std::sync::Arc;
 
 /// A foreign key with its tables.
@@ -67,7 +68,7 @@ impl ForeignKey {
         connection.first_row(&sql, &[])
     }
 
-    /// 23503 as PostgreSQL words it. Of the database without the transaction: a referenced row that was there
+    /// 23503 (23001 of RESTRICT) as PostgreSQL words it. Of the database without the transaction: a referenced row that was there
     /// has been taken away, else the referencing one is new.
     fn error(&self, key: &[Datum], looking: &Looking) -> Result<PgError> {
         let Looking { catalog, context, role, .. } = *looking;
@@ -82,30 +83,19 @@ impl ForeignKey {
             let ty = self.child.column(column).map_or(0, |c| c.type_oid);
             shown.push(printed(catalog, context, ty, value)?);
         }
-        let (columns, message, outcome) = if was_there {
-            (
-                other,
-                format!("update or delete on table \"{parent}\" violates foreign key constraint \"{name}\" on table \"{child}\""),
-                format!("is still referenced from table \"{child}\"."),
-            )
-        } else {
-            (
-                own,
-                format!("insert or update on table \"{child}\" violates foreign key constraint \"{name}\""),
-                format!("is not present in table \"{parent}\"."),
-            )
-        };
-        let told = if was_there { &self.parent } else { &self.child };
+        let (columns, told) = if was_there { (other, &self.parent) } else { (own, &self.child) };
         let attnums: Vec<i16> = columns.iter().filter_map(|c| told.column(c)).map(|c| c.attnum).collect();
-        let detail = match acl::may_see(catalog, role, told, &attnums) {
-            true => format!("Key ({})=({}) {outcome}", columns.join(", "), shown.join(", ")),
-            false => format!("Key {outcome}"),
+        let key = match acl::may_see(catalog, role, told, &attnums) {
+            true => format!("Key ({})=({})", columns.join(", "), shown.join(", ")),
+            false => "Key".to_string(),
         };
-        Ok(PgError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
-            .detail(detail)
-            .schema(catalog.schema_name(self.child.schema))
-            .table(child.clone())
-            .constraint(name.clone()))
+        let child = (catalog.schema_name(self.child.schema), child.as_str());
+        let restricts =
+            looking.event.is_some_and(|event| action(&self.constraint, event) == ForeignKeyAction::Restrict);
+        Ok(match was_there {
+            true => still_referenced(child, name, &key, parent, restricts),
+            false => missing_parent(child, name, &key, parent),
+        })
     }
 }
 

@@ -7,7 +7,7 @@ pub mod keys;
 use crate::constraint_modes::Modes;
 use pgsqlite_sql::catalog::{Catalog, Constraint};
 use pgsqlite_sql::parse::{ast, NodeEnum};
-use pgsqlite_sql::routine::Trigger;
+use pgsqlite_sql::routine::{Event, Trigger};
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 use std::collections::BTreeMap;
@@ -43,6 +43,8 @@ pub struct Looking<'a> {
     pub now: &'a dyn Reads,
     /// whether a query of one truth value is true of the database without the transaction
     pub was: &'a dyn Fn(&str, &[Datum]) -> bool,
+    /// what referenced rows have met, where keys whose action is RESTRICT are looked at as others are
+    pub event: Option<Event>,
 }
 
 /// What SET CONSTRAINTS makes of the modes. Errors: 42704 for an unknown name, 42809 for a constraint that is not deferrable.

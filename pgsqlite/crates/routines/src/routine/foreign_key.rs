@@ -234,7 +234,7 @@ pub fn check_pending(host: Host, pending: &PendingKey) -> Result<()> {
         return Ok(());
     }
     match key.is_action {
-        true => Err(key.still_referenced(host, values)?),
+        true => Err(key.still_referenced(host, values, false)?),
         false => Err(key.not_present(host, values)?),
     }
 }
@@ -265,7 +265,7 @@ fn act(host: Host, key: &Rc<Key>, event: Event, old: Option<Vec<Datum>>, new: Op
         (ForeignKeyAction::Restrict, _) => {
             key.check_may_look(host, &key.child, false)?;
             match key.has_referencing_row(host, &values)? {
-                true => Err(key.still_referenced(host, &values)?),
+                true => Err(key.still_referenced(host, &values, true)?),
                 false => Ok(()),
             }
         }
@@ -291,7 +291,7 @@ fn act(host: Host, key: &Rc<Key>, event: Event, old: Option<Vec<Datum>>, new: Op
             // a default may be the key that has gone
             let default = action == ForeignKeyAction::SetDefault;
             if default && !key.is_referenced_row(host, &values)? && key.has_referencing_row(host, &values)? {
-                return Err(key.still_referenced(host, &values)?);
+                return Err(key.still_referenced(host, &values, false)?);
             }
             Ok(())
         }
@@ -491,19 +491,11 @@ impl Key {
         Ok(self.violated(host).detail(format!("{shown} is not present in table \"{}\".", self.parent.name)))
     }
 
-    fn still_referenced(&self, host: Host, values: &[Datum]) -> Result<PgError> {
+    fn still_referenced(&self, host: Host, values: &[Datum], restricts: bool) -> Result<PgError> {
         let (table, constraint) = &self.named;
         let shown = self.shown(host, values, false)?;
-        Ok(PgError::new(
-            SqlState::FOREIGN_KEY_VIOLATION,
-            format!(
-                "update or delete on table \"{table}\" violates foreign key constraint \"{constraint}\" on table \"{}\"",
-                self.child.name
-            ),
-        )
-        .detail(format!("{shown} is still referenced from table \"{}\".", self.child.name))
-        .schema(host.catalog().schema_name(self.child.schema))
-        .table(self.child.name.clone())
-        .constraint(constraint.clone()))
+        let catalog = host.catalog();
+        let child = (catalog.schema_name(self.child.schema), &*self.child.name);
+        Ok(crate::diagnose::still_referenced(child, constraint, &shown, table, restricts))
     }
 }

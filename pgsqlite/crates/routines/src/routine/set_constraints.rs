@@ -57,7 +57,7 @@ fn check_in(host: Host, environment: &Environment, since: u64) -> Result<()> {
     let context = Context { settings: environment.settings, names: environment.names };
     let was = |sql: &str, key: &[Datum]| server.as_ref().is_some_and(|server| server.was_committed(sql, key));
     let (catalog, role) = (environment.catalog, environment.user);
-    let looking = Looking { catalog, context: &context, role, now: &host, was: &was };
+    let looking = Looking { catalog, context: &context, role, now: &host, was: &was, event: None };
     let written = |table: &Relation| keys::rows_of(&routines.written.lock(), table);
     let wanted = |c: &pgsqlite_sql::catalog::Constraint| !modes.is_deferred(c);
     if let Some((_, error)) = keys::violated(&looking, environment, &written, since, wanted)? {

@@ -262,5 +262,5 @@ pub(super) fn record_mismatch(
 
 fn mismatch() -> PgError {
     PgError::new(SqlState::INVALID_FUNCTION_DEFINITION, "return type mismatch in function")
-        .detail("Final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.")
+        .detail("Final statement must be SELECT or INSERT/UPDATE/DELETE/MERGE RETURNING.")
 }

@@ -16,7 +16,14 @@ impl Analyzer<'_> {
         let mut set: Vec<(i16, Expr)> = Vec::new();
         for node in nodes {
             let Some(NodeEnum::ResTarget(t)) = &node.node else { return Err(PgError::internal("ResTarget expected")) };
-            let column = self.assigned_column(target, &t.name, "UPDATE", t.location)?;
+            let of_table =
+                !t.indirection.is_empty() && self.level().range_table.first().is_some_and(|e| e.alias == t.name);
+            let column = self.assigned_column(target, &t.name, "UPDATE", t.location).map_err(|e| match of_table {
+                true if e.code() == SqlState::UNDEFINED_COLUMN => {
+                    e.hint("SET target columns cannot be qualified with the relation name.")
+                }
+                _ => e,
+            })?;
             let earlier = set.iter().position(|(a, _)| *a == column.attnum);
             // what is a domain's was checked, or is so in the end
             if let Some((_, expr)) = earlier.map(|i| &mut set[i]) {

@@ -118,10 +118,17 @@ impl Analyzer<'_> {
                             true => SqlState::UNDEFINED_TABLE,
                             false => SqlState::INVALID_COLUMN_REFERENCE,
                         };
-                        PgError::new(code, message).hint(format!(
+                        let error = PgError::new(code, message);
+                        let there = format!(
                             "There is an entry for table \"{table}\", but it cannot be referenced from this part of the \
                              query."
-                        ))
+                        );
+                        match item.lateral_ok {
+                            true => error
+                                .detail(there)
+                                .hint("To reference that table, you must mark this subquery with LATERAL."),
+                            false => error.hint(there),
+                        }
                     } else {
                         PgError::new(SqlState::INVALID_COLUMN_REFERENCE, message)
                             .detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.")
@@ -179,17 +186,14 @@ impl Analyzer<'_> {
         }
     }
 
-    /// 42703, with the hint that PostgreSQL gives: columns spelled alike, or one that is out of sight.
+    /// 42703, with the DETAIL and the hint that PostgreSQL gives: columns spelled alike, or one that is out of sight.
     pub(crate) fn missing_column(&self, table: Option<&str>, name: &str, location: i32) -> PgError {
         let message = match table {
             Some(table) => format!("column {table}.{name} does not exist"),
             None => format!("column \"{name}\" does not exist"),
         };
         let error = PgError::new(SqlState::UNDEFINED_COLUMN, message).at(location);
-        match super::spelling::look_for(&self.levels, table, name) {
-            Some(hint) => error.hint(hint),
-            None => error,
-        }
+        super::spelling::explained(error, &self.levels, table, name)
     }
 
     fn missing_table(&self, schema: Option<&str>, table: &str, location: i32) -> PgError {
@@ -211,7 +215,7 @@ impl Analyzer<'_> {
                 SqlState::UNDEFINED_TABLE,
                 format!("invalid reference to FROM-clause entry for table \"{table}\""),
             )
-            .hint(format!(
+            .detail(format!(
                 "There is an entry for table \"{table}\", but it cannot be referenced from this part of the query."
             ))
             .at(location);

@@ -1,8 +1,9 @@
-//! The hint of an unknown column: the columns in reach that are spelled most alike (PostgreSQL allows a distance of 3, and
-//! less than half of the letters).
+//! What is said of an unknown column: the columns in reach that are spelled most alike (PostgreSQL allows a distance of 3, and
+//! less than half of the letters), or the one of that name that is out of sight.
 
 use super::Level;
 use crate::typed::RteKind;
+use pgsqlite_types::PgError;
 
 /// A distance that is too far.
 const TOO_FAR: usize = 4;
@@ -17,12 +18,13 @@ struct Best<'a> {
     second: Option<Found<'a>>,
 }
 
-/// The hint for a reference to `name`, or `table.name`.
-pub(super) fn look_for(levels: &[Level], table: Option<&str>, name: &str) -> Option<String> {
+/// The error of a reference to `name`, or `table.name`, with the DETAIL and the HINT that it has.
+pub(super) fn explained(error: PgError, levels: &[Level], table: Option<&str>, name: &str) -> PgError {
     let mut best = Best { distance: TOO_FAR, first: None, second: None };
+    let mut exact = Vec::new();
     for level in levels.iter().rev() {
-        for entry in &level.range_table {
-            // (RETURNING's OLD and NEW were not there in PostgreSQL 15)
+        for (at, entry) in level.range_table.iter().enumerate() {
+            // (RETURNING's OLD and NEW are no entries of PostgreSQL's)
             if matches!(entry.kind, RteKind::Join { .. } | RteKind::Returned) {
                 continue;
             }
@@ -33,18 +35,45 @@ pub(super) fn look_for(levels: &[Level], table: Option<&str>, name: &str) -> Opt
             }
             for column in &entry.columns {
                 if column.name == name && penalty == 0 {
-                    return Some(format!(
-                        "There is a column named \"{name}\" in table \"{}\", but it cannot be referenced from this part of \
-                         the query.",
-                        entry.alias
-                    ));
+                    let item = level.namespace.iter().find(|i| i.rte == Some(at));
+                    exact.push((entry.alias.as_str(), item));
+                    continue;
                 }
                 best.see((&entry.alias, &column.name), name, penalty);
             }
         }
     }
-    let (table, column) = best.first?;
-    Some(match best.second {
+    if let [(alias, item), others @ ..] = &exact[..] {
+        let lateral = item.is_some_and(|i| i.lateral_only && i.lateral_ok);
+        let qualified = table.is_none() && item.is_some_and(|i| i.table_visible && !i.columns_visible);
+        let (detail, hint) = match others {
+            [] => (
+                format!(
+                    "There is a column named \"{name}\" in table \"{alias}\", but it cannot be referenced from this part of \
+                     the query."
+                ),
+                match (lateral, qualified) {
+                    (true, _) => Some("To reference that column, you must mark this subquery with LATERAL."),
+                    (_, true) => Some("To reference that column, you must use a table-qualified name."),
+                    _ => None,
+                },
+            ),
+            _ => (
+                format!(
+                    "There are columns named \"{name}\", but they are in tables that cannot be referenced from this part of \
+                     the query."
+                ),
+                table.is_none().then_some("Try using a table-qualified name."),
+            ),
+        };
+        let error = error.detail(detail);
+        return match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        };
+    }
+    let Some((table, column)) = best.first else { return error };
+    error.hint(match best.second {
         None => format!("Perhaps you meant to reference the column \"{table}.{column}\"."),
         Some((other, second)) => format!(
             "Perhaps you meant to reference the column \"{table}.{column}\" or the column \"{other}.{second}\"."

@@ -20,8 +20,9 @@ pub mod privilege {
     pub const CREATE: u32 = 1 << 9;
     pub const TEMPORARY: u32 = 1 << 10;
     pub const CONNECT: u32 = 1 << 11;
+    pub const MAINTAIN: u32 = 1 << 14;
     /// letter and SQL word of each, from bit 0
-    pub const NAMES: [(char, &str); 12] = [
+    pub const NAMES: [(char, &str); 15] = [
         ('a', "INSERT"),
         ('r', "SELECT"),
         ('w', "UPDATE"),
@@ -34,6 +35,9 @@ pub mod privilege {
         ('C', "CREATE"),
         ('T', "TEMPORARY"),
         ('c', "CONNECT"),
+        ('s', "SET"),
+        ('A', "ALTER SYSTEM"),
+        ('m', "MAINTAIN"),
     ];
 }
 

@@ -220,21 +220,20 @@ impl Catalog {
         self.type_in(schema, name).is_some_and(|oid| !matches!(self.type_entry(oid), Some(TypeEntry::ArrayOf(_))))
     }
 
-    /// A name that is free for the array type over the type `name`: as many underscores in front of it as it takes.
+    /// A name that is free for the array type over the type `name`: `_name`, or `_name_1` and so on.
     pub fn free_array_name(&self, schema: Oid, name: &str) -> String {
-        let longest = crate::parse::MAX_NAME;
-        let mut found = String::new();
-        for underscores in 1..longest {
-            let mut kept = name.len().min(longest - underscores);
+        for n in 0u32.. {
+            let suffix = if n == 0 { String::new() } else { format!("_{n}") };
+            let mut kept = name.len().min(crate::parse::MAX_NAME - 1 - suffix.len());
             while !name.is_char_boundary(kept) {
                 kept -= 1;
             }
-            found = format!("{}{}", "_".repeat(underscores), &name[..kept]);
+            let found = format!("_{}{suffix}", &name[..kept]);
             if self.type_in(schema, &found).is_none() {
-                break;
+                return found;
             }
         }
-        found
+        String::new()
     }
 
     /// The element type of an array type (built-in or of the user).

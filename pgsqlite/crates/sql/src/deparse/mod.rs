@@ -71,6 +71,8 @@ pub(crate) struct Printer<'a> {
     pub parameters: Option<function_body::ParameterNames>,
     /// all on one line
     pub flat: bool,
+    /// where columns are named without their table: the outputs' names, with the column that each is if it is one
+    pub outputs: Vec<(String, Option<crate::typed::Var>)>,
 }
 
 impl<'a> Printer<'a> {
@@ -86,6 +88,7 @@ impl<'a> Printer<'a> {
             names_visible: true,
             parameters: None,
             flat: false,
+            outputs: Vec::new(),
         }
     }
 }

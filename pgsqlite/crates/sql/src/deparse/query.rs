@@ -92,7 +92,7 @@ impl<'a> Printer<'a> {
             }
             match key.target {
                 Some(target) if by_number => self.out.push_str(&(target + 1).to_string()),
-                _ => self.group_item(&key.expr)?,
+                _ => self.sort_item(&key.expr)?,
             }
             self.out.push_str(match (key.descending, key.nulls_first) {
                 (false, false) => "",
@@ -102,6 +102,19 @@ impl<'a> Printer<'a> {
             });
         }
         Ok(())
+    }
+
+    /// An expression of ORDER BY and its like. A bare column there would be taken for an output of its name, if there is one.
+    fn sort_item(&mut self, expr: &Expr) -> Result<()> {
+        let (ExprKind::Var(var), false) = (&expr.kind, self.outputs.is_empty()) else { return self.group_item(expr) };
+        let (var, at) = (*var, self.levels.len() - 1);
+        let name = self.column_name(at, var.rte, var.column);
+        let taken = self.outputs.iter().any(|(output, column)| *output == name && *column != Some(var));
+        let qualify = self.levels[at].qualify;
+        self.levels[at].qualify |= taken;
+        let result = self.group_item(expr);
+        self.levels[at].qualify = qualify;
+        result
     }
 
     /// An expression of GROUP BY or ORDER BY: in parentheses where it could be read otherwise.
@@ -174,7 +187,7 @@ impl<'a> Printer<'a> {
                 if i > 0 {
                     self.out.push_str(", ");
                 }
-                self.group_item(expr)?;
+                self.sort_item(expr)?;
             }
             space = " ";
         }
@@ -288,6 +301,7 @@ impl<'a> Printer<'a> {
             names_visible: self.names_visible,
             parameters: self.parameters.clone(),
             flat: self.flat,
+            outputs: Vec::new(),
         };
         for level in &self.levels {
             work::visit();
@@ -350,12 +364,18 @@ impl<'a> Printer<'a> {
         };
         let columns = inner.column_names(&query.range_table, from, &query.ctes);
         let used: Vec<String> = inner.levels.iter().flat_map(|l| l.aliases.iter().cloned()).collect();
+        // Columns of a query by itself over one entry need no name before theirs. (In a function's body they could be taken for its
+        // parameters.) A text that is stored has it: what is added to a table or function later changes nothing of it.
+        let within = !inner.levels.is_empty() || inner.parameters.is_some();
+        let qualify = within || query.range_table.len() != 1 || self.names.is_stored();
+        if !qualify {
+            inner.outputs = output_columns(query, outputs);
+        }
         inner.levels.push(Level {
             columns: columns.into(),
             entries: &query.range_table,
             aliases: unique_aliases(self.names.catalog, &query.range_table, &used),
-            // PostgreSQL 15 keeps two more entries in a view's range table, so its columns are always qualified.
-            qualify: true,
+            qualify,
             windows,
             group_by,
             ctes: named_ctes(&query.ctes),
@@ -586,7 +606,7 @@ impl<'a> Printer<'a> {
                     if i > 0 {
                         self.out.push_str(", ");
                     }
-                    self.group_item(expr)?;
+                    self.sort_item(expr)?;
                 }
                 self.out.push(')');
             }
@@ -726,6 +746,18 @@ impl<'a> Printer<'a> {
         }
         Some(self.column_name(at, var.rte, var.column))
     }
+}
+
+/// The names of a query's outputs, with the column that each is if it is one.
+fn output_columns(query: &Query, outputs: Option<&[String]>) -> Vec<(String, Option<Var>)> {
+    let QueryBody::Select(select) = &query.body else { return Vec::new() };
+    let own = |i: usize| query.columns.get(i).map(|c| c.name.clone());
+    let name = |i: usize| outputs.and_then(|o| o.get(i).cloned()).or_else(|| own(i));
+    let column = |target: &Target| match target.expr.kind {
+        ExprKind::Var(var) => Some(var),
+        _ => None,
+    };
+    select.targets.iter().enumerate().filter_map(|(i, t)| Some((name(i)?, column(t)))).collect()
 }
 
 /// The names of WITH queries and of their columns.

@@ -88,6 +88,8 @@ pub struct Reference {
     pub columns: String,
     /// the role may not read them
     pub hidden: bool,
+    /// the action is RESTRICT (of what references the table)
+    pub restricts: bool,
     /// positions of this side's columns among the live columns
     pub key: Vec<usize>,
     /// where the other side is this table, too: positions of its columns
@@ -635,6 +637,7 @@ impl Lowerer<'_> {
                         parent: parent.name.clone(),
                         columns: shown.join(", "),
                         hidden: !acl::may_see(catalog, self.env.user, this, these),
+                        restricts: *(if deletes { on_delete } else { on_update }) == ForeignKeyAction::Restrict,
                         key: positions(this, these)?,
                         other: if itself { Some(positions(that, those)?) } else { None },
                         lookup: format!(

@@ -204,14 +204,11 @@ fn parse_error(text: &str, message: String, cursor: i32) -> PgError {
     if error.code() == SqlState::NONSTANDARD_USE_OF_ESCAPE_CHARACTER {
         error = error.hint("Use '' to write quotes in strings. \\' is insecure in client-only encodings.");
     } else if error.message().starts_with("unsafe use of string constant") {
-        error = error
-            .detail("String constants with Unicode escapes cannot be used when standard_conforming_strings is off.");
+        error = error.detail(
+            "String constants with Unicode escapes cannot be used when \"standard_conforming_strings\" is off.",
+        );
     }
-    // PostgreSQL 15's grammar tells no place for these
-    let later = error.message().starts_with("NOT NULL") || error.message().ends_with("ENFORCED");
-    let placeless = error.message().starts_with("WITH TIES cannot")
-        || error.message().contains("constraints cannot be marked") && !later;
-    if cursor > 0 && !placeless {
+    if cursor > 0 {
         let byte = text.char_indices().nth(cursor as usize - 1).map_or(text.len(), |(i, _)| i);
         error = error.at(byte as i32);
     }

@@ -35,7 +35,7 @@ impl Failure {
                 format!("invalid input syntax for type {type_name}: \"{text}\""),
             ),
             Failure::Field => field_out_of_range(text),
-            Failure::MonthDay => field_out_of_range(text).hint("Perhaps you need a different \"datestyle\" setting."),
+            Failure::MonthDay => field_out_of_range(text).hint("Perhaps you need a different \"DateStyle\" setting."),
             Failure::Interval => PgError::new(
                 SqlState::INTERVAL_FIELD_OVERFLOW,
                 format!("interval field value out of range: \"{text}\""),

@@ -51,7 +51,7 @@ fn cut(word: &str) -> &str {
 /// Looks a lower-case word up.
 pub(super) fn word(word: &str) -> Option<Word> {
     Some(match cut(word) {
-        "infinity" => Word::Infinity,
+        "infinity" | "+infinity" => Word::Infinity,
         "-infinity" => Word::NegInfinity,
         "epoch" => Word::Epoch,
         "now" => Word::Now,

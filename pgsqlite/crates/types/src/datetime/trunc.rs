@@ -19,18 +19,19 @@ fn unit(name: &str, type_name: &str) -> Result<Span> {
 
 /// `date_trunc(unit, timestamp)`
 pub fn timestamp(name: &str, t: Timestamp) -> Result<Timestamp> {
+    let unit = unit(name, "timestamp without time zone")?;
     if t.is_infinite() {
         return Ok(t);
     }
-    local(unit(name, "timestamp without time zone")?, t)
+    local(unit, t)
 }
 
 /// `date_trunc(unit, timestamptz)` in a zone: from days up by its calendar, below by the offset in force.
 pub fn timestamptz(name: &str, t: Timestamp, zone: &TimeZone) -> Result<Timestamp> {
+    let unit = unit(name, "timestamp with time zone")?;
     if t.is_infinite() {
         return Ok(t);
     }
-    let unit = unit(name, "timestamp with time zone")?;
     let offset = zone::offset_at(zone, t) as i64 * MICROS_PER_SECOND;
     let cut = local(unit, Timestamp(t.0 + offset))?;
     let below_day = matches!(unit, Span::Microsecond | Span::Millisecond | Span::Second | Span::Minute | Span::Hour);

@@ -16,13 +16,12 @@ fn key_order(a: &str, b: &str) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 
-/// PostgreSQL gives these errors no class of their own.
 fn syntax(message: String) -> PgError {
-    PgError::new(SqlState::INTERNAL_ERROR, message)
+    PgError::new(SqlState::SYNTAX_ERROR, message)
 }
 
 fn ends() -> PgError {
-    syntax("Unexpected end of string".into())
+    syntax("syntax error in hstore: unexpected end of string".into())
 }
 
 /// Reader of the text form.
@@ -38,7 +37,7 @@ impl Parser<'_> {
 
     fn unexpected(&self) -> PgError {
         let c = self.peek().map(String::from).unwrap_or_default();
-        syntax(format!("Syntax error near \"{c}\" at position {}", self.at))
+        syntax(format!("syntax error in hstore, near \"{c}\" at position {}", self.at))
     }
 
     fn skip(&mut self) {

@@ -4,12 +4,15 @@ use super::number_template::{nodes, Anchor, Node, Pattern, Summary};
 use crate::numeric::Numeric;
 use crate::{PgError, Result, SqlState};
 
+/// How many numerals the longest number has: MMMDCCCLXXXVIII.
+const LONGEST_ROMAN: usize = 15;
+
 fn not_for_input(pattern: &str) -> PgError {
     PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("\"{pattern}\" not supported for input"))
 }
 
 /// `to_number(text, template)`; None (NULL) for an empty template.
-/// Errors: 42601 for a template that contradicts itself, 22P02 where the text has no number, 0A000 for `EEEE` and `RN`.
+/// Errors: 42601 for a template that contradicts itself, 22P02 where the text has no number, 0A000 for `EEEE`, and for `RN` with digits.
 pub fn read(text: &str, template: &str) -> Result<Option<Numeric>> {
     if template.is_empty() {
         return Ok(None);
@@ -18,8 +21,8 @@ pub fn read(text: &str, template: &str) -> Result<Option<Numeric>> {
     if summary.exponent {
         return Err(not_for_input("EEEE"));
     }
-    if summary.roman {
-        return Err(not_for_input("RN"));
+    if summary.roman && (summary.before > 0 || summary.decimal || summary.shifted) {
+        return Err(not_for_input("RN with digits"));
     }
     let (before, shift, shifted) = (summary.before, summary.shift, summary.shifted);
     let mut reader = Reader {
@@ -36,6 +39,9 @@ pub fn read(text: &str, template: &str) -> Result<Option<Numeric>> {
         crate::work::pulse(1);
         if reader.at >= reader.text.len() {
             break;
+        }
+        if let Node::Pattern(Pattern::Roman(_)) = node {
+            return reader.roman().map(|value| Some(Numeric::from(value)));
         }
         reader.node(node);
     }
@@ -70,6 +76,31 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
+    }
+
+    /// A number in Roman numerals, after blanks. Errors: 22P02 for one that is not written as it is printed.
+    fn roman(&mut self) -> Result<i64> {
+        let rest = &self.text[self.at..];
+        let blanks = rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
+        let worth = |b: &u8| match b.to_ascii_uppercase() {
+            b'I' => Some(1),
+            b'V' => Some(5),
+            b'X' => Some(10),
+            b'L' => Some(50),
+            b'C' => Some(100),
+            b'D' => Some(500),
+            b'M' => Some(1000),
+            _ => None,
+        };
+        let values: Vec<i64> = rest[blanks..].iter().map_while(worth).take(LONGEST_ROMAN).collect();
+        // a numeral before a larger one is taken off
+        let next = values.iter().skip(1).chain([&0]);
+        let value: i64 = values.iter().zip(next).map(|(own, next)| if own < next { -own } else { *own }).sum();
+        let written = rest[blanks..][..values.len()].to_ascii_uppercase();
+        match (1..=3999).contains(&value) && super::number_out::numerals(value).as_bytes() == written {
+            true => Ok(value),
+            false => Err(PgError::new(SqlState::INVALID_TEXT_REPRESENTATION, "invalid Roman numeral")),
+        }
     }
 
     fn skip_character(&mut self) {

@@ -37,7 +37,7 @@ pub fn write(number: &Number, template: &str) -> Result<String> {
         return scientific(number, &summary);
     }
     let digits = if summary.roman {
-        Digits { text: roman(number)?.into_bytes(), negative: false, places_before: 0 }
+        Digits { text: roman(number).into_bytes(), negative: false, places_before: 0 }
     } else {
         digits(number, &mut summary)?
     };
@@ -185,18 +185,23 @@ fn scientific_numeric(value: &Numeric, after: usize) -> Result<String> {
 }
 
 /// The value in Roman numerals; fifteen `#` outside 1 … 3999.
-fn roman(number: &Number) -> Result<String> {
+fn roman(number: &Number) -> String {
     let value = match number {
         Number::Int4(v) => *v as i64,
-        Number::Int8(v) => i32::try_from(*v).map_err(|_| out_of_range("integer"))? as i64,
+        Number::Int8(v) => *v,
         // C converts what no int holds to its least one
         Number::Float4(v) => float_as_int(*v as f64),
         Number::Float8(v) => float_as_int(*v),
-        Number::Numeric(v) => v.to_int(int::Width::Four)?,
+        Number::Numeric(v) => v.to_int(int::Width::Four).unwrap_or(i64::MAX),
     };
     if !(1..=3999).contains(&value) {
-        return Ok("#".repeat(15));
+        return "#".repeat(15);
     }
+    numerals(value)
+}
+
+/// A value from 1 to 3999 in Roman numerals.
+pub(super) fn numerals(value: i64) -> String {
     const NUMERALS: [(i64, &str); 13] = [
         (1000, "M"),
         (900, "CM"),
@@ -221,7 +226,7 @@ fn roman(number: &Number) -> Result<String> {
             rest -= worth;
         }
     }
-    Ok(out)
+    out
 }
 
 fn float_as_int(value: f64) -> i64 {

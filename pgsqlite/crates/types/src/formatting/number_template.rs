@@ -222,7 +222,12 @@ impl Summary {
                 }
                 self.brackets = true;
             }
-            Pattern::Roman(_) => self.roman = true,
+            Pattern::Roman(_) => {
+                if self.roman {
+                    return Err(wrong("cannot use \"RN\" twice"));
+                }
+                self.roman = true;
+            }
             Pattern::Shift => {
                 if self.decimal {
                     return Err(wrong("cannot use \"V\" and decimal point together"));

@@ -3,7 +3,7 @@
 use super::time_template::{is_delimited, is_separator, is_space, nodes, Calendar, Field, Modifiers, Node};
 use super::{Case, DAYS, MONTHS, ROMAN_MONTHS};
 use crate::calendar;
-use crate::datetime::zone::Zone;
+use crate::datetime::zone::{self, Abbreviation, Zone};
 use crate::datetime::{round_micros, Civil, Date, Timestamp};
 use crate::{PgError, Result, Settings, SqlState};
 
@@ -42,6 +42,8 @@ struct Given {
     zone_sign: i32,
     zone_hour: i32,
     zone_minute: i32,
+    /// an abbreviation; it counts where `zone_sign` is 0
+    zone_name: String,
     /// digits of an `FF` pattern; 0 none
     fraction_digits: i32,
 }
@@ -197,6 +199,12 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The length of the longest abbreviation of a zone that a text begins with.
+fn abbreviation_before(text: &str) -> Option<usize> {
+    let letters = text.bytes().take(10).take_while(u8::is_ascii_alphabetic).count();
+    (1..=letters).rev().find(|length| zone::abbreviation(&text[..*length]).is_some())
+}
+
 /// Reads a text along a template.
 fn read(text: &str, template: &str) -> Result<Given> {
     let nodes = nodes(template);
@@ -300,26 +308,40 @@ fn read_field(
             set(&mut g.microseconds, value, name)?;
             g.microseconds = value.wrapping_mul(10i32.pow((6 - read.clamp(1, 6)) as u32));
         }
-        Field::ZoneName(_) | Field::Offset => {
-            return Err(PgError::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                format!("formatting field \"{name}\" is only supported in to_char"),
-            ))
-        }
-        Field::ZoneHour => {
-            match r.peek() {
-                Some(sign @ (b'+' | b'-' | b' ')) => {
-                    g.zone_sign = if sign == b'-' { -1 } else { 1 };
-                    r.at += 1;
+        Field::ZoneName(_) | Field::Offset | Field::ZoneHour => {
+            let rest = &r.text[r.at..];
+            let is_name = matches!(field, Field::ZoneName(_));
+            match is_name.then(|| abbreviation_before(rest)).flatten() {
+                Some(length) => {
+                    g.zone_name = rest[..length].to_string();
+                    g.zone_sign = 0;
+                    r.at += length;
                 }
-                // The sign may have been passed over as a separator.
-                _ => {
-                    let minus = extra > 0 && r.at > 0 && r.text.as_bytes()[r.at - 1] == b'-';
-                    g.zone_sign = if minus { -1 } else { 1 };
+                None if is_name && rest.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                    return Err(invalid(format!("invalid value \"{rest}\" for \"{name}\""))
+                        .detail("Time zone abbreviation is not recognized."));
+                }
+                None => {
+                    match r.peek() {
+                        Some(sign @ (b'+' | b'-' | b' ')) => {
+                            g.zone_sign = if sign == b'-' { -1 } else { 1 };
+                            r.at += 1;
+                        }
+                        // The sign may have been passed over as a separator.
+                        _ => {
+                            let minus = extra > 0 && r.at > 0 && r.text.as_bytes()[r.at - 1] == b'-';
+                            g.zone_sign = if minus { -1 } else { 1 };
+                        }
+                    }
+                    let (value, _) = r.integer(2, delimited, name)?;
+                    set(&mut g.zone_hour, value, name)?;
+                    if !matches!(field, Field::ZoneHour) && r.peek() == Some(b':') {
+                        r.at += 1;
+                        let (value, _) = r.integer(2, delimited, name)?;
+                        set(&mut g.zone_minute, value, name)?;
+                    }
                 }
             }
-            let (value, _) = r.integer(2, delimited, name)?;
-            set(&mut g.zone_hour, value, name)?;
             ordinal = false;
         }
         Field::ZoneMinute => {
@@ -410,8 +432,8 @@ struct Mask {
     day: bool,
 }
 
-/// The local time that the fields make, with the offset (seconds east) if one was given.
-fn assemble(mut g: Given, text: &str) -> Result<(Civil, Option<i32>)> {
+/// The local time that the fields make, with the zone if one was given.
+fn assemble(mut g: Given, text: &str) -> Result<(Civil, Option<Zone>)> {
     let mut c = Civil { month: 1, day: 1, ..Civil::default() };
     let mut mask = Mask::default();
     if g.second_of_day != 0 {
@@ -528,8 +550,12 @@ fn assemble(mut g: Given, text: &str) -> Result<(Civil, Option<i32>)> {
     if !clock || !(0..1_000_000).contains(&c.micros) {
         return Err(field_out_of_range(text));
     }
-    let offset = match g.zone_sign {
-        0 => None,
+    let zone = match g.zone_sign {
+        0 => match zone::abbreviation(&g.zone_name) {
+            Some(Abbreviation::Fixed(seconds, _)) => Some(Zone::Offset(seconds)),
+            Some(Abbreviation::Dynamic(of)) => zone::by_name(of).map(|of| Zone::Abbreviation(of, g.zone_name)),
+            None => None,
+        },
         sign => {
             if !(0..=15).contains(&g.zone_hour) || !(0..60).contains(&g.zone_minute) {
                 return Err(PgError::new(
@@ -537,10 +563,10 @@ fn assemble(mut g: Given, text: &str) -> Result<(Civil, Option<i32>)> {
                     format!("time zone displacement out of range: \"{text}\""),
                 ));
             }
-            Some(sign * (g.zone_hour * 3600 + g.zone_minute * 60))
+            Some(Zone::Offset(sign * (g.zone_hour * 3600 + g.zone_minute * 60)))
         }
     };
-    Ok((c, offset))
+    Ok((c, zone))
 }
 
 /// The Monday of an ISO week; 22008 where the year is beyond every calendar.
@@ -556,13 +582,10 @@ fn checked_week(year: i32, week: i32, text: &str) -> Result<i32> {
 pub fn timestamptz(text: &str, template: &str, settings: &Settings) -> Result<Timestamp> {
     let given = read(text, template)?;
     let digits = given.fraction_digits;
-    let (civil, offset) = assemble(given, text)?;
+    let (civil, zone) = assemble(given, text)?;
     let out_of_range = || PgError::new(SqlState::DATETIME_FIELD_OVERFLOW, "timestamp out of range");
     let local = civil.timestamp().ok_or_else(out_of_range)?;
-    let zone = match offset {
-        Some(seconds) => Zone::Offset(seconds),
-        None => Zone::Rules(settings.time_zone.clone()),
-    };
+    let zone = zone.unwrap_or_else(|| Zone::Rules(settings.time_zone.clone()));
     let t = local.to_utc(&zone)?;
     Ok(if digits > 0 { Timestamp(round_micros(t.0, digits)) } else { t })
 }

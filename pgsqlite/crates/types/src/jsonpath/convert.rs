@@ -160,7 +160,7 @@ fn only(name: &str, what: &str) -> PgError {
     refused(format!("jsonpath item method .{name}() can only be applied to {what}"))
 }
 
-fn shown(n: &Numeric) -> String {
+pub(super) fn shown(n: &Numeric) -> String {
     let mut text = Vec::new();
     n.write(&mut text);
     String::from_utf8_lossy(&text).into_owned()

@@ -48,7 +48,7 @@ type Value<'a> = Cow<'a, Json>;
 /// The list of found items; None where it only matters whether there is one.
 type Found<'f, 'a> = Option<&'f mut Vec<Value<'a>>>;
 
-/// Runs a path. `variables` is an object; without one, as for the operators, each variable is null. `silent`: errors of the data are not raised. `all`: the items are wanted, else only
+/// Runs a path. `variables` is an object; the operators have none. `silent`: errors of the data are not raised. `all`: the items are wanted, else only
 /// whether there is one. `zone`: the session's time zone may be used.
 #[allow(clippy::too_many_arguments)]
 pub fn run<'a>(
@@ -309,10 +309,9 @@ impl<'a> Evaluator<'a> {
             Kind::Bool(b) => self.next(item, Cow::Owned(Json::Bool(*b)), found),
             Kind::Number(n) => self.next(item, Cow::Owned(Json::Number(n.clone())), found),
             Kind::String(s) => self.next(item, Cow::Owned(Json::String(s.clone())), found),
-            Kind::Variable(name) => match self.variables.map(|variables| variables.get(name)) {
-                None => self.next(item, Cow::Owned(Json::Null), found),
-                Some(Some(v)) => self.next(item, Cow::Borrowed(v), found),
-                Some(None) => Err(PgError::new(
+            Kind::Variable(name) => match self.variables.and_then(|variables| variables.get(name)) {
+                Some(v) => self.next(item, Cow::Borrowed(v), found),
+                None => Err(PgError::new(
                     SqlState::UNDEFINED_OBJECT,
                     format!("could not find jsonpath variable \"{name}\""),
                 )),
@@ -563,79 +562,75 @@ impl<'a> Evaluator<'a> {
         if unwrap && !for_arrays && is_array(&value) {
             return self.each_element(item, &value, found);
         }
-        let result =
-            match (method, &*value) {
-                (Method::Type, v) => Json::String(v.type_name().to_string()),
-                (Method::Size, Json::Array(items)) => Json::Number(Numeric::from(items.len() as i64)),
-                (Method::Size, _) if self.lax => Json::Number(Numeric::from(1)),
-                (Method::Size, _) => {
-                    return self.misfit(
-                        SqlState::SQL_JSON_ARRAY_NOT_FOUND,
-                        "jsonpath item method .size() can only be applied to an array",
-                    )
+        let result = match (method, &*value) {
+            (Method::Type, v) => Json::String(v.type_name().to_string()),
+            (Method::Size, Json::Array(items)) => Json::Number(Numeric::from(items.len() as i64)),
+            (Method::Size, _) if self.lax => Json::Number(Numeric::from(1)),
+            (Method::Size, _) => {
+                return self.misfit(
+                    SqlState::SQL_JSON_ARRAY_NOT_FOUND,
+                    "jsonpath item method .size() can only be applied to an array",
+                )
+            }
+            (Method::Abs, Json::Number(n)) => Json::Number(n.abs()),
+            (Method::Floor, Json::Number(n)) => Json::Number(n.floor()),
+            (Method::Ceiling, Json::Number(n)) => Json::Number(n.ceil()),
+            (Method::Abs | Method::Floor | Method::Ceiling, _) => {
+                return self.fail(
+                    SqlState::NON_NUMERIC_SQL_JSON_ITEM,
+                    format!("jsonpath item method .{name}() can only be applied to a numeric value"),
+                )
+            }
+            (Method::Double, Json::Number(n)) => match n.to_float(false) {
+                Ok(v) if v.is_finite() => Json::Number(n.clone()),
+                _ => return self.fail(SqlState::NON_NUMERIC_SQL_JSON_ITEM, no_double(&super::convert::shown(n))),
+            },
+            (Method::Double, Json::String(s)) => match float::parse(s, false) {
+                Ok(v) if v.is_finite() => Json::Number(Numeric::from_f64(v)),
+                Ok(_) => {
+                    let message = "NaN or Infinity is not allowed for jsonpath item method .double()";
+                    return self.fail(SqlState::NON_NUMERIC_SQL_JSON_ITEM, message);
                 }
-                (Method::Abs, Json::Number(n)) => Json::Number(n.abs()),
-                (Method::Floor, Json::Number(n)) => Json::Number(n.floor()),
-                (Method::Ceiling, Json::Number(n)) => Json::Number(n.ceil()),
-                (Method::Abs | Method::Floor | Method::Ceiling, _) => {
-                    return self.fail(
-                        SqlState::NON_NUMERIC_SQL_JSON_ITEM,
-                        format!("jsonpath item method .{name}() can only be applied to a numeric value"),
-                    )
+                Err(_) => return self.fail(SqlState::NON_NUMERIC_SQL_JSON_ITEM, no_double(s)),
+            },
+            (Method::Double, _) => {
+                return self.fail(
+                    SqlState::NON_NUMERIC_SQL_JSON_ITEM,
+                    "jsonpath item method .double() can only be applied to a string or numeric value",
+                )
+            }
+            (Method::KeyValue, Json::Object(pairs)) => {
+                // PostgreSQL identifies an object by its place in the binary value, which only the whole value's is known here.
+                if !std::ptr::eq(&*value, self.root) {
+                    return Err(PgError::not_supported("jsonpath item method .keyvalue() of a nested object"));
                 }
-                (Method::Double, Json::Number(n)) => match n.to_float(false) {
-                    Ok(v) if v.is_finite() => Json::Number(n.clone()),
-                    _ => return self.fail(
-                        SqlState::NON_NUMERIC_SQL_JSON_ITEM,
-                        "numeric argument of jsonpath item method .double() is out of range for type double precision",
-                    ),
-                },
-                (Method::Double, Json::String(s)) => match float::parse(s, false) {
-                    Ok(v) if v.is_finite() => Json::Number(Numeric::from_f64(v)),
-                    _ => return self.fail(
-                        SqlState::NON_NUMERIC_SQL_JSON_ITEM,
-                        "string argument of jsonpath item method .double() is not a valid representation of a double \
-                         precision number",
-                    ),
-                },
-                (Method::Double, _) => {
-                    return self.fail(
-                        SqlState::NON_NUMERIC_SQL_JSON_ITEM,
-                        "jsonpath item method .double() can only be applied to a string or numeric value",
-                    )
-                }
-                (Method::KeyValue, Json::Object(pairs)) => {
-                    // PostgreSQL identifies an object by its place in the binary value, which only the whole value's is known here.
-                    if !std::ptr::eq(&*value, self.root) {
-                        return Err(PgError::not_supported("jsonpath item method .keyvalue() of a nested object"));
+                let pairs: Vec<Json> = pairs
+                    .iter()
+                    .map(|(key, v)| {
+                        Json::object(vec![
+                            ("key".to_string(), Json::String(key.clone())),
+                            ("value".to_string(), v.clone()),
+                            ("id".to_string(), Json::Number(Numeric::zero())),
+                        ])
+                    })
+                    .collect();
+                let mut outcome = Outcome::NotFound;
+                for pair in pairs {
+                    crate::work::pulse(1);
+                    outcome = self.next(item, Cow::Owned(pair), found.as_deref_mut())?;
+                    if outcome == Outcome::Error || outcome == Outcome::Found && found.is_none() {
+                        break;
                     }
-                    let pairs: Vec<Json> = pairs
-                        .iter()
-                        .map(|(key, v)| {
-                            Json::object(vec![
-                                ("key".to_string(), Json::String(key.clone())),
-                                ("value".to_string(), v.clone()),
-                                ("id".to_string(), Json::Number(Numeric::zero())),
-                            ])
-                        })
-                        .collect();
-                    let mut outcome = Outcome::NotFound;
-                    for pair in pairs {
-                        crate::work::pulse(1);
-                        outcome = self.next(item, Cow::Owned(pair), found.as_deref_mut())?;
-                        if outcome == Outcome::Error || outcome == Outcome::Found && found.is_none() {
-                            break;
-                        }
-                    }
-                    return Ok(outcome);
                 }
-                (Method::KeyValue, _) => {
-                    return self.fail(
-                        SqlState::SQL_JSON_OBJECT_NOT_FOUND,
-                        "jsonpath item method .keyvalue() can only be applied to an object",
-                    )
-                }
-            };
+                return Ok(outcome);
+            }
+            (Method::KeyValue, _) => {
+                return self.fail(
+                    SqlState::SQL_JSON_OBJECT_NOT_FOUND,
+                    "jsonpath item method .keyvalue() can only be applied to an object",
+                )
+            }
+        };
         self.next(item, Cow::Owned(result), found)
     }
 
@@ -772,4 +767,8 @@ fn compare(comparison: Comparison, left: &Json, right: &Json, zone: Option<&Sett
         Comparison::Greater => order.is_gt(),
         Comparison::GreaterOrEqual => order.is_ge(),
     }))
+}
+
+fn no_double(text: &str) -> String {
+    format!("argument \"{text}\" of jsonpath item method .double() is invalid for type double precision")
 }

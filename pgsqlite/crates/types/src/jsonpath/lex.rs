@@ -118,7 +118,7 @@ fn quoted(text: &str) -> Result<(String, &str)> {
     loop {
         work::pulse(1);
         match rest.chars().next() {
-            None => return Err(error_at("unexpected end of quoted string", None)),
+            None => return Err(error_at("unterminated quoted string", None)),
             Some('"') => return Ok((out, &rest[1..])),
             Some('\\') => rest = escape(rest, &mut out)?,
             Some(c) => {
@@ -143,7 +143,7 @@ fn escape<'a>(text: &'a str, out: &mut String) -> Result<&'a str> {
         'v' => '\x0b',
         'x' => {
             let code = rest.get(..2).and_then(|h| u32::from_str_radix(h, 16).ok());
-            let code = code.ok_or_else(|| error_at("invalid hex character sequence", Some("\\x")))?;
+            let code = code.ok_or_else(|| error_at("invalid hexadecimal character sequence", Some("\\x")))?;
             push_code(code, out)?;
             return Ok(&rest[2..]);
         }
@@ -183,7 +183,7 @@ fn unicode(text: &str) -> Result<(u32, &str)> {
     let bad = |length: usize| {
         let end = (2 + length).min(text.len());
         let end = (end..=text.len()).find(|&e| text.is_char_boundary(e)).unwrap_or(text.len());
-        error_at("invalid unicode sequence", Some(&text[..end]))
+        error_at("invalid Unicode escape sequence", Some(&text[..end]))
     };
     if let Some(braced) = digits.strip_prefix('{') {
         let length = braced.chars().take_while(char::is_ascii_hexdigit).count();

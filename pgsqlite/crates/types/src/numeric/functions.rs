@@ -247,7 +247,7 @@ impl Numeric {
         }
         if integer {
             if let Some(n) = Finite(power.clone()).to_i64().ok().and_then(|n| i32::try_from(n).ok()) {
-                return power_integer(base, n, display_scale(MIN_SIGNIFICANT, &[base]));
+                return power_integer(base, n, display_scale(MIN_SIGNIFICANT - power_weight(base, n), &[base, power]));
             }
         }
         if sign == 0 {
@@ -338,6 +338,33 @@ fn power_special(base: &Numeric, power: &Numeric) -> Result<Numeric> {
     }
     let odd = !power.rem(&Numeric::from(2))?.is_zero();
     Ok(if odd { NegInfinity } else { Infinity })
+}
+
+/// The decimal weight of base^n, estimated as PostgreSQL does: from the first groups of four digits of the base.
+fn power_weight(base: &Decimal, n: i32) -> i64 {
+    if base.coefficient.is_zero() {
+        return 0;
+    }
+    let mut digits = base.coefficient.big().abs().to_string();
+    // whole groups on both sides of the point
+    digits.push_str(&"0".repeat((4 - base.scale as usize % 4) % 4));
+    let mut point = (base.scale as i64 + 3) / 4;
+    digits.insert_str(0, &"0".repeat((4 - digits.len() % 4) % 4));
+    let mut groups: Vec<f64> =
+        digits.as_bytes().chunks(4).map(|g| g.iter().fold(0.0, |n, d| n * 10.0 + f64::from(d - b'0'))).collect();
+    while groups.last() == Some(&0.0) {
+        groups.pop();
+        point -= 1;
+    }
+    let groups = &groups[groups.iter().position(|g| *g != 0.0).unwrap_or_default()..];
+    let mut exponent = (groups.len() as i64 - 1 - point) * 4;
+    let mut leading = groups[0];
+    for group in groups.iter().take(4).skip(1) {
+        leading = leading * 10_000.0 + group;
+        exponent -= 4;
+    }
+    // C's conversion cuts towards zero.
+    (f64::from(n) * (leading.log10() + exponent as f64)) as i64
 }
 
 /// base^n with `scale` digits after the point.

@@ -48,9 +48,7 @@ impl Numeric {
         let fraction = end.saturating_sub(whole + 1);
         let mut exponent: i64 = 0;
         if matches!(bytes.get(end), Some(b'e' | b'E')) {
-            // (C's strtol leaves out what blanks there are before it)
-            let digits =
-                unsigned[end + 1..].trim_start_matches(|c: char| u8::try_from(c).is_ok_and(crate::buffer::is_space));
+            let digits = &unsigned[end + 1..];
             let after_sign = digits.strip_prefix(['+', '-']).unwrap_or(digits);
             if after_sign.is_empty() || !after_sign.bytes().all(|b| b.is_ascii_digit()) {
                 return Err(Invalid::Syntax);

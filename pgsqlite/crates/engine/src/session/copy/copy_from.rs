@@ -534,7 +534,7 @@ impl Executor {
         copy.store(self, true)?;
         copy.check_self_references(self.connection()?).map_err(|e| self.explain_commit(e))?;
         copy.fire_after(self.connection()?, &self.context.cancel)?;
-        self.check_constraints()?;
+        self.check_constraints(None)?;
         if copy.skipped > 0 && copy.options.log_verbosity >= Verbosity::Default {
             self.context.notices.push(all_skipped(copy.skipped));
         }

@@ -316,7 +316,7 @@ impl CopyOptions {
             return invalid(format!("COPY delimiter cannot be \"{delimiter}\""));
         }
         if !csv && given_quote {
-            return unsupported("COPY quote available only in CSV mode");
+            return unsupported("COPY QUOTE requires CSV mode");
         }
         if csv && quote.len() != 1 {
             return unsupported("COPY quote must be a single one-byte character");
@@ -325,34 +325,34 @@ impl CopyOptions {
             return invalid("COPY delimiter and quote must be different".into());
         }
         if !csv && given_escape {
-            return unsupported("COPY escape available only in CSV mode");
+            return unsupported("COPY ESCAPE requires CSV mode");
         }
         if csv && escape.len() != 1 {
             return unsupported("COPY escape must be a single one-byte character");
         }
         if !csv && force_quote.is_some() {
-            return unsupported("COPY force quote available only in CSV mode");
+            return unsupported("COPY FORCE_QUOTE requires CSV mode");
         }
         if is_from && force_quote.is_some() {
-            return unsupported("COPY force quote only available using COPY TO");
+            return unsupported("COPY FORCE_QUOTE cannot be used with COPY FROM");
         }
         if !csv && force_not_null.is_some() {
-            return unsupported("COPY force not null available only in CSV mode");
+            return unsupported("COPY FORCE_NOT_NULL requires CSV mode");
         }
         if !is_from && force_not_null.is_some() {
-            return unsupported("COPY force not null only available using COPY FROM");
+            return invalid("COPY FORCE_NOT_NULL cannot be used with COPY TO".into());
         }
         if !csv && force_null.is_some() {
-            return unsupported("COPY force null available only in CSV mode");
+            return unsupported("COPY FORCE_NULL requires CSV mode");
         }
         if !is_from && force_null.is_some() {
-            return unsupported("COPY force null only available using COPY FROM");
+            return invalid("COPY FORCE_NULL cannot be used with COPY TO".into());
         }
         if null.contains(&delimiter) {
-            return unsupported("COPY delimiter must not appear in the NULL specification");
+            return invalid("COPY delimiter character must not appear in the NULL specification".into());
         }
         if csv && null.contains(&quote) {
-            return unsupported("CSV quote character must not appear in the NULL specification");
+            return invalid("CSV quote character must not appear in the NULL specification".into());
         }
         if let Some(default) = &default {
             if !is_from {

@@ -27,11 +27,10 @@ pub(in crate::session) async fn copy(
         true => ("pg_read_server_files", "COPY from a file"),
         false => ("pg_write_server_files", "COPY to a file"),
     };
-    let required = format!("must be superuser or have privileges of the {role} role to {action}");
     session
         .executor
         .context
-        .check_member_of(role, required)
+        .check_member_of(role, action, action)
         .map_err(|e| e.hint("Anyone can COPY to stdout or from stdin. psql's \\copy command also works for anyone."))?;
     let Some(folder) = session.executor.context.engine.config.server_files.clone() else {
         let refused = PgError::new(

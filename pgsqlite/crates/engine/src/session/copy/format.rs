@@ -256,7 +256,8 @@ impl Lines {
                     self.line_end = LineEnd::Newline;
                     return Ok(self.found(self.scan, self.scan + 1));
                 }
-                b'\\' if !self.csv || self.scan == self.start => {
+                // (of CSV nothing but the end of the data ends it)
+                b'\\' if !self.csv => {
                     if following.is_none() {
                         if !last {
                             return Ok(Next::More);
@@ -272,11 +273,9 @@ impl Lines {
                         }
                         continue;
                     }
-                    // in text format whatever follows a backslash is data, also a line's end
-                    if !self.csv {
-                        self.scan += 2;
-                        continue;
-                    }
+                    // whatever follows a backslash is data, also a line's end
+                    self.scan += 2;
+                    continue;
                 }
                 _ => {}
             }
@@ -315,14 +314,8 @@ impl Lines {
 
     /// What follows `\.` at `scan`.
     fn marker_end(&self, last: bool) -> Result<Marker> {
-        let corrupt = || if self.csv { Ok(Marker::Data) } else { Err(bad("end-of-copy marker corrupt")) };
-        let mismatch = || {
-            if self.csv {
-                Ok(Marker::Data)
-            } else {
-                Err(bad("end-of-copy marker does not match previous newline style"))
-            }
-        };
+        let corrupt = || Err(bad("end-of-copy marker corrupt"));
+        let mismatch = || Err(bad("end-of-copy marker does not match previous newline style"));
         let at = |i: usize| self.buffer.get(self.scan + 2 + i).copied();
         let missing = if last { Marker::Data } else { Marker::More };
         let mut end = match at(0) {
@@ -506,7 +499,7 @@ impl Fields {
 
 #[cfg(test)]
 mod tests {
-    //! The expectations are what PostgreSQL 15 makes of the same data.
+    //! The expectations are what PostgreSQL makes of the same data.
     use super::*;
     use crate::session::copy::copy_options::{Columns, Header, Verbosity};
 
@@ -596,7 +589,10 @@ mod tests {
             assert_eq!(lines(&text(), "a\r\nb\r\n\\.\r\nrest", size).unwrap(), ["a", "b"]);
             assert_eq!(lines(&text(), "a\rb\r", size).unwrap(), ["a", "b"]);
             assert_eq!(lines(&text(), "a\nb\\.\nrest", size).unwrap(), ["a", "b"]);
-            assert_eq!(lines(&csv(), "a,\"x\ny\"\nb\\.\n\\.\nrest", size).unwrap(), ["a,\"x\ny\"", "b\\."]);
+            assert_eq!(
+                lines(&csv(), "a,\"x\ny\"\nb\\.\n\\.\nrest", size).unwrap(),
+                ["a,\"x\ny\"", "b\\.", "\\.", "rest"]
+            );
             let other = CopyOptions { quote: b'\'', escape: b'\\', ..csv() };
             assert_eq!(lines(&other, "'a\\'\n\\\\'\nb\n", size).unwrap(), ["'a\\'\n\\\\'", "b"]);
         }

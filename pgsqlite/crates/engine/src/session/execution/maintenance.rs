@@ -106,6 +106,21 @@ impl SessionContext {
         self.with_environment(&view, |e| pgsqlite_sql::acl::owns(e.catalog, e.user, owner))
     }
 
+    /// Whether the session's role may vacuum a relation and the like.
+    fn may_maintain(&self, relation: &Relation) -> bool {
+        let view = self.view();
+        self.with_environment(&view, |e| pgsqlite_sql::acl::may_maintain(e.catalog, e.user, relation))
+    }
+
+    fn need_maintained(&self, word: &str, name: &str, table: &Relation) -> Result<()> {
+        match self.may_maintain(table) {
+            true => Ok(()),
+            false => {
+                Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied for {word} {name}")))
+            }
+        }
+    }
+
     fn need_owned(&self, word: &str, name: &str, owner: Oid) -> Result<()> {
         match self.owns(owner) {
             true => Ok(()),
@@ -202,10 +217,7 @@ impl Executor {
     }
 
     pub(in crate::session) fn checkpoint(&mut self) -> Result<String> {
-        self.context.check_member_of(
-            "pg_checkpoint",
-            "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT",
-        )?;
+        self.context.check_member_of("pg_checkpoint", "execute CHECKPOINT command", "execute this command")?;
         if self.context.engine.leaves_log {
             self.context.warn(
                 SqlState::WARNING,
@@ -241,12 +253,13 @@ impl Executor {
                 )
                 .detail(format!("This operation is not supported for {kind}.")));
             }
-            use pgsqlite_sql::acl::privilege::{DELETE, INSERT, SELECT, TRUNCATE, UPDATE};
+            use pgsqlite_sql::acl::privilege::{DELETE, INSERT, MAINTAIN, SELECT, TRUNCATE, UPDATE};
             // ACCESS SHARE (mode 1) is what reading takes, ROW EXCLUSIVE (3) what writing takes
+            let any_mode = UPDATE | DELETE | TRUNCATE | MAINTAIN;
             let needed = match l.mode {
-                1 => SELECT,
-                3 => INSERT | UPDATE | DELETE | TRUNCATE,
-                _ => UPDATE | DELETE | TRUNCATE,
+                1 => any_mode | SELECT | INSERT,
+                2..=3 => any_mode | INSERT,
+                _ => any_mode,
             };
             self.context.check_relation_privilege(&relation, needed)?;
             let mut all = Vec::new();
@@ -321,15 +334,13 @@ impl Session {
         let (mut tables, mut named_catalogs) = (Vec::new(), Vec::new());
         let owns_database = self.executor.context.owns(self.executor.context.catalog().properties.owner);
         let verb = if v.is_vacuumcmd { "vacuum" } else { "analyze" };
+        let denied = |name: &str| format!("permission denied to {verb} \"{name}\", skipping it");
         if v.rels.is_empty() && !owns_database {
             // those of others are passed over
             for relation in self.executor.context.catalog().relations.values().filter(|r| r.is_stored()) {
-                match self.executor.context.owns(relation.owner) {
+                match self.executor.context.may_maintain(relation) {
                     true => tables.push(relation.clone()),
-                    false => self.executor.context.warn(
-                        SqlState::WARNING,
-                        format!("skipping \"{}\" --- only table or database owner can {verb} it", relation.name),
-                    ),
+                    false => self.executor.context.warn(SqlState::WARNING, denied(&relation.name)),
                 }
             }
             if tables.is_empty() {
@@ -349,25 +360,15 @@ impl Session {
             let relation = self.executor.context.named_relation(r)?;
             let catalog = is_catalog(&relation);
             let shared = catalog && SHARED_CATALOGS.contains(&&*relation.name);
-            if !self.executor.context.owns(relation.owner) && (!owns_database || shared) {
-                let who = match catalog {
-                    true if shared => "superuser",
-                    true => "superuser or database owner",
-                    false => "table or database owner",
-                };
-                self.executor
-                    .context
-                    .warn(SqlState::WARNING, format!("skipping \"{}\" --- only {who} can {verb} it", relation.name));
+            if !self.executor.context.may_maintain(&relation) && (!owns_database || shared) {
+                self.executor.context.warn(SqlState::WARNING, denied(&relation.name));
                 // (what is below a partitioned table is asked one by one)
                 let below =
                     if relation.is_partitioned() { view_catalog.with_descendants(relation.oid) } else { vec![] };
                 for part in below.iter().skip(1).filter_map(|oid| view_catalog.relation(*oid)) {
-                    match self.executor.context.owns(part.owner) {
+                    match self.executor.context.may_maintain(part) {
                         true => tables.push(part.clone()),
-                        false => self.executor.context.warn(
-                            SqlState::WARNING,
-                            format!("skipping \"{}\" --- only {who} can {verb} it", part.name),
-                        ),
+                        false => self.executor.context.warn(SqlState::WARNING, denied(&part.name)),
                     }
                 }
                 continue;
@@ -523,7 +524,7 @@ impl Session {
                         format!("\"{}\" is not a table or materialized view", relation.name),
                     ));
                 }
-                self.executor.context.need_owned("table", &relation.name, relation.owner)?;
+                self.executor.context.need_maintained("table", &relation.name, &relation)?;
                 if relation.is_partitioned() {
                     self.executor.context.need_no_block("REINDEX TABLE")?;
                 }
@@ -537,7 +538,8 @@ impl Session {
                         format!("\"{}\" is not an index", relation.name),
                     ));
                 };
-                self.executor.context.need_owned("index", &relation.name, relation.owner)?;
+                let table = catalog.relation(index.table).unwrap_or(&relation);
+                self.executor.context.need_maintained("index", &relation.name, table)?;
                 if catalog.relation(index.table).is_some_and(|table| table.is_partitioned()) {
                     self.executor.context.need_no_block("REINDEX INDEX")?;
                 }

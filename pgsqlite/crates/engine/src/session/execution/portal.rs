@@ -686,7 +686,7 @@ impl Session {
                 let result = match result {
                     // (a function that the query has called may have changed data, too)
                     Ok(Execution::Complete(tag)) if !query.modifies.is_empty() || query.calls_writers => {
-                        self.executor.check_constraints().map(|()| Execution::Complete(tag))
+                        self.executor.check_constraints(Some(query.tag)).map(|()| Execution::Complete(tag))
                     }
                     other => other,
                 };

@@ -220,7 +220,7 @@ impl Executor {
                 }
                 // the keys that are due now are looked at before the first row is told
                 let first = match first {
-                    Ok(step) if !plan.modifies.is_empty() => self.check_constraints().map(|()| step),
+                    Ok(step) if !plan.modifies.is_empty() => self.check_constraints(Some(plan.tag)).map(|()| step),
                     other => other,
                 };
                 // the columns of a data modification are told when it has not failed, and after what its functions have raised

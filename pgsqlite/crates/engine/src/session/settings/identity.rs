@@ -99,14 +99,16 @@ impl SessionContext {
         }
     }
 
-    /// 42501 unless the effective role is a superuser or inherits from this predefined role.
-    pub(in crate::session) fn check_member_of(&self, predefined: &str, what: impl Into<String>) -> Result<()> {
+    /// 42501 unless the effective role is a superuser or inherits from this predefined role. `denied` and `may`: what the message and its
+    /// DETAIL say that the others have no permission to do.
+    pub(in crate::session) fn check_member_of(&self, predefined: &str, denied: &str, may: &str) -> Result<()> {
         let catalog = self.catalog();
         let user = self.user_oid(&catalog);
         if self.is_superuser(&catalog) || acl::has_privileges_of(&catalog, user, predefined) {
             return Ok(());
         }
-        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, what))
+        Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to {denied}"))
+            .detail(format!("Only roles with privileges of the \"{predefined}\" role may {may}.")))
     }
 
     /// 42501 unless the role has one of the privileges on the relation, or owns it.

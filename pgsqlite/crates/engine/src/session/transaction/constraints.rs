@@ -10,6 +10,8 @@ use crate::routine::HasRoutines;
 use crate::session::executor::Executor;
 use pgsqlite_sql::catalog::{Constraint, ConstraintKind};
 use pgsqlite_sql::parse::ast;
+use pgsqlite_sql::plan::Tag;
+use pgsqlite_sql::routine::Event;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, Oid, PgError, Result, SqlState};
 
@@ -27,7 +29,7 @@ impl Executor {
         self.defer_in_sqlite()?;
         self.run_due()?;
         self.check_all_immediate_keys()?;
-        self.check_constraints()?;
+        self.check_constraints(None)?;
         Ok("SET CONSTRAINTS".into())
     }
 
@@ -124,8 +126,9 @@ impl Executor {
         Ok(())
     }
 
-    /// After a change of data: 23503 for a key that is immediate now although SQLite waits with it, 23505 for a deferrable one.
-    pub(in crate::session) fn check_constraints(&mut self) -> Result<()> {
+    /// After a change of data by a statement with this tag: 23503 (of RESTRICT 23001) for a key that is immediate now although SQLite waits
+    /// with it, 23505 for a deferrable one.
+    pub(in crate::session) fn check_constraints(&mut self, tag: Option<Tag>) -> Result<()> {
         self.take_constraint_modes()?;
         self.check_written_keys()?;
         let is_default = self.context.transaction.constraints().is_default();
@@ -143,7 +146,12 @@ impl Executor {
             return Ok(());
         }
         let modes = self.context.transaction.constraints().clone();
-        match self.violated(|c| !modes.is_deferred(c))? {
+        let event = match tag {
+            Some(Tag::Delete) => Some(Event::Delete),
+            Some(Tag::Update) => Some(Event::Update),
+            _ => None,
+        };
+        match self.violated_by(event, |c| !modes.is_deferred(c))? {
             Some(error) => Err(error),
             None => Ok(()),
         }
@@ -179,11 +187,20 @@ impl Executor {
     }
 
     pub(in crate::session) fn violated(&self, wanted: impl Fn(&Constraint) -> bool) -> Result<Option<PgError>> {
+        self.violated_by(None, wanted)
+    }
+
+    /// The same of keys whose referenced rows a statement has deleted or updated by what foreign keys do.
+    pub(in crate::session) fn violated_by(
+        &self,
+        event: Option<Event>,
+        wanted: impl Fn(&Constraint) -> bool,
+    ) -> Result<Option<PgError>> {
         let view = self.context.view();
         let context = Context { settings: &self.context.gucs.typed, names: &*view };
         let was = |sql: &str, key: &[Datum]| self.context.engine.was_committed(sql, key);
         let now = self.connection()?;
-        let looking = Looking { catalog: &view.catalog, context: &context, role: view.user, now, was: &was };
+        let looking = Looking { catalog: &view.catalog, context: &context, role: view.user, now, was: &was, event };
         foreign_keys::violated(&looking, wanted)
     }
 }

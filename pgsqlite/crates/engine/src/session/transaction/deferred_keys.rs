@@ -160,7 +160,8 @@ impl Executor {
         let now = self.connection()?;
         let context = Context { settings: &self.context.gucs.typed, names: &*view };
         let was = |_: &str, _: &[Datum]| false;
-        let looking = Looking { catalog: &view.catalog, context: &context, role: view.user, now, was: &was };
+        let looking =
+            Looking { catalog: &view.catalog, context: &context, role: view.user, now, was: &was, event: None };
         let written = |table: &Relation| keys::rows_of(&now.written(), table);
         self.context.with_environment(&view, |e| keys::violated(&looking, e, &written, since, &wanted))
     }

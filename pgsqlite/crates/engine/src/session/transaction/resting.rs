@@ -528,7 +528,10 @@ impl Executor {
             (Some(other), _) => Some(other),
             // a row may be there only because its deletion was put aside; and who is in the way of the rows that the statement has
             // touched is waited for before anything else is said
-            (None, Err(e)) if [SqlState::UNIQUE_VIOLATION, SqlState::FOREIGN_KEY_VIOLATION].contains(&e.code()) => {
+            (None, Err(e))
+                if [SqlState::UNIQUE_VIOLATION, SqlState::FOREIGN_KEY_VIOLATION, SqlState::RESTRICT_VIOLATION]
+                    .contains(&e.code()) =>
+            {
                 self.met_by(&heeding)?.or_else(|| self.context.engine.rows.remover_in(own, None))
             }
             (None, Ok(_)) => match passed_over {

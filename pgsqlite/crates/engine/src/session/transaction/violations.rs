@@ -9,6 +9,7 @@ use crate::plans::{Body, Prepared};
 use crate::session::executor::Executor;
 use pgsqlite_sql::analyze::{analyze, Statement};
 use pgsqlite_sql::plan::Tag;
+use pgsqlite_sql::routine::Event;
 use pgsqlite_types::codec::Context;
 use pgsqlite_types::{Datum, PgError, Result, SqlState};
 
@@ -90,6 +91,7 @@ impl Executor {
     fn violation_by_action(&mut self, prepared: &Prepared, parameters: &[Datum]) -> Result<Option<PgError>> {
         let Body::Plan(plan) = &prepared.body else { return Ok(None) };
         let ([step], Tag::Update | Tag::Delete) = (&plan.query.steps[..], plan.query.tag) else { return Ok(None) };
+        let event = if plan.query.tag == Tag::Delete { Event::Delete } else { Event::Update };
         // turning deferral off makes SQLite forget the violations it has counted
         if self.context.transaction.defers_all() || self.connection()?.has_deferred_violations() {
             return Ok(None);
@@ -97,7 +99,7 @@ impl Executor {
         let connection = self.connection.as_mut().ok_or_else(|| PgError::internal("no connection"))?;
         connection.exec("SAVEPOINT pg_diagnose; PRAGMA defer_foreign_keys = ON")?;
         let ran = read_into(&mut vec![], connection, &step.sql, parameters, usize::MAX);
-        let found = ran.and_then(|_| self.violated(|_| true));
+        let found = ran.and_then(|_| self.violated_by(Some(event), |_| true));
         let connection = self.connection()?;
         let ended = connection.exec("ROLLBACK TO pg_diagnose; RELEASE pg_diagnose");
         connection.exec("PRAGMA defer_foreign_keys = OFF")?;

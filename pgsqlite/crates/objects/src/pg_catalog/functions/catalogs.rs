@@ -47,7 +47,7 @@ pub(super) fn has_temporary_schema(catalog: &Catalog) -> bool {
     catalog.relations.values().any(|r| r.temporary)
 }
 
-/// What nextval gave last in any session. Errors: 42501, 42P01 for what is no sequence.
+/// What nextval gave last in any session; NULL where the role may not know. Errors: 42809 for what is no sequence.
 fn sequence_last_value(c: &Call) -> Result<Datum> {
     let sequence = c.int(0)? as Oid;
     let state = c.session.state();
@@ -55,13 +55,14 @@ fn sequence_last_value(c: &Call) -> Result<Datum> {
         return Err(PgError::internal(format!("could not open relation with OID {sequence}")));
     };
     if !matches!(relation.kind, RelationKind::Sequence(_)) {
-        let message = format!("\"{}\" is not a sequence", relation.name);
-        return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, message));
+        let message = format!("cannot open relation \"{}\"", relation.name);
+        return Err(
+            PgError::new(SqlState::WRONG_OBJECT_TYPE, message).detail(crate::ddl::kind_not_supported(&relation.kind))
+        );
     }
     let granted = acl::relation_privileges(&state.catalog, state.user_oid, relation);
     if granted & (privilege::USAGE | privilege::SELECT) == 0 {
-        let message = format!("permission denied for sequence {}", relation.name);
-        return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        return Ok(Datum::Null);
     }
     let sequences = state.sequences.clone().ok_or_else(|| PgError::internal("sequences outside a session"))?;
     drop(state);

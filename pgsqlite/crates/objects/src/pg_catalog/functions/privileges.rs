@@ -2,6 +2,7 @@
 //! acldefault, aclexplode. A role and an object may each be given by name or by OID; an OID that no object has gives NULL.
 
 use crate::pg_catalog::cluster;
+use pgsqlite_metadata::store::names::split_identifier;
 use pgsqlite_metadata::store::other::Other;
 use pgsqlite_natives::udf::session_cell::SessionState;
 use pgsqlite_natives::udf::shim::{Call, Scalar};
@@ -38,7 +39,19 @@ fn role(c: &Call, i: usize) -> Result<Oid> {
 /// An object by name, looked up as a constant of the reg type, or by OID.
 fn object(c: &Call, i: usize, reg_type: Oid) -> Result<Oid> {
     match c.datum(i) {
-        DatumRef::Text(name) => c.session.reg_oid(reg_type, name),
+        DatumRef::Text(name) => c.session.reg_oid(reg_type, name).map_err(|e| {
+            // (unlike a constant's, a relation's schema has to be there)
+            let parts = split_identifier(name).unwrap_or_default();
+            match &parts[..] {
+                [schema, _]
+                    if e.code() == SqlState::UNDEFINED_TABLE
+                        && c.session.state().catalog.schema_oid(schema).is_none() =>
+                {
+                    PgError::new(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{schema}\" does not exist"))
+                }
+                _ => e,
+            }
+        }),
         DatumRef::Int(oid) => Ok(oid as Oid),
         _ => Err(PgError::internal("an object that is neither a name nor a number")),
     }

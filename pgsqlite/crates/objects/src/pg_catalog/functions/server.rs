@@ -339,13 +339,13 @@ fn reset_shared(c: &Call) -> Result<Datum> {
     check_may_reset(c, "pg_stat_reset_shared")?;
     match c.text(0)? {
         "archiver" => statistics(c)?.archiving.reset(),
-        target @ ("bgwriter" | "recovery_prefetch" | "wal") => {
+        target @ ("bgwriter" | "checkpointer" | "io" | "recovery_prefetch" | "slru" | "wal") => {
             return Err(PgError::not_supported(format!("pg_stat_reset_shared of \"{target}\", which is not counted,")))
         }
         other => {
             let message = format!("unrecognized reset target: \"{other}\"");
             return Err(PgError::new(SqlState::INVALID_PARAMETER_VALUE, message)
-                .hint("Target must be \"archiver\", \"bgwriter\", \"recovery_prefetch\", or \"wal\"."));
+                .hint("Target must be \"archiver\", \"bgwriter\", \"checkpointer\", \"io\", \"recovery_prefetch\", \"slru\", or \"wal\"."));
         }
     }
     void()

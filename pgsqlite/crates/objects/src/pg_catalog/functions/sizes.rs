@@ -176,7 +176,7 @@ fn bytes(c: &Call) -> Result<Datum> {
     let number = Numeric::from_text(&text[..end])?;
     let unit = text[end..].trim_start();
     let factor: i64 = match unit.to_ascii_lowercase().as_str() {
-        "" | "bytes" => 1,
+        "" | "bytes" | "b" => 1,
         "kb" => 1 << 10,
         "mb" => 1 << 20,
         "gb" => 1 << 30,
@@ -185,7 +185,7 @@ fn bytes(c: &Call) -> Result<Datum> {
         _ => {
             return Err(bad()
                 .detail(format!("Invalid size unit: \"{unit}\"."))
-                .hint("Valid units are \"bytes\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\"."))
+                .hint("Valid units are \"bytes\", \"B\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\"."))
         }
     };
     let size = if factor > 1 { number.mul(&Numeric::from(factor))? } else { number };

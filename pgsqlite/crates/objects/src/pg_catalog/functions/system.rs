@@ -346,16 +346,10 @@ fn as_name(text: &str) -> std::borrow::Cow<'_, str> {
 fn regclass(c: &Call) -> Result<Datum> {
     Ok(Datum::Int(c.session.reg_oid(oid::REGCLASS, &as_name(c.text(0)?))? as i64))
 }
-/// `to_reg…`: NULL where the cast raises that there is no such object.
+/// `to_reg…`: NULL where the cast raises that there is no such object, or that the text is no name.
 fn to_reg(c: &Call, reg_type: Oid) -> Result<Datum> {
     match c.session.reg_oid(reg_type, &as_name(c.text(0)?)) {
         Ok(found) => Ok(Datum::Int(found as i64)),
-        // (an argument's type has to be there)
-        Err(e)
-            if matches!(reg_type, oid::REGPROCEDURE | oid::REGOPERATOR) && e.code() == SqlState::UNDEFINED_OBJECT =>
-        {
-            Err(e)
-        }
         Err(e)
             if [
                 SqlState::UNDEFINED_FUNCTION,
@@ -363,8 +357,23 @@ fn to_reg(c: &Call, reg_type: Oid) -> Result<Datum> {
                 SqlState::UNDEFINED_TABLE,
                 SqlState::UNDEFINED_OBJECT,
                 SqlState::INVALID_SCHEMA_NAME,
+                SqlState::INVALID_NAME,
             ]
             .contains(&e.code()) =>
+        {
+            Ok(Datum::Null)
+        }
+        // (other errors of the grammar are raised)
+        Err(e) if reg_type == oid::REGTYPE && e.message().starts_with("invalid type name") => Ok(Datum::Null),
+        // (what follows the name is no list of argument types)
+        Err(e)
+            if matches!(reg_type, oid::REGPROCEDURE | oid::REGOPERATOR)
+                && [
+                    SqlState::INVALID_TEXT_REPRESENTATION,
+                    SqlState::UNDEFINED_PARAMETER,
+                    SqlState::TOO_MANY_ARGUMENTS,
+                ]
+                .contains(&e.code()) =>
         {
             Ok(Datum::Null)
         }

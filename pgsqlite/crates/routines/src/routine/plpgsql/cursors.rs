@@ -149,6 +149,10 @@ impl Frame<'_> {
         let variable = self.program.body.look_up(names, &[cursor]).map(|found| found.0);
         let is_cursor = |v: &usize| matches!(self.program.kinds[*v], Kind::Scalar { ty: oid::REFCURSOR, .. });
         let name = match variable.filter(is_cursor) {
+            // (a parameter of the statement to PostgreSQL: its variables are numbered from the arguments on)
+            Some(v) if matches!(self.values[v], Value::Scalar(Datum::Null)) => {
+                return Err(PgError::new(SqlState::UNDEFINED_OBJECT, format!("no value found for parameter {}", v + 1)))
+            }
             Some(v) => self.cursor_name(v)?,
             None => cursor.to_string(),
         };

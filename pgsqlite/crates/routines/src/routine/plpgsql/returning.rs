@@ -89,7 +89,7 @@ impl<'h> Frame<'h> {
         message: &str,
     ) -> Result<()> {
         let mismatch = |detail: String| Err(PgError::new(SqlState::DATATYPE_MISMATCH, message).detail(detail));
-        for (i, ((_, from, given), (_, to, typmod))) in row.shape.fields.iter().zip(wanted).enumerate() {
+        for (i, ((_, from, given), (name, to, typmod))) in row.shape.fields.iter().zip(wanted).enumerate() {
             let fits = from == to
                 && (*typmod < 0 || given == typmod || {
                     let value = &row.values[i];
@@ -100,7 +100,7 @@ impl<'h> Frame<'h> {
                 let path = [catalog.public_schema()];
                 let names = pgsqlite_sql::deparse::Names::new(&catalog, &path);
                 return mismatch(format!(
-                    "Returned type {} does not match expected type {} in column {}.",
+                    "Returned type {} does not match expected type {} in column \"{name}\" (position {}).",
                     names.type_name(*from, *given),
                     names.type_name(*to, *typmod),
                     i + 1
@@ -158,7 +158,9 @@ impl<'h> Frame<'h> {
                     .iter()
                     .map(|&v| {
                         let typed = self.variable(v);
-                        (self.program.body.variables[v].name.clone(), typed.ty, -1)
+                        // (a function of one output gives a value, which has no name)
+                        let name = if list.len() == 1 { "" } else { &self.program.body.variables[v].name };
+                        (name.to_string(), typed.ty, -1)
                     })
                     .collect();
                 (fields, None)
@@ -181,11 +183,11 @@ impl<'h> Frame<'h> {
         }
         let catalog = self.host.catalog();
         let names = |ty| pgsqlite_sql::deparse::Names::new(&catalog, &[catalog.public_schema()]).type_name(ty, -1);
-        for (i, (column, (_, to, _))) in columns.iter().zip(&fields).enumerate() {
+        for (i, (column, (name, to, _))) in columns.iter().zip(&fields).enumerate() {
             // unlike an assignment this converts nothing
             if column.ty != *to && catalog.base_type(column.ty) != catalog.base_type(*to) {
                 return Err(mismatch().detail(format!(
-                    "Returned type {} does not match expected type {} in column {}.",
+                    "Returned type {} does not match expected type {} in column \"{name}\" (position {}).",
                     names(column.ty),
                     names(*to),
                     i + 1

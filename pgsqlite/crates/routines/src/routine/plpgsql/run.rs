@@ -120,8 +120,6 @@ impl<'h> Frame<'h> {
             let line = declared.line;
             // each entry of the block begins with fresh variables
             self.values[*variable] = match &self.program.kinds[*variable] {
-                // a bound cursor has its variable's name
-                Kind::Scalar { .. } if declared.cursor.is_some() => Value::Scalar(Datum::Text(declared.name.clone())),
                 Kind::Scalar { .. } => Value::Scalar(Datum::Null),
                 Kind::Record(_) => Value::Row(None),
             };

@@ -3,12 +3,13 @@
 use crate::errors::{RAISED, RAISED_DETAIL};
 
 /// SQLSTATE, a pattern of LIKE that its message has, the error and ISAM numbers. The first that fits counts.
-pub(in crate::dialect) const NUMBERS: [(&str, &str, i16, i16); 26] = [
+pub(in crate::dialect) const NUMBERS: [(&str, &str, i16, i16); 27] = [
     ("42P01", "%", -206, -111),
     ("42P07", "%", -310, 0),
     ("42501", "%", -387, 0),
     ("23505", "%", -268, -100),
     ("23502", "%", -391, 0),
+    ("23001", "%", -692, -112),
     ("23503", "update or delete%", -692, -112),
     ("23503", "%", -691, -111),
     ("23514", "value for domain%interval %", -1265, 0),

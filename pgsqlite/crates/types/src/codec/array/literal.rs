@@ -40,9 +40,18 @@ pub(super) fn literal_bounds<'a>(text: &str, literal: &'a str) -> Result<(Vec<i6
         if !numeric(high) {
             return Err(malformed(text, "Missing array dimension value."));
         }
+        let digits = |t: &str| t[1..].bytes().all(|b| b.is_ascii_digit());
         let (Some(low), Some(high)) = (int(low), int(high)) else {
+            if digits(low) && digits(high) {
+                let message = "array bound is out of integer range";
+                return Err(PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
+            }
             return Err(malformed(text, "Missing \"]\" after array dimensions."));
         };
+        if high == i64::from(i32::MAX) {
+            let message = format!("array upper bound is too large: {high}");
+            return Err(PgError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
+        }
         if high < low {
             return Err(PgError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, "upper bound cannot be less than lower bound"));
         }

@@ -44,6 +44,7 @@ pub(crate) fn is_number(element: &TypeCodec) -> bool {
             | TypeCodec::Money
             | TypeCodec::Oid
             | TypeCodec::Xid
+            | TypeCodec::Cid
             | TypeCodec::Xid8
             | TypeCodec::Reg(_)
             | TypeCodec::Float4

@@ -20,6 +20,9 @@ impl Decoder<'_> {
 
     /// Checks and completes what the fields gave.
     pub(super) fn finish(&mut self) -> Parsed<()> {
+        if self.outcome != Outcome::Fields {
+            return Ok(());
+        }
         self.validate_date()?;
         let c = &mut self.civil;
         if let Some(pm) = self.pm {
@@ -38,9 +41,6 @@ impl Decoder<'_> {
                 return Err(Failure::Format);
             }
             return self.finish_time_zone();
-        }
-        if self.outcome != Outcome::Fields {
-            return Ok(());
         }
         if self.seen & mask::DATE != mask::DATE {
             return Err(Failure::Format);

@@ -13,7 +13,6 @@ use crate::time_zone::TimeZone;
 use crate::Settings;
 
 mod mask {
-    pub const RESERVED: u32 = 1;
     pub const MONTH: u32 = 1 << 1;
     pub const YEAR: u32 = 1 << 2;
     pub const DAY: u32 = 1 << 3;
@@ -156,17 +155,15 @@ impl<'a> Decoder<'a> {
                     self.time_and_zone(field)?
                 }
                 Kind::Date => self.date(field)?,
-                // (of a time of day no label is asked for, and what it comes to is checked at the end)
-                Kind::Time if self.time_only => {
-                    self.time(field)?;
-                    mask::TIME
-                }
                 Kind::Time => {
                     if label.take().is_some_and(|l| l != Unit::Time) {
                         return Err(Failure::Format);
                     }
                     self.time(field)?;
-                    self.check_time()?;
+                    // (a time of day is checked at the end)
+                    if !self.time_only {
+                        self.check_time()?;
+                    }
                     mask::TIME
                 }
                 Kind::Zone => {
@@ -211,49 +208,15 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A number after a label such as `y` or `j`.
+    /// A number after a label: `j` or `t`. (Other units label nothing.)
     fn labelled(&mut self, label: Unit, field: &str) -> Parsed<u32> {
         let (value, rest) = leading_int(field)?;
-        let decimal = matches!(label, Unit::Julian | Unit::Time | Unit::Second);
+        let decimal = matches!(label, Unit::Julian | Unit::Time);
         let allowed = rest.is_empty() || rest.starts_with('.') && decimal;
         if !allowed {
             return Err(Failure::Format);
         }
-        let c = &mut self.civil;
         Ok(match label {
-            Unit::Year => {
-                c.year = value;
-                mask::YEAR
-            }
-            Unit::Month if self.seen & mask::MONTH != 0 && self.seen & mask::HOUR != 0 => {
-                c.minute = value;
-                mask::MINUTE
-            }
-            Unit::Month => {
-                c.month = value;
-                mask::MONTH
-            }
-            Unit::Day => {
-                c.day = value;
-                mask::DAY
-            }
-            Unit::Hour => {
-                c.hour = value;
-                mask::HOUR
-            }
-            Unit::Minute => {
-                c.minute = value;
-                mask::MINUTE
-            }
-            Unit::Second => {
-                c.second = value;
-                if rest.is_empty() {
-                    mask::SECOND
-                } else {
-                    c.micros = fraction_micros(rest)?;
-                    mask::SECONDS
-                }
-            }
             Unit::Julian => {
                 if value < 0 {
                     return Err(Failure::Field);
@@ -276,7 +239,7 @@ impl<'a> Decoder<'a> {
                 }
                 new
             }
-            Unit::Other => return Err(Failure::Format),
+            _ => return Err(Failure::Format),
         })
     }
 
@@ -307,17 +270,13 @@ impl<'a> Decoder<'a> {
             self.named = Some(NamedZone::Full(zone));
             return Ok(Some(mask::ZONE));
         };
-        // (one of these takes back what a word such as infinity has said)
-        if matches!(word, Word::Now | Word::Today | Word::Tomorrow | Word::Yesterday | Word::Zulu) {
-            self.outcome = Outcome::Fields;
-        }
         let everything = mask::DATE | mask::TIME | mask::ZONE;
         let mut special = |outcome| {
             if self.time_only {
                 return Err(Failure::Format);
             }
             self.outcome = outcome;
-            Ok(Some(mask::RESERVED))
+            Ok(Some(everything))
         };
         match word {
             Word::Infinity => special(Outcome::Infinity),
@@ -386,8 +345,11 @@ impl<'a> Decoder<'a> {
                 Ok(Some(mask::DAY_OF_WEEK))
             }
             Word::Unit(unit) => {
-                *label = Some(unit);
-                Ok(None)
+                // (one label after another labels nothing)
+                match label.replace(unit) {
+                    Some(_) => Err(Failure::Format),
+                    None => Ok(None),
+                }
             }
             Word::IsoTime => {
                 if !self.time_only && self.seen & mask::DATE != mask::DATE {
