@@ -130,6 +130,8 @@ test-entry: debug
 	python3 tests/entry/grammar.py
 
 # Random conversations with a session: what is acknowledged is stored. Beside PostgreSQL, where there is one, answer by answer.
+REFERENCE := ORACLE_VERSION=18 tools/oracle.sh
+# (18 makes a transaction block of the messages before a Sync, which the model does not know)
 SESSION_ORACLE := tools/oracle.sh python3 tests/session/run.py --oracle
 test-session: debug
 	@python3 tests/session/moments.py
@@ -142,23 +144,31 @@ test-session: debug
 	python3 tests/session/rows.py
 	python3 tests/session/interrupted.py
 	python3 tests/session/pipelines.py
-	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --conversations 80 && tools/oracle.sh python3 tests/session/nesting.py --oracle --seed 500 --transactions 25 && tools/oracle.sh python3 tests/session/histories.py --oracle; \
-	  else echo "test-session: not beside PostgreSQL 15, for want of it (Debian, Ubuntu: apt-get install postgresql-15)"; fi
+	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --conversations 80; \
+	  else echo "test-session: conversations not beside PostgreSQL 15, for want of it (Debian, Ubuntu: apt-get install postgresql-15)"; fi
+	$(REFERENCE) python3 tests/session/nesting.py --oracle --seed 500 --transactions 25
+	$(REFERENCE) python3 tests/session/histories.py --oracle
 
 test-files: debug build/samples/done
 	@$(PYTHON) tests/files/run.py build/samples
 	python3 tests/files/live.py
 	python3 tests/files/formats.py
 
-# pg_dump comes with a PostgreSQL to restore into; root can install one.
+# pg_dump comes with a PostgreSQL to restore into: a package of Python.
 test-dump: debug
-	@if [ -x /usr/lib/postgresql/15/bin/pg_dump ] || [ "$$(id -u)" = 0 ]; then tools/oracle.sh python3 tests/dump/run.py; \
-	  else echo "test-dump: skipped, for want of PostgreSQL 15 (Debian, Ubuntu: apt-get install postgresql-15)"; fi
+	@$(REFERENCE) python3 tests/dump/run.py
 
 # Statements by chance, on both servers, answer by answer: a fixed part here, ten minutes of another seed each day in test-slow.
 test-differential: debug
-	@if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then tools/oracle.sh python3 tests/differential/run.py --statements 2000 && tools/oracle.sh python3 tests/differential/calls.py --statements 3000 && tools/oracle.sh python3 tests/differential/guards.py --statements 1500 && tools/oracle.sh python3 tests/differential/names.py && tools/oracle.sh python3 tests/differential/lives.py --statements 400 && tools/oracle.sh python3 tests/differential/texts.py --statements 3000 && tools/oracle.sh python3 tests/differential/programs.py --statements 400 && tools/oracle.sh python3 tests/differential/privileges.py --statements 800 && tools/oracle.sh python3 tests/differential/partitions.py --statements 300; \
-	  else echo "test-differential: skipped, for want of PostgreSQL 15 (Debian, Ubuntu: apt-get install postgresql-15)"; fi
+	@$(REFERENCE) python3 tests/differential/run.py --statements 2000
+	$(REFERENCE) python3 tests/differential/calls.py --statements 3000
+	$(REFERENCE) python3 tests/differential/guards.py --statements 1500
+	$(REFERENCE) python3 tests/differential/names.py
+	$(REFERENCE) python3 tests/differential/lives.py --statements 400
+	$(REFERENCE) python3 tests/differential/texts.py --statements 3000
+	$(REFERENCE) python3 tests/differential/programs.py --statements 400
+	$(REFERENCE) python3 tests/differential/privileges.py --statements 800
+	$(REFERENCE) python3 tests/differential/partitions.py --statements 300
 
 test-clients: debug build/venv/done
 	@$(PYTHON) tests/clients/run.py
@@ -271,14 +281,14 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	if [ -x /usr/lib/postgresql/15/bin/postgres ] || [ "$$(id -u)" = 0 ]; then $(SESSION_ORACLE) --seed 300000 --messages 500000; fi
 	python3 tests/waits/run.py --check --all
 	python3 tests/memory/run.py --mib 1024
-	tools/oracle.sh python3 tests/differential/run.py --seconds 600 --seed $$(date +%Y%m%d)
-	tools/oracle.sh python3 tests/differential/calls.py --seconds 300 --seed $$(date +%Y%m%d)
-	tools/oracle.sh python3 tests/differential/guards.py --seconds 200 --seed $$(date +%Y%m%d)
-	tools/oracle.sh python3 tests/differential/lives.py --seconds 600 --seed $$(date +%Y%m%d)
-	tools/oracle.sh python3 tests/differential/texts.py --seconds 300 --seed $$(date +%Y%m%d)
-	tools/oracle.sh python3 tests/differential/programs.py --seconds 300 --seed $$(date +%Y%m%d)
-	tools/oracle.sh python3 tests/differential/privileges.py --seconds 300 --seed $$(date +%Y%m%d)
-	tools/oracle.sh python3 tests/differential/partitions.py --seconds 300 --seed $$(date +%Y%m%d)
+	$(REFERENCE) python3 tests/differential/run.py --seconds 600 --seed $$(date +%Y%m%d)
+	$(REFERENCE) python3 tests/differential/calls.py --seconds 300 --seed $$(date +%Y%m%d)
+	$(REFERENCE) python3 tests/differential/guards.py --seconds 200 --seed $$(date +%Y%m%d)
+	$(REFERENCE) python3 tests/differential/lives.py --seconds 600 --seed $$(date +%Y%m%d)
+	$(REFERENCE) python3 tests/differential/texts.py --seconds 300 --seed $$(date +%Y%m%d)
+	$(REFERENCE) python3 tests/differential/programs.py --seconds 300 --seed $$(date +%Y%m%d)
+	$(REFERENCE) python3 tests/differential/privileges.py --seconds 300 --seed $$(date +%Y%m%d)
+	$(REFERENCE) python3 tests/differential/partitions.py --seconds 300 --seed $$(date +%Y%m%d)
 	ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/sqljson.py --seconds 200 --seed $$(date +%Y%m%d)
 	ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/returning.py --seconds 200 --seed $$(date +%Y%m%d)
 	python3 tests/memory/limit.py --all
@@ -352,6 +362,7 @@ oracle: build/venv/done
 	@tools/oracle.sh python3 tests/sql/run.py --check --target postgres
 	ORACLE_VERSION=18 tools/oracle.sh python3 tests/sql/run.py --check --target postgres
 	@tools/oracle.sh python3 tests/wire/run.py --check --target postgres
+	ORACLE_VERSION=18 tools/oracle.sh python3 tests/wire/run.py --check --target postgres
 	tools/oracle.sh $(PYTHON) tests/clients/run.py --target postgres
 	ORACLE_VERSION=18 tools/oracle.sh $(PYTHON) tests/clients/run.py --target postgres
 

@@ -68,7 +68,8 @@ dump "$sql/pg_conversion.tsv" "
   SELECT oid, conname, connamespace, conowner, conforencoding, contoencoding, conproc::oid, condefault
   FROM pg_conversion WHERE oid < 16384 ORDER BY 1"
 dump "$sql/catalog_columns.tsv" "
-  SELECT n.nspname, c.relname, c.oid AS reloid, c.relkind, c.reltype, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attcollation
+  SELECT n.nspname, c.relname, c.oid AS reloid, c.relkind, c.reltype, a.attnum, a.attname,
+         CASE WHEN a.attname IN ('attndims', 'attinhcount', 'coninhcount') THEN 21::oid /* as in PostgreSQL 18 */ ELSE a.atttypid END AS atttypid, a.atttypmod, a.attnotnull, a.attcollation
   FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid JOIN pg_namespace n ON n.oid = relnamespace
   WHERE nspname IN ('pg_catalog', 'information_schema') AND relkind IN ('r', 'v') AND attnum > 0 AND c.oid < 16384
   ORDER BY c.oid, attnum"
@@ -82,7 +83,7 @@ for table in sql_features sql_implementation_info sql_parts sql_sizing; do
 done
 # (Debian's initdb keeps a bracket of its own version's text there)
 sed -i 's/\.0000)/.0000/' "$sql/sql_implementation_info.tsv"
-dump "$sql/keywords.tsv" "SELECT word, catcode, barelabel FROM pg_get_keywords() ORDER BY word COLLATE \"C\""
+ORACLE_VERSION=18 dump "$sql/keywords.tsv" "SELECT word, catcode, barelabel FROM pg_get_keywords() ORDER BY word COLLATE \"C\""
 dump "$sql/pg_settings.tsv" "
   SELECT name, boot_val, unit, category, short_desc, context, vartype, min_val, max_val, enumvals::text FROM pg_settings WHERE name !~ '\\.' ORDER BY lower(name)"
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Records results of PostgreSQL's operators and functions on single types, as test vectors of the crate `types`.
 
-usage: tools/oracle.sh gen/operator_vectors.py
+usage: ORACLE_VERSION=18 tools/oracle.sh gen/operator_vectors.py
 
 Writes pgsqlite/crates/types/tests/vectors/operators.tsv in COPY's text format, one row per call:
 operation, three arguments (text forms), the result's text form or SQLSTATE and message. The session's zone is
-America/New_York."""
+America/New_York.
+
+Rows of timestamp_since with an infinite timestamp and those of the zone EST5EDT are kept from PostgreSQL 15: pgsqlite has no infinite intervals,
+and the zones of 18's package are older."""
 
 import itertools
 import random

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Records what PostgreSQL's type input and output functions do, as test vectors of the crate `types`.
 
-usage: tools/oracle.sh gen/type_vectors.py
+usage: ORACLE_VERSION=18 tools/oracle.sh gen/type_vectors.py
 
 Writes pgsqlite/crates/types/tests/vectors/NAME.tsv in COPY's text format, one row per input:
 type OID, type name, typmod, settings (a=b;c=d), input, then either text output and send() in hex, or SQLSTATE, message,
 detail, hint, and the context line of JSON errors. typmods.tsv: type name, modifiers, then OID, typmod and format_type,
-or SQLSTATE and message."""
+or SQLSTATE and message.
+
+integers, numerics, arrays and intervals are kept from PostgreSQL 15: since 16 texts of numbers may be hexadecimal and have underscores, since 17
+arrays like {{}} are empty and other ones have other details, and words after `ago` are refused."""
 
 import itertools
 import random

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Which operands are computed, on pgsqlite and on PostgreSQL 15: AND, OR, NOT, CASE and their kin by chance, in all places of a statement.
 
-    tools/oracle.sh python3 tests/differential/guards.py --statements 1500      the fixed part of `make test`
-    tools/oracle.sh python3 tests/differential/guards.py --seconds 600 --seed N  as long as one likes
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/guards.py --statements 1500      the fixed part of `make test`
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/guards.py --seconds 600 --seed N  as long as one likes
 
 Some operands fail for some rows, and others are counted. PostgreSQL says in which order they are computed and when it stops (manual, 4.2.14), and
 no statement here leaves it a choice: an error on one side only, or another count, is a difference. The last line is `N passed, N failed`.

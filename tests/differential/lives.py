@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Lives of schemas by chance: objects are made, changed, renamed, used and dropped, on pgsqlite and on PostgreSQL, statement by statement.
 
-    tools/oracle.sh python3 tests/differential/lives.py --statements 1500
-    tools/oracle.sh python3 tests/differential/lives.py --seconds 600 --seed N
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/lives.py --statements 1500
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/lives.py --seconds 600 --seed N
 
 The names come from small pools, so that statements meet what earlier ones have left. Each statement is a transaction of its own, and its
 error (code and message) or its tag is compared; what fails on one side only is rolled back on both. After it the catalogs are compared as

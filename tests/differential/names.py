@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Hostile texts in every place where a name or a literal gets into SQL, on both servers, answer by answer.
 
-    tools/oracle.sh python3 tests/differential/names.py [--only NUMBER] [--verbose]
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/names.py [--only NUMBER] [--verbose]
 
 Each text below is the name of a table, its columns, indexes, constraints, sequences, types, roles, schemas, cursors, savepoints,
 prepared statements, triggers, functions, arguments, channels and settings, and a literal in stored expressions. pgsqlite writes all of
@@ -224,7 +224,7 @@ def main() -> int:
     args.add_argument("--only", type=int)
     args.add_argument("--verbose", action="store_true")
     a = args.parse_args()
-    right = reference.connect()
+    right = reference.connect(releases=(18,))
     passed = failed = 0
     with server.Server() as s:
         ours = pgwire.Connection(s.dir, s.port, "postgres", "main", timeout=60)

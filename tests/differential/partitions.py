@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Partitioned tables by chance, on pgsqlite and on PostgreSQL 15: rows that are routed and moved, and partitions that come and go.
 
-    tools/oracle.sh python3 tests/differential/partitions.py --statements 500
-    tools/oracle.sh python3 tests/differential/partitions.py --seconds 600 --seed N
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/partitions.py --statements 500
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/partitions.py --seconds 600 --seed N
 
 A table is partitioned by range, list or hash, over one or two columns or an expression, in one or two levels, with and without a default partition; partitions have columns in
 another order, constraints, defaults, indexes and triggers of their own, and others refer to its keys. Rows are inserted, copied, updated across partitions, deleted and merged, through the

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Who may do what, by chance, on pgsqlite and on PostgreSQL 15: a lattice of roles, their grants, and statements in their names.
 
-    tools/oracle.sh python3 tests/differential/privileges.py --statements 1500
-    tools/oracle.sh python3 tests/differential/privileges.py --seconds 600 --seed N
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/privileges.py --statements 1500
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/privileges.py --seconds 600 --seed N
 
 Roles are members of each other, with and without INHERIT and ADMIN OPTION. They own tables, views, functions, sequences, types and schemas, grant and revoke privileges on
 them (WITH GRANT OPTION, CASCADE, GRANTED BY, on columns, by default), give objects and themselves away, and read, change and define with what they have. What a

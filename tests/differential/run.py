@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Statements by chance, on pgsqlite and on PostgreSQL 15, answer by answer.
 
-    tools/oracle.sh python3 tests/differential/run.py --statements 1500       the fixed part of `make test`
-    tools/oracle.sh python3 tests/differential/run.py --seconds 600 --seed N  as long as one likes
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/run.py --statements 1500       the fixed part of `make test`
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/differential/run.py --seconds 600 --seed N  as long as one likes
 
 Each round makes a schema with rows, the same on both servers, and asks both the same statements; changes are rolled back
 after the changed table was compared. A statement whose answers differ is made smaller for as long as they differ, and

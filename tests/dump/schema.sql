@@ -177,11 +177,11 @@ REFRESH MATERIALIZED VIEW sales;
 
 -- tables that inherit, and partitions (merging is told in notices)
 SET client_min_messages = warning;
-CREATE TABLE asset (id integer NOT NULL, label text DEFAULT 'none', CONSTRAINT asset_id_check CHECK (id > 0));
+CREATE TABLE asset (id integer, label text DEFAULT 'none', CONSTRAINT asset_id_check CHECK (id > 0));
 CREATE TABLE vehicle (plate text UNIQUE, wheels integer DEFAULT 4) INHERITS (asset);
 CREATE TABLE building (label text DEFAULT 'house', floors integer, CONSTRAINT asset_id_check CHECK (id > 0)) INHERITS (asset);
 CREATE TABLE garage (label text DEFAULT 'garage', CONSTRAINT garage_check CHECK (floors < 9)) INHERITS (vehicle, building);
-CREATE TABLE asset_old (id integer NOT NULL, label text, CONSTRAINT asset_id_check CHECK (id > 0));
+CREATE TABLE asset_old (id integer, label text, CONSTRAINT asset_id_check CHECK (id > 0));
 ALTER TABLE asset_old INHERIT asset;
 ALTER TABLE vehicle ALTER COLUMN label SET DEFAULT 'car';
 CREATE INDEX ON vehicle (wheels);
@@ -277,7 +277,7 @@ CREATE TYPE app.rng AS RANGE (subtype = numeric, multirange_type_name = app.mrng
 CREATE DOMAIN app.pct AS numeric(5,2) DEFAULT 0 NOT NULL CONSTRAINT pct_range CHECK (VALUE BETWEEN 0 AND 100);
 CREATE DOMAIN app.pcts AS app.pct[] CHECK (array_length(VALUE, 1) < 5);
 COMMENT ON CONSTRAINT pct_range ON DOMAIN app.pct IS 'in percent';
-CREATE COLLATION app.german (provider = icu, locale = 'de');
+CREATE COLLATION app.german (provider = libc, locale = 'C');
 CREATE COLLATION app.cc FROM "C";
 CREATE FUNCTION app.plus(integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS 'SELECT $1 + $2';
 CREATE FUNCTION app.std(a integer, b integer DEFAULT 5) RETURNS integer LANGUAGE sql IMMUTABLE RETURN a + b;

@@ -36,17 +36,17 @@ login {"user": "a\udce9\u00fc"}
 == an application's name in another encoding
 login {"user": "postgres", "application_name": "caf\udce9"}
 > SELECT current_user, session_user, current_setting('application_name')
-< |postgres|postgres|caf?|
+< |postgres|postgres|caf\xe9|
 < SELECT 1
 == an application's name in UTF-8
 login {"user": "postgres", "application_name": "h\u00e4llo \u20ac"}
 > SELECT current_user, session_user, current_setting('application_name')
-< |postgres|postgres|h??llo ???|
+< |postgres|postgres|h\xc3\xa4llo \xe2\x82\xac|
 < SELECT 1
 == an application's name with control characters
 login {"user": "postgres", "application_name": "a\tb\u007f\n"}
 > SELECT current_user, session_user, current_setting('application_name')
-< |postgres|postgres|a?b??|
+< |postgres|postgres|a\x09b\x7f\x0a|
 < SELECT 1
 == a database's name of bytes that are no characters
 login {"user": "postgres", "database": "\udcff"}

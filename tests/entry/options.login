@@ -209,7 +209,7 @@ login {"user": "mallory", "options": "-c transaction_read_only=on"}
 < |off|
 < SHOW
 > RESET transaction_read_only
-< RESET
+< ERROR 0A000 parameter "transaction_read_only" cannot be reset
 > SHOW transaction_read_only
 < |off|
 < SHOW
@@ -231,8 +231,9 @@ login {"user": "mallory", "options": "--role=postgres"}
 > SELECT current_user, session_user, current_setting('is_superuser')
 == mallory: an isolation level
 login {"user": "mallory", "options": "-c transaction_isolation=serializable"}
-< FATAL 25001 SET TRANSACTION ISOLATION LEVEL must be called before any query
-> SHOW transaction_isolation
+> SHOW default_transaction_isolation
+< |read committed|
+< SHOW
 == mallory: a default isolation level
 login {"user": "mallory", "options": "-c default_transaction_isolation=serializable"}
 > SHOW transaction_isolation
@@ -569,7 +570,7 @@ login {"user": "boss", "options": "-c transaction_read_only=on"}
 < |off|
 < SHOW
 > RESET transaction_read_only
-< RESET
+< ERROR 0A000 parameter "transaction_read_only" cannot be reset
 > SHOW transaction_read_only
 < |off|
 < SHOW
@@ -595,8 +596,9 @@ login {"user": "boss", "options": "--role=postgres"}
 < SELECT 1
 == boss: an isolation level
 login {"user": "boss", "options": "-c transaction_isolation=serializable"}
-< FATAL 25001 SET TRANSACTION ISOLATION LEVEL must be called before any query
-> SHOW transaction_isolation
+> SHOW default_transaction_isolation
+< |read committed|
+< SHOW
 == boss: a default isolation level
 login {"user": "boss", "options": "-c default_transaction_isolation=serializable"}
 > SHOW transaction_isolation
@@ -759,7 +761,8 @@ login {"user": "mallory"}
 > ALTER ROLE mallory SET is_superuser TO on
 < ERROR 55P02 parameter "is_superuser" cannot be changed
 > ALTER ROLE boss SET work_mem TO '8MB'
-< ERROR 42501 must be superuser to alter superusers
+< ERROR 42501 permission denied to alter role
+<   detail: Only roles with the SUPERUSER attribute may alter roles with the SUPERUSER attribute.
 > ALTER DATABASE entry SET work_mem TO '8MB'
 < ERROR 42501 must be owner of database entry
 == and gets it

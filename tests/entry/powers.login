@@ -9,9 +9,11 @@ sql CREATE SCHEMA of_maker AUTHORIZATION maker
 == signals
 login {"user": "signaller"}
 > SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'postgres' AND pid <> pg_backend_pid()
-< ERROR 42501 must be a superuser to terminate superuser process
+< ERROR 42501 permission denied to terminate process
+<   detail: Only roles with the SUPERUSER attribute may terminate processes of roles with the SUPERUSER attribute.
 > SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE usename = 'postgres' AND pid <> pg_backend_pid()
-< ERROR 42501 must be a superuser to cancel superuser query
+< ERROR 42501 permission denied to cancel query
+<   detail: Only roles with the SUPERUSER attribute may cancel queries of roles with the SUPERUSER attribute.
 > SELECT pg_terminate_backend(2147483647)
 < WARNING 01000 PID 2147483647 is not a PostgreSQL backend process
 < |f|
@@ -19,7 +21,8 @@ login {"user": "signaller"}
 == signals by nobody
 login {"user": "plain"}
 > SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE usename = 'postgres' AND pid <> pg_backend_pid()
-< ERROR 42501 must be a superuser to cancel superuser query
+< ERROR 42501 permission denied to cancel query
+<   detail: Only roles with the SUPERUSER attribute may cancel queries of roles with the SUPERUSER attribute.
 > SELECT pg_terminate_backend(2147483647)
 < WARNING 01000 PID 2147483647 is not a PostgreSQL backend process
 < |f|
@@ -27,10 +30,10 @@ login {"user": "plain"}
 == owners
 login {"user": "maker"}
 > CREATE DATABASE of_postgres OWNER postgres
-< ERROR 42501 must be member of role "postgres"
+< ERROR 42501 must be able to SET ROLE "postgres"
 > CREATE DATABASE of_plain OWNER plain
-< ERROR 42501 must be member of role "plain"
+< ERROR 42501 must be able to SET ROLE "plain"
 > ALTER SCHEMA of_maker RENAME TO mine
 < ERROR 42501 permission denied for database entry
 > ALTER SCHEMA of_maker OWNER TO plain
-< ERROR 42501 must be member of role "plain"
+< ERROR 42501 must be able to SET ROLE "plain"

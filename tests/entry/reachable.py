@@ -100,7 +100,7 @@ def state_of(session: pgwire.Connection, statement: str) -> str:
 
 def main() -> int:
     if "--record" in sys.argv:
-        admin = reference.connect()
+        admin = reference.connect(releases=(18,))
         admin.query("CREATE DATABASE reachable TEMPLATE template0")
         setter = pgwire.from_environment("reachable")
         setter.simple(SETUP)

@@ -157,7 +157,7 @@ def main() -> int:
     for path in options.files or sorted(HERE.glob("*.login")):
         if options.target == "postgres":
             # roles are the cluster's: each file has a fresh one, or names roles of its own
-            admin = reference.connect()
+            admin = reference.connect(releases=(18,))
             where = (os.environ["PGHOST"], int(os.environ.get("PGPORT", "5432")))
             admin.query("CREATE DATABASE entry TEMPLATE template0")
             setter = pgwire.from_environment("entry")

@@ -3,7 +3,7 @@
 
     tests/session/histories.py                                   # against pgsqlite ($PGSQLITE_BIN), fixed seed
     tests/session/histories.py --transactions 100000 --seed 9    # more of them
-    tools/oracle.sh python3 tests/session/histories.py --oracle  # PostgreSQL 15: the checker must find nothing there, either
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/session/histories.py --oracle  # PostgreSQL 18: the checker must find nothing there, either
     tests/session/histories.py --self-test                       # histories that are wrong in each way must be found so
 
 Sessions append unique numbers to lists, read lists, and replace the values of registers by unique others, in transactions of every
@@ -457,7 +457,7 @@ def main() -> int:
         return 1 if failed else 0
     running: list[server.Server] = []
     if a.oracle:
-        reference.connect().close()
+        reference.connect(releases=(18,)).close()
         connect = lambda: pgwire.from_environment("postgres")  # noqa: E731
         kill = None
     else:

@@ -2,7 +2,7 @@
 """When answers come, and which do not come at all: what tests/wire cannot say, because it only compares texts.
 
     python3 tests/session/moments.py                                     # pgsqlite ($PGSQLITE_BIN, else the newest build)
-    tools/oracle.sh python3 tests/session/moments.py --target postgres   # PostgreSQL 15 does the same
+    ORACLE_VERSION=18 tools/oracle.sh python3 tests/session/moments.py --target postgres   # PostgreSQL 15 does the same
 """
 
 from __future__ import annotations

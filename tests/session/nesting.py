@@ -476,7 +476,7 @@ def main() -> int:
         if running.process.poll() is not None:
             failed += 1
             print(f"the server is gone: {running.log_text()}")
-    beside = ", beside PostgreSQL 15" if oracle else ""
+    beside = ", beside PostgreSQL 18" if oracle else ""
     print(f"tests/session: nesting, {played} transactions, {statements} statements{beside}, {failed} failed, {time.monotonic() - began:.0f} s")
     return 1 if failed else 0
 

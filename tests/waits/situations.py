@@ -663,7 +663,7 @@ def refused_statements_are_logged_as_json(room: Room) -> None:
         raise Told(f"the test needs another refused statement: {got}")
     last = written[-1]
     expect((last["sqlstate"], last["statement"], last["user"], last["database"], last["application_name"], last["pid"]),
-           ("0A000", text, "postgres", "main", "?? app", a.pid), "the line")
+           ("0A000", text, "postgres", "main", "\\xc3\\xa4 app", a.pid), "the line")
     expect(all(w["sqlstate"] in ("0A000", "XX000") for w in written), True, "only refusals")
 
 

@@ -318,12 +318,14 @@ fn explain_analyze_tells_rows_and_times_that_were_measured() {
     let (start, rest) = times.split_once("..").unwrap();
     let (total, rest) = rest.split_once(' ').unwrap();
     let (start, total): (f64, f64) = (start.parse().unwrap(), total.parse().unwrap());
-    assert!(rest.starts_with("rows=3 loops=1)"), "{first}");
+    assert!(rest.starts_with("rows=3.00 loops=1)"), "{first}");
     assert!((100.0..290.0).contains(&start) && (300.0..5000.0).contains(&total), "{first}");
     let off = client.rows("EXPLAIN (ANALYZE, TIMING off) SELECT a FROM t WHERE a <= 3");
-    assert!(off[0][0].ends_with("(actual rows=3 loops=1)"), "{off:?}");
+    assert!(off[0][0].ends_with("(actual rows=3.00 loops=1)"), "{off:?}");
     let changed = client.rows("EXPLAIN (ANALYZE, FORMAT json) UPDATE t SET a = a + 1000 WHERE a <= 4")[0][0].clone();
-    for part in ["\"Actual Startup Time\": ", "\"Actual Total Time\": ", "\"Actual Rows\": 4", "\"Execution Time\": "] {
+    for part in
+        ["\"Actual Startup Time\": ", "\"Actual Total Time\": ", "\"Actual Rows\": 4.00", "\"Execution Time\": "]
+    {
         assert!(changed.contains(part), "{part} in {changed}");
     }
     assert_eq!(single(&mut client, "SELECT count(*) FROM t WHERE a > 1000"), ["4"]);
@@ -347,12 +349,12 @@ fn explain_analyze_tells_what_each_node_gave() {
     client.rows("INSERT INTO u SELECT i, i % 10 FROM generate_series(1, 20) AS i");
     client.rows("CREATE TABLE child (id int REFERENCES t ON DELETE CASCADE)");
     let cases: &[(&str, &[&str])] = &[
-        ("SELECT * FROM u WHERE y > 5", &["Seq Scan on u (actual rows=8 loops=1)", "  Rows Removed by Filter: 12"]),
+        ("SELECT * FROM u WHERE y > 5", &["Seq Scan on u (actual rows=8.00 loops=1)", "  Rows Removed by Filter: 12"]),
         (
             "SELECT * FROM u WHERE y > 3 LIMIT 2",
             &[
-                "Limit (actual rows=2 loops=1)",
-                "  ->  Seq Scan on u (actual rows=2 loops=1)",
+                "Limit (actual rows=2.00 loops=1)",
+                "  ->  Seq Scan on u (actual rows=2.00 loops=1)",
                 "        Rows Removed by Filter: 3",
             ],
         ),
@@ -360,10 +362,10 @@ fn explain_analyze_tells_what_each_node_gave() {
         (
             "SELECT * FROM u JOIN t ON t.id = u.x WHERE t.b LIKE '%1' AND u.y < 9",
             &[
-                "Nested Loop (actual rows=2 loops=1)",
-                "  ->  Seq Scan on u (actual rows=18 loops=1)",
+                "Nested Loop (actual rows=2.00 loops=1)",
+                "  ->  Seq Scan on u (actual rows=18.00 loops=1)",
                 "        Rows Removed by Filter: 2",
-                "  ->  Index Scan using t_pkey on t (actual rows=0 loops=18)",
+                "  ->  Index Scan using t_pkey on t (actual rows=0.11 loops=18)",
                 "        Index Cond: (rowid=?)",
                 "        Rows Removed by Filter: 1",
             ],
@@ -371,8 +373,8 @@ fn explain_analyze_tells_what_each_node_gave() {
         (
             "SELECT * FROM u JOIN t ON t.id = u.x WHERE u.y > 50",
             &[
-                "Nested Loop (actual rows=0 loops=1)",
-                "  ->  Seq Scan on u (actual rows=0 loops=1)",
+                "Nested Loop (actual rows=0.00 loops=1)",
+                "  ->  Seq Scan on u (actual rows=0.00 loops=1)",
                 "        Rows Removed by Filter: 20",
                 "  ->  Index Scan using t_pkey on t (never executed)",
                 "        Index Cond: (rowid=?)",
@@ -381,11 +383,11 @@ fn explain_analyze_tells_what_each_node_gave() {
         (
             "SELECT y, count(*) FROM u WHERE x > 5 GROUP BY y ORDER BY 2 LIMIT 3",
             &[
-                "Limit (actual rows=3 loops=1)",
-                "  ->  Sort (actual rows=3 loops=1)",
-                "        ->  GroupAggregate (actual rows=10 loops=1)",
-                "              ->  Sort (actual rows=15 loops=1)",
-                "                    ->  Seq Scan on u (actual rows=15 loops=1)",
+                "Limit (actual rows=3.00 loops=1)",
+                "  ->  Sort (actual rows=3.00 loops=1)",
+                "        ->  GroupAggregate (actual rows=10.00 loops=1)",
+                "              ->  Sort (actual rows=15.00 loops=1)",
+                "                    ->  Seq Scan on u (actual rows=15.00 loops=1)",
                 "                          Rows Removed by Filter: 5",
             ],
         ),
@@ -393,22 +395,22 @@ fn explain_analyze_tells_what_each_node_gave() {
         (
             "SELECT * FROM u WHERE y > 2 ORDER BY y LIMIT 3 OFFSET 2",
             &[
-                "Limit (actual rows=3 loops=1)",
+                "Limit (actual rows=3.00 loops=1)",
                 "  ->  Sort",
-                "        ->  Seq Scan on u (actual rows=14 loops=1)",
+                "        ->  Seq Scan on u (actual rows=14.00 loops=1)",
                 "              Rows Removed by Filter: 6",
             ],
         ),
         // what an aggregate gets, and what a LEFT JOIN finds, is not counted
         (
             "SELECT sum(x) FROM u WHERE y > 3",
-            &["Aggregate (actual rows=1 loops=1)", "  ->  Seq Scan on u", "        Rows Visited: 20"],
+            &["Aggregate (actual rows=1.00 loops=1)", "  ->  Seq Scan on u", "        Rows Visited: 20"],
         ),
         (
             "SELECT * FROM u LEFT JOIN t ON t.id = u.x AND t.b = ''",
             &[
-                "Nested Loop Left Join (actual rows=20 loops=1)",
-                "  ->  Seq Scan on u (actual rows=20 loops=1)",
+                "Nested Loop Left Join (actual rows=20.00 loops=1)",
+                "  ->  Seq Scan on u (actual rows=20.00 loops=1)",
                 "  ->  Index Scan using t_pkey on t",
                 "        Index Cond: (rowid=?)",
                 "        Rows Visited: 20",
@@ -417,33 +419,37 @@ fn explain_analyze_tells_what_each_node_gave() {
         (
             "SELECT * FROM u WHERE EXISTS (SELECT 1 FROM t WHERE t.id = u.x AND t.a = 2)",
             &[
-                "Nested Loop Semi Join (actual rows=2 loops=1)",
-                "  ->  Seq Scan on u (actual rows=20 loops=1)",
-                "  ->  Index Only Scan using ta on t (actual rows=0 loops=20)",
+                "Nested Loop Semi Join (actual rows=2.00 loops=1)",
+                "  ->  Seq Scan on u (actual rows=20.00 loops=1)",
+                "  ->  Index Only Scan using ta on t (actual rows=0.10 loops=20)",
                 "        Index Cond: (a=? AND rowid=?)",
             ],
         ),
         // a DISTINCT that needs no sorting drops rows unseen
         (
             "SELECT DISTINCT a FROM t WHERE id > 20",
-            &["Unique (actual rows=10 loops=1)", "  ->  Index Only Scan using ta on t", "        Rows Visited: 1000"],
+            &[
+                "Unique (actual rows=10.00 loops=1)",
+                "  ->  Index Only Scan using ta on t",
+                "        Rows Visited: 1000",
+            ],
         ),
         (
             "DELETE FROM t WHERE a = 3 AND b LIKE '%13'",
             &[
-                "Delete on t (actual rows=0 loops=1)",
-                "  ->  Index Scan using ta on t (actual rows=10 loops=1)",
+                "Delete on t (actual rows=0.00 loops=1)",
+                "  ->  Index Scan using ta on t (actual rows=10.00 loops=1)",
                 "        Index Cond: (a=?)",
                 "        Rows Removed by Filter: 90",
             ],
         ),
     ];
     let inserted = [
-        "Insert on u (actual rows=0 loops=1)",
-        "  ->  Subquery Scan on t3 (actual rows=10 loops=1)",
-        "        ->  GroupAggregate (actual rows=10 loops=1)",
-        "              ->  Sort (actual rows=20 loops=1)",
-        "                    ->  Seq Scan on u (actual rows=20 loops=1)",
+        "Insert on u (actual rows=0.00 loops=1)",
+        "  ->  Subquery Scan on t3 (actual rows=10.00 loops=1)",
+        "        ->  GroupAggregate (actual rows=10.00 loops=1)",
+        "              ->  Sort (actual rows=20.00 loops=1)",
+        "                    ->  Seq Scan on u (actual rows=20.00 loops=1)",
     ];
     client.rows("BEGIN");
     assert_eq!(analyzed(&mut client, "INSERT INTO u SELECT y, count(*) FROM u GROUP BY y"), inserted);
@@ -457,7 +463,7 @@ fn explain_analyze_tells_what_each_node_gave() {
     client.rows("PREPARE p (int) AS SELECT * FROM u WHERE y > $1");
     for _ in 0..2 {
         client.rows("EXECUTE p (7)");
-        let expected = ["Seq Scan on u (actual rows=4 loops=1)", "  Rows Removed by Filter: 16"];
+        let expected = ["Seq Scan on u (actual rows=4.00 loops=1)", "  Rows Removed by Filter: 16"];
         client.rows("BEGIN");
         assert_eq!(analyzed(&mut client, "EXECUTE p (7)"), expected);
         client.rows("COMMIT");
@@ -467,7 +473,7 @@ fn explain_analyze_tells_what_each_node_gave() {
     assert_eq!(client.fails("EXPLAIN ANALYZE SELECT 1 / (y - 3) FROM u"), "22012");
     assert_eq!(client.value("SELECT count(*) FROM u WHERE y > 5"), "8");
     let json = client.value("EXPLAIN (ANALYZE, FORMAT json) SELECT * FROM u WHERE y > 5");
-    assert!(json.contains("\"Actual Rows\": 8,") && json.contains("\"Rows Removed by Filter\": 12\n"), "{json}");
+    assert!(json.contains("\"Actual Rows\": 8.00,") && json.contains("\"Rows Removed by Filter\": 12\n"), "{json}");
     let xml = client.value("EXPLAIN (ANALYZE, FORMAT xml) SELECT * FROM u WHERE y > 5");
     assert!(xml.contains("<Rows-Removed-by-Filter>12</Rows-Removed-by-Filter>"), "{xml}");
 }

@@ -142,6 +142,9 @@ INSERT INTO app.later VALUES ('[1,2)', '[2024-01-01,2024-02-01)', NULL);
 COMMENT ON TABLE artist IS 'of another program';
 ALTER TABLE codes ADD COLUMN more text DEFAULT 'm';
 CREATE VIEW app.over_albums AS SELECT title, name FROM album JOIN artist USING (artistid);
+-- (PostgreSQL 16: a membership says itself what it gives; 17: the NOT NULL of a domain has a name)
+GRANT reader TO writer WITH INHERIT FALSE, SET FALSE;
+CREATE DOMAIN app.given AS int CONSTRAINT there NOT NULL;
 GRANT SELECT ON album TO reader;
 GRANT INSERT (title) ON album TO reader;
 BEGIN;

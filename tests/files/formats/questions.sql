@@ -1,7 +1,9 @@
 -- What the file of an older build and a new one must answer alike. Those that change something come last.
-SELECT n.nspname, c.relname, c.relkind, c.relpersistence, c.relrowsecurity, c.relacl, pg_get_userbyid(c.relowner), obj_description(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'app' ORDER BY 1, 2;
+SELECT n.nspname, c.relname, c.relkind, c.relpersistence, c.relrowsecurity, replace(c.relacl::text, 'arwdDxtm', 'arwdDxt'), pg_get_userbyid(c.relowner), obj_description(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'app' ORDER BY 1, 2;
 SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, a.attgenerated, a.attacl, col_description(a.attrelid, a.attnum), pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE c.relnamespace = 'app'::regnamespace AND a.attnum > 0 ORDER BY 1, a.attnum;
 SELECT conrelid::regclass, conname, contype, condeferrable, condeferred, pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'app'::regnamespace ORDER BY 1, 2;
+SELECT roleid::regrole, member::regrole, admin_option, inherit_option, set_option FROM pg_auth_members WHERE member > 16383 ORDER BY 1, 2;
+SELECT conname, contype, contypid::regtype, conrelid::regclass, conislocal, coninhcount, connoinherit FROM pg_constraint WHERE contype = 'n' ORDER BY 4, 3, 1;
 SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'app' ORDER BY 1, 2;
 SELECT viewname, definition FROM pg_views WHERE schemaname = 'app' ORDER BY 1;
 SELECT matviewname, ispopulated, definition FROM pg_matviews WHERE schemaname = 'app';
@@ -27,7 +29,7 @@ SELECT aggfnoid::regprocedure, aggtransfn, aggtranstype::regtype, agginitval FRO
 SELECT proname, prosqlbody IS NOT NULL, prosecdef, proisstrict, proparallel, procost, prorows, proconfig, proacl, pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'app'::regnamespace AND prokind <> 'a' AND prolang <> 12 ORDER BY 1;
 SELECT tablename, policyname, permissive, roles, cmd, qual, with_check FROM pg_policies ORDER BY 1, 2;
 SELECT relname, relforcerowsecurity, reloptions, relreplident, reloftype::regtype, relispopulated FROM pg_class WHERE relnamespace = 'app'::regnamespace ORDER BY 1;
-SELECT attrelid::regclass, attname, attstattarget, attstorage, attcompression, attoptions, attcollation FROM pg_attribute WHERE attrelid = to_regclass('app.unlogged') AND attnum > 0 ORDER BY attnum;
+SELECT attrelid::regclass, attname, attstattarget, attstorage, attcompression, attoptions, (SELECT collname FROM pg_collation WHERE oid = attcollation) FROM pg_attribute WHERE attrelid = to_regclass('app.unlogged') AND attnum > 0 ORDER BY attnum;
 SELECT conname, convalidated, confupdtype, confdeltype FROM pg_constraint WHERE connamespace = 'app'::regnamespace ORDER BY conrelid::regclass::text, 1;
 SELECT indexrelid::regclass, indisunique, indisclustered, indnullsnotdistinct, indnkeyatts, indkey::text FROM pg_index WHERE indrelid IN (to_regclass('app.unlogged'), to_regclass('app.parent')) ORDER BY 1;
 SELECT tgname, tgenabled, tgdeferrable, tginitdeferred, tgoldtable, tgnewtable, tgattr::text FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1;
@@ -43,7 +45,7 @@ SELECT tableoid::regclass, * FROM app.hashed ORDER BY k;
 SELECT tableoid::regclass, * FROM app.listed ORDER BY v;
 SELECT app.many(1, 'b', 1, 2), 1 OPERATOR(app.===) 1, (SELECT app.total(g) FROM generate_series(1, 3) g), (SELECT count(*) FROM app.rows(4)), to_tsvector('app.words', 'the cat');
 SELECT * FROM app.joined;
-SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated, pg_get_expr(d.adbin, d.adrelid), obj_description(c.oid), c.relacl, a.attacl FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE c.relname IN ('artist', 'album', 'codes', 'albums') AND a.attnum > 0 ORDER BY 1, a.attnum;
+SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated, pg_get_expr(d.adbin, d.adrelid), obj_description(c.oid), replace(c.relacl::text, 'arwdDxtm', 'arwdDxt'), a.attacl FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE c.relname IN ('artist', 'album', 'codes', 'albums') AND a.attnum > 0 ORDER BY 1, a.attnum;
 SELECT stxname, pg_get_statisticsobjdef(oid) FROM pg_statistic_ext ORDER BY 1;
 SELECT typname, typarray::regtype FROM pg_type WHERE typname IN ('named', '_named', 'rows', '_rows') ORDER BY 1;
 SELECT app.two(), (SELECT app.moving(g) FROM generate_series(1, 4) g);

@@ -4,7 +4,7 @@
 //! `typacl`: each [`AclItem`] prints as `grantee=letters/grantor`.
 
 pub use crate::catalog::acl_item::{privilege, AclItem, PUBLIC_ROLE};
-use crate::catalog::{Catalog, Column, Relation, RelationKind, BOOTSTRAP_ROLE};
+use crate::catalog::{Catalog, Column, Membership, Relation, RelationKind, Role, BOOTSTRAP_ROLE};
 use pgsqlite_types::{Oid, PgError, Result, SqlState};
 
 /// What kind of object a list belongs to.
@@ -186,13 +186,13 @@ pub fn inherits(catalog: &Catalog, role: Oid, predefined: &str) -> bool {
 /// pg_database_owner: whoever owns the database is a member of it.
 const DATABASE_OWNER_ROLE: Oid = 6171;
 
-/// `role` and the roles whose privileges it inherits.
-pub fn inherited_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
+/// `role` and the roles that it is a member of, directly or not, by memberships of a kind, in the order in which they are met.
+fn reached(catalog: &Catalog, role: Oid, by: impl Fn(&Role, &Membership) -> bool) -> Vec<Oid> {
     let mut out = vec![role];
     let mut at = 0;
     while at < out.len() {
-        if let Some(r) = catalog.roles.get(&out[at]).filter(|r| r.inherit) {
-            for membership in &r.memberships {
+        if let Some(r) = catalog.roles.get(&out[at]) {
+            for membership in r.memberships.iter().filter(|m| by(r, m)) {
                 if !out.contains(&membership.role) {
                     out.push(membership.role);
                 }
@@ -206,45 +206,35 @@ pub fn inherited_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
     out
 }
 
-/// `role` and all roles it is a member of, directly or not: those it may become with SET ROLE.
-pub fn member_of(catalog: &Catalog, role: Oid, other: Oid) -> bool {
-    let mut seen = vec![role];
-    let mut at = 0;
-    while at < seen.len() {
-        if seen[at] == other {
-            return true;
-        }
-        if let Some(r) = catalog.roles.get(&seen[at]) {
-            for membership in &r.memberships {
-                if !seen.contains(&membership.role) {
-                    seen.push(membership.role);
-                }
-            }
-        }
-        if seen[at] == catalog.properties.owner && !seen.contains(&DATABASE_OWNER_ROLE) {
-            seen.push(DATABASE_OWNER_ROLE);
-        }
-        at += 1;
-    }
-    false
+/// `role` and the roles whose privileges it inherits.
+pub fn inherited_roles(catalog: &Catalog, role: Oid) -> Vec<Oid> {
+    reached(catalog, role, Role::inherits_by)
 }
 
-/// Whether `role`, or a role that it is a member of, directly or not, has the admin option on `other`.
+/// Whether `role` is `other` or a member of it, directly or not.
+pub fn member_of(catalog: &Catalog, role: Oid, other: Oid) -> bool {
+    reached(catalog, role, |_, _| true).contains(&other)
+}
+
+/// Whether `role` may become `other` by SET ROLE: memberships WITH SET lead there.
+pub fn may_set_role(catalog: &Catalog, role: Oid, other: Oid) -> bool {
+    is_superuser(catalog, role) || reached(catalog, role, |_, m| m.set).contains(&other)
+}
+
+fn has_admin_option(catalog: &Catalog, role: Oid, other: Oid) -> bool {
+    catalog.roles.get(&role).is_some_and(|r| r.memberships.iter().any(|m| m.role == other && m.admin))
+}
+
+/// Whether `role`, or a role that it is a member of, directly or not, has the admin option on `other`. A superuser has it.
 pub fn is_admin_of(catalog: &Catalog, role: Oid, other: Oid) -> bool {
-    let mut seen = vec![role];
-    let mut at = 0;
-    while at < seen.len() {
-        for membership in catalog.roles.get(&seen[at]).iter().flat_map(|r| &r.memberships) {
-            if membership.role == other && membership.admin {
-                return true;
-            }
-            if !seen.contains(&membership.role) {
-                seen.push(membership.role);
-            }
-        }
-        at += 1;
-    }
-    false
+    is_superuser(catalog, role)
+        || role != other && reached(catalog, role, |_, _| true).iter().any(|r| has_admin_option(catalog, *r, other))
+}
+
+/// The nearest of `role` and the roles whose privileges it inherits that has the admin option on `other`.
+pub fn best_admin(catalog: &Catalog, role: Oid, other: Oid) -> Option<Oid> {
+    let of = (role != other).then(|| inherited_roles(catalog, role));
+    of.into_iter().flatten().find(|r| has_admin_option(catalog, *r, other))
 }
 
 pub fn is_superuser(catalog: &Catalog, role: Oid) -> bool {
@@ -314,6 +304,9 @@ pub fn relation_privileges(catalog: &Catalog, role: Oid, relation: &Relation) ->
     }
     if has_privileges_of(catalog, role, "pg_write_all_data") {
         has |= privilege::INSERT | privilege::UPDATE | privilege::DELETE;
+    }
+    if has_privileges_of(catalog, role, "pg_maintain") {
+        has |= privilege::MAINTAIN;
     }
     has
 }

@@ -22,7 +22,7 @@ pub fn quoted(name: &str) -> String {
     }
 }
 
-/// Whether PostgreSQL 15 reserves the word in some place.
+/// Whether PostgreSQL reserves the word in some place.
 fn is_reserved(word: &str) -> bool {
     static RESERVED: std::sync::OnceLock<std::collections::HashSet<&str>> = std::sync::OnceLock::new();
     let reserved = || keywords().filter(|k| k.category != "U").map(|k| k.word).collect();

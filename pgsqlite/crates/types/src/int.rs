@@ -57,15 +57,37 @@ pub fn parse(text: &str, width: Width) -> Result<i64> {
     if !bytes.get(i).is_some_and(u8::is_ascii_digit) {
         return Err(syntax());
     }
+    let base = match (bytes[i], bytes.get(i + 1)) {
+        (b'0', Some(b'x' | b'X')) => 16,
+        (b'0', Some(b'o' | b'O')) => 8,
+        (b'0', Some(b'b' | b'B')) => 2,
+        _ => 10,
+    };
+    if base != 10 {
+        i += 2;
+    }
+    let digit = |at: usize| bytes.get(at).and_then(|b| char::from(*b).to_digit(base));
+    let first = i;
     // Accumulated below zero, because there is one more negative number than positive ones. A value that has
     // overflowed is reported as such even where garbage follows.
     let mut value: i64 = 0;
-    while let Some(d) = bytes.get(i).filter(|b| b.is_ascii_digit()) {
-        value = value.checked_mul(10).and_then(|v| v.checked_sub((d - b'0') as i64)).ok_or_else(range)?;
+    loop {
+        // (an underscore stands before a digit)
+        if bytes.get(i) == Some(&b'_') {
+            i += 1;
+            if digit(i).is_none() {
+                return Err(syntax());
+            }
+        }
+        let Some(d) = digit(i) else { break };
+        value = value.checked_mul(i64::from(base)).and_then(|v| v.checked_sub(i64::from(d))).ok_or_else(range)?;
         if !width.holds(value) {
             return Err(range());
         }
         i += 1;
+    }
+    if i == first {
+        return Err(syntax());
     }
     if !bytes[i..].iter().all(|b| is_space(*b)) {
         return Err(syntax());
@@ -119,28 +141,55 @@ pub(crate) fn binary_out(value: DatumRef, width: Width, out: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-/// Reads the text form of an `oid`: decimal, where a negative 32-bit number counts from the top.
-pub fn parse_oid(text: &str) -> Result<u32> {
-    let range =
-        || PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("value \"{text}\" is out of range for type oid"));
-    let t = crate::buffer::trim(text);
-    let unsigned = t.strip_prefix(['+', '-']).unwrap_or(t);
-    let digits = unsigned.bytes().take_while(u8::is_ascii_digit).count();
+/// C's `strtoull` with base 0: blanks, a sign, a prefix for octal or hexadecimal; and blanks again. Errors: 22P02, 22003.
+pub(crate) fn unsigned(text: &str, ty: &str) -> Result<u64> {
+    let (negative, digits) = sign(text);
+    let digits = digits.trim_end_matches(|c: char| c.is_ascii() && is_space(c as u8));
+    let hexadecimal = digits
+        .strip_prefix("0x")
+        .or_else(|| digits.strip_prefix("0X"))
+        .filter(|d| d.starts_with(|c: char| c.is_ascii_hexdigit()));
+    let (digits, base) = match hexadecimal {
+        Some(rest) => (rest, 16),
+        None if digits.starts_with('0') => (digits, 8),
+        None => (digits, 10),
+    };
+    let length = digits.find(|c: char| !c.is_digit(base)).unwrap_or(digits.len());
+    if length == 0 {
+        return Err(invalid_syntax(ty, text));
+    }
     // a number that is too large is told before what follows it
-    if digits > 0 && unsigned[..digits].parse::<u64>().is_err() {
-        return Err(range());
+    let value = u64::from_str_radix(&digits[..length], base).map_err(|_| out_of_range(text, ty))?;
+    if length < digits.len() {
+        return Err(invalid_syntax(ty, text));
     }
-    if digits == 0 || digits < unsigned.len() {
-        return Err(invalid_syntax("oid", text));
+    Ok(if negative { value.wrapping_neg() } else { value })
+}
+
+pub(crate) fn out_of_range(text: &str, ty: &str) -> PgError {
+    let message = format!("value \"{text}\" is out of range for type {ty}");
+    PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
+}
+
+/// Whether a minus sign stands before the digits, after blanks; and what follows it.
+pub(crate) fn sign(text: &str) -> (bool, &str) {
+    let text = text.trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
+    (text.starts_with('-'), text.strip_prefix(['-', '+']).unwrap_or(text))
+}
+
+/// 32 bits, with a sign or without. Errors: 22P02, 22003.
+pub(crate) fn unsigned_32(text: &str, ty: &str) -> Result<u32> {
+    let value = unsigned(text, ty)?;
+    let lower = value as u32;
+    match value == u64::from(lower) || value == i64::from(lower as i32) as u64 {
+        true => Ok(lower),
+        false => Err(out_of_range(text, ty)),
     }
-    let value: i64 = t.parse().map_err(|_| range())?;
-    if let Ok(v) = u32::try_from(value) {
-        Ok(v)
-    } else if let Ok(v) = i32::try_from(value) {
-        Ok(v as u32)
-    } else {
-        Err(range())
-    }
+}
+
+/// Reads the text form of an `oid`, as C does: decimal, octal or hexadecimal; a negative 32-bit number counts from the top.
+pub fn parse_oid(text: &str) -> Result<u32> {
+    unsigned_32(text, "oid")
 }
 
 fn stored_oid(value: DatumRef) -> Result<u32> {

@@ -7,42 +7,12 @@
 //! | xid8 | INTEGER; numbers beyond 63 bits as TEXT, `x` and 16 hexadecimal digits, which sorts after every INTEGER |
 //! | pg_snapshot, txid_snapshot, pg_lsn | TEXT, as they print; pg_lsn under the collation `pg_lsn` |
 
-use crate::buffer::{bad_stored, int, invalid_syntax, is_space, Reader};
+use crate::buffer::{bad_stored, int, invalid_syntax, Reader};
+use crate::int::{sign, unsigned, unsigned_32};
 use crate::numeric::Numeric;
 use crate::work;
 use crate::{Datum, DatumRef, PgError, Result, SqlState};
 use std::cmp::Ordering;
-
-/// C's `strtoull` with base 0: blanks, a sign, a prefix for octal or hexadecimal; and blanks again. Errors: 22P02, 22003.
-fn unsigned(text: &str, ty: &str) -> Result<u64> {
-    let (negative, digits) = sign(text);
-    let digits = digits.trim_end_matches(|c: char| c.is_ascii() && is_space(c as u8));
-    let hexadecimal = digits
-        .strip_prefix("0x")
-        .or_else(|| digits.strip_prefix("0X"))
-        .filter(|d| d.starts_with(|c: char| c.is_ascii_hexdigit()));
-    let (digits, base) = match hexadecimal {
-        Some(rest) => (rest, 16),
-        None if digits.starts_with('0') => (digits, 8),
-        None => (digits, 10),
-    };
-    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(base)) {
-        return Err(invalid_syntax(ty, text));
-    }
-    let value = u64::from_str_radix(digits, base).map_err(|_| out_of_range(text, ty))?;
-    Ok(if negative { value.wrapping_neg() } else { value })
-}
-
-fn out_of_range(text: &str, ty: &str) -> PgError {
-    let message = format!("value \"{text}\" is out of range for type {ty}");
-    PgError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
-}
-
-/// Whether a minus sign stands before the digits, after blanks; and what follows it.
-fn sign(text: &str) -> (bool, &str) {
-    let text = text.trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
-    (text.starts_with('-'), text.strip_prefix(['-', '+']).unwrap_or(text))
-}
 
 fn digits_value(digits: &str, base: u32, negative: bool) -> u64 {
     let value = digits
@@ -66,12 +36,7 @@ fn decimal(text: &str) -> (u64, &str) {
 
 /// `xid` and `cid` (`ty`): 32 bits, with a sign or without.
 pub(crate) fn xid_text_in(text: &str, ty: &str) -> Result<Datum> {
-    let value = unsigned(text, ty)?;
-    let lower = value as u32;
-    match value == u64::from(lower) || value == i64::from(lower as i32) as u64 {
-        true => Ok(Datum::Int(i64::from(lower))),
-        false => Err(out_of_range(text, ty)),
-    }
+    unsigned_32(text, ty).map(|value| Datum::Int(i64::from(value)))
 }
 
 /// An `xid8` in storage form.

@@ -80,8 +80,10 @@ pub fn decode(body: &[u8]) -> Result<Startup, Malformed> {
             "user" => named(value).map_err(|shown| nobody("28000", "role", &shown))?,
             "database" => named(value).map_err(|shown| nobody("3D000", "database", &shown))?,
             // (of which only ASCII is kept)
-            "application_name" => text(value)
-                .unwrap_or_else(|_| value.iter().map(|b| if b.is_ascii() { char::from(*b) } else { '?' }).collect()),
+            "application_name" => text(value).unwrap_or_else(|_| {
+                let shown = |b: &u8| if b.is_ascii() { char::from(*b).to_string() } else { format!("\\x{b:02x}") };
+                value.iter().map(shown).collect()
+            }),
             _ => text(value)?,
         };
         parameters.push((name, value));
@@ -159,7 +161,7 @@ mod tests {
         let cut = format!("28000 role \"{}\\xc3\" does not exist", "\u{fc}".repeat(31));
         assert_eq!(told("user", "\u{fc}".repeat(40).as_bytes()), cut);
         assert_eq!(told("database", b"\xff"), "3D000 database \"\\xff\" does not exist");
-        assert_eq!(told("application_name", b"caf\xe9"), "caf?");
+        assert_eq!(told("application_name", b"caf\xe9"), "caf\\xe9");
     }
 
     #[test]

@@ -238,7 +238,7 @@ fn table_text(conn: &Connection, sqlite_name: &str) -> Result<String> {
     Ok(text.flatten().unwrap_or_default())
 }
 
-fn take(next_oid: &mut Oid) -> Oid {
+pub(super) fn take(next_oid: &mut Oid) -> Oid {
     *next_oid += 1;
     *next_oid - 1
 }

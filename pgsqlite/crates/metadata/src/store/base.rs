@@ -22,6 +22,10 @@ const PREDEFINED_ROLES: &[(pgsqlite_types::Oid, &str)] = &[
     (4571, "pg_execute_server_program"),
     (4200, "pg_signal_backend"),
     (4544, "pg_checkpoint"),
+    (4550, "pg_use_reserved_connections"),
+    (6304, "pg_create_subscription"),
+    (6337, "pg_maintain"),
+    (6392, "pg_signal_autovacuum_worker"),
 ];
 
 const MONITOR_ROLE: pgsqlite_types::Oid = 3373;
@@ -62,7 +66,8 @@ pub fn catalog() -> &'static Catalog {
         catalog.roles.insert(BOOTSTRAP_ROLE, Arc::new(bootstrap_role("postgres")));
         for &(oid, name) in PREDEFINED_ROLES {
             work::visit();
-            let membership = |&role| Membership { role, grantor: BOOTSTRAP_ROLE, admin: false };
+            let membership =
+                |&role| Membership { role, grantor: BOOTSTRAP_ROLE, admin: false, inherit: Some(true), set: true };
             let memberships =
                 if oid == MONITOR_ROLE { MONITORED_ROLES.iter().map(membership).collect() } else { Vec::new() };
             catalog.roles.insert(oid, Arc::new(Role { oid, memberships, ..predefined_role(name) }));

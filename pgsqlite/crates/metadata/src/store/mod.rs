@@ -11,6 +11,7 @@ pub mod base;
 pub mod declarations;
 mod declared;
 pub mod names;
+mod not_nulls;
 pub mod other;
 pub mod prepared;
 mod repair;
@@ -20,6 +21,7 @@ pub mod transactions;
 
 use pgsqlite_sql::catalog::{
     Catalog, Extension, Relation, RelationKind, Role, Schema, TsConfiguration, TsDictionary, UserCollation, UserType,
+    UserTypeKind, FIRST_TEMPORARY_OID,
 };
 use pgsqlite_sql::operator::{MadeOperator, UserCast, UserOperator};
 use pgsqlite_sql::routine::Function;
@@ -104,6 +106,7 @@ pub fn load(conn: &Connection) -> Result<Catalog> {
         read_comments(conn, &mut catalog)?;
     }
     adopted_tables::reconcile(conn, &mut catalog, stored, &mut next_oid)?;
+    not_nulls::complete(&mut catalog, &mut next_oid);
     // (their arguments may be of the types of tables)
     functions.into_iter().for_each(|f| catalog.add_function(f));
     catalog.epoch = read_epoch(conn)?;
@@ -244,7 +247,7 @@ fn read_comments(conn: &Connection, catalog: &mut Catalog) -> Result<()> {
     Ok(())
 }
 
-/// Makes (or migrates) our tables and stores the relations that `catalog` knows in memory only, with the OIDs they have there;
+/// Makes (or migrates) our tables and stores the relations and constraints that `catalog` knows in memory only, with the OIDs they have there;
 /// rows of relations that another program dropped go. Must run in a write transaction.
 pub fn init(conn: &Connection, catalog: &Catalog) -> Result<()> {
     let from = version(conn)?.unwrap_or(0);
@@ -259,6 +262,8 @@ pub fn init(conn: &Connection, catalog: &Catalog) -> Result<()> {
         conn.execute("INSERT OR REPLACE INTO main.__pgsqlite_meta VALUES ('version', ?1)", [VERSION])
             .map_err(sqlite_error)?;
     }
+    let fresh = |oid: Oid, from: Oid| (from..FIRST_TEMPORARY_OID).contains(&oid);
+    let first = read_next_oid(conn)?;
     let mut known: std::collections::HashSet<Oid> = {
         let mut statement = conn
             .prepare_cached("SELECT oid FROM main.__pgsqlite_object WHERE class = 'relation'")
@@ -274,8 +279,16 @@ pub fn init(conn: &Connection, catalog: &Catalog) -> Result<()> {
         {
             continue;
         }
-        if !known.remove(&relation.oid) {
+        let has_new = relation.constraints.iter().any(|c| c.not_null_of().is_some() && fresh(c.oid, first));
+        if !known.remove(&relation.oid) || has_new {
             storing::put_relation(conn, relation)?;
+        }
+    }
+    for domain in catalog.types.values() {
+        work::visit();
+        let UserTypeKind::Domain { not_null_constraint: Some(own), .. } = &domain.kind else { continue };
+        if fresh(own.oid, first) {
+            storing::put_type(conn, domain)?;
         }
     }
     for gone in known {

@@ -39,7 +39,16 @@ fn a_foreign_file_gets_types_keys_and_indexes() {
     assert!(column("Made").sqlite_default && column("Made").default.is_none());
     assert_eq!(column("Ok").default.as_deref(), Some("true"));
     let names: Vec<&str> = album.constraints.iter().map(|c| c.name.as_str()).collect();
-    assert_eq!(names, ["Album_pkey", "Album_ArtistId_fkey"]);
+    assert_eq!(
+        names,
+        [
+            "Album_pkey",
+            "Album_ArtistId_fkey",
+            "Album_AlbumId_not_null",
+            "Album_Title_not_null",
+            "Album_ArtistId_not_null"
+        ]
+    );
     assert!(matches!(
         &album.constraints[1].kind,
         ConstraintKind::ForeignKey { on_delete: ForeignKeyAction::Cascade, columns, .. } if columns == &[1]

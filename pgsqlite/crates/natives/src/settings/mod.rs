@@ -217,10 +217,8 @@ pub fn check_may_examine(catalog: &Catalog, role: Oid, name: &str) -> Result<()>
     if may_examine(catalog, role, name) {
         return Ok(());
     }
-    Err(PgError::new(
-        SqlState::INSUFFICIENT_PRIVILEGE,
-        format!("must be superuser or have privileges of pg_read_all_settings to examine \"{name}\""),
-    ))
+    Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to examine \"{name}\""))
+        .detail("Only roles with privileges of the \"pg_read_all_settings\" role may examine this parameter."))
 }
 
 /// The settings of one session.
@@ -649,8 +647,10 @@ impl Gucs {
         match key {
             // these are shown in other programs' logs and titles
             "application_name" | "cluster_name" => {
-                let clean =
-                    truncate_name(value).bytes().map(|b| if (b' '..=b'~').contains(&b) { char::from(b) } else { '?' });
+                let clean = truncate_name(value).bytes().map(|b| match b {
+                    b' '..=b'~' => char::from(b).to_string(),
+                    _ => format!("\\x{b:02x}"),
+                });
                 return Ok(clean.collect());
             }
             "timezone" => {

@@ -157,7 +157,7 @@ impl Claimant<'_> {
         };
         let is_superuser = |role| acl::is_superuser(self.catalog, role);
         match setting {
-            "role" if is_superuser(self.session) || acl::member_of(self.catalog, self.session, target) => Ok(target),
+            "role" if acl::may_set_role(self.catalog, self.session, target) => Ok(target),
             "role" => Err(denied(format!("permission denied to set role \"{name}\""))),
             _ if is_superuser(self.login) || self.login == target => Ok(target),
             _ => Err(denied(format!("permission denied to set session authorization \"{name}\""))),
@@ -191,7 +191,7 @@ impl Claimant<'_> {
             let error = PgError::new(SqlState::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"));
             return Some(error.severity(Severity::Notice));
         };
-        let may = acl::is_superuser(self.catalog, self.session) || acl::member_of(self.catalog, self.session, role.oid);
+        let may = acl::may_set_role(self.catalog, self.session, role.oid);
         let what = match setting {
             "role" => format!("permission will be denied to set role \"{name}\""),
             _ => format!("permission will be denied to set session authorization \"{name}\""),

@@ -512,32 +512,35 @@ fn no_cast(value: &Json, to: &str) -> PgError {
 fn jsonb_bool(c: &Call) -> Result<Datum> {
     match tree(c.text(0)?)? {
         Json::Bool(b) => Ok(Datum::from(b)),
+        Json::Null => Ok(Datum::Null),
         other => Err(no_cast(&other, "boolean")),
     }
 }
-fn number(c: &Call, to: &str) -> Result<Numeric> {
+/// A number cast to a type; null becomes NULL.
+fn number(c: &Call, to: &str, cast: impl Fn(Numeric) -> Result<Datum>) -> Result<Datum> {
     match tree(c.text(0)?)? {
-        Json::Number(n) => Ok(n),
+        Json::Number(n) => cast(n),
+        Json::Null => Ok(Datum::Null),
         other => Err(no_cast(&other, to)),
     }
 }
 fn jsonb_int2(c: &Call) -> Result<Datum> {
-    Ok(Datum::Int(number(c, "smallint")?.to_int(Width::Two)?))
+    number(c, "smallint", |n| n.to_int(Width::Two).map(Datum::Int))
 }
 fn jsonb_int4(c: &Call) -> Result<Datum> {
-    Ok(Datum::Int(number(c, "integer")?.to_int(Width::Four)?))
+    number(c, "integer", |n| n.to_int(Width::Four).map(Datum::Int))
 }
 fn jsonb_int8(c: &Call) -> Result<Datum> {
-    Ok(Datum::Int(number(c, "bigint")?.to_int(Width::Eight)?))
+    number(c, "bigint", |n| n.to_int(Width::Eight).map(Datum::Int))
 }
 fn jsonb_numeric(c: &Call) -> Result<Datum> {
-    Ok(number(c, "numeric")?.to_datum())
+    number(c, "numeric", |n| Ok(n.to_datum()))
 }
 fn jsonb_float4(c: &Call) -> Result<Datum> {
-    Ok(float::to_datum(number(c, "real")?.to_float(true)?))
+    number(c, "real", |n| n.to_float(true).map(float::to_datum))
 }
 fn jsonb_float8(c: &Call) -> Result<Datum> {
-    Ok(float::to_datum(number(c, "double precision")?.to_float(false)?))
+    number(c, "double precision", |n| n.to_float(false).map(float::to_datum))
 }
 
 /// A value of type json written without blanks, its members in their order: `nulls` says whether those that are null stay,

@@ -192,7 +192,7 @@ impl Ddl<'_> {
                 SqlState::WRONG_OBJECT_TYPE,
                 format!("ALTER action {} cannot be performed on relation \"{}\"", action_name(kind), relation.name),
             )
-            .detail(super::index::kind_not_supported(&relation.kind)));
+            .detail(relation.kind.not_supported()));
         }
         if relation.inheritance.of_type != 0 {
             let refused = match kind {

@@ -20,6 +20,16 @@ pub(super) fn column_place(command: &ast::AlterTableCmd) -> i32 {
 impl Ddl<'_> {
     /// One command on a table and, unless ONLY was written, its descendants.
     pub(super) fn alter_tree(&mut self, table: Oid, command: &ast::AlterTableCmd, only: bool) -> Result<()> {
+        self.alter_in_tree(table, command, only)?;
+        let alone = only && command.subtype() == ast::AlterTableType::AtSetNotNull && self.catalog.has_children(table);
+        for constraint in self.complete_not_nulls(table, alone)? {
+            work::visit();
+            self.pass_on_not_null(table, &constraint)?;
+        }
+        Ok(())
+    }
+
+    fn alter_in_tree(&mut self, table: Oid, command: &ast::AlterTableCmd, only: bool) -> Result<()> {
         use ast::AlterTableType as T;
         let relation = self.required(table)?.clone();
         let kind = command.subtype();
@@ -76,6 +86,10 @@ impl Ddl<'_> {
                 let other = self.comes_from_outside(&relation, &command.name).unwrap_or_default();
                 let message = format!("cannot alter inherited column \"{}\" of relation \"{other}\"", command.name);
                 Err(invalid_table(message))
+            }
+            // (a new constraint goes on to the descendants: see `alter_tree`)
+            T::AtSetNotNull if relation.column(&command.name).is_some_and(|c| !c.needs_value()) => {
+                self.alter_command(table, command)
             }
             T::AtColumnDefault
             | T::AtSetNotNull
@@ -232,6 +246,7 @@ impl Ddl<'_> {
         }
         let before: Vec<Oid> = relation.constraints.iter().map(|c| c.oid).collect();
         self.alter_command(relation.oid, command)?;
+        self.complete_not_nulls(relation.oid, false)?;
         let parent = self.required(relation.oid)?.clone();
         if exists || children.is_empty() {
             return Ok(());
@@ -249,7 +264,7 @@ impl Ddl<'_> {
         for constraint in added {
             work::visit();
             if constraint.not_null_of().is_some() {
-                self.pass_on_not_null(parent.oid, &constraint, true)?;
+                self.pass_on_not_null(parent.oid, &constraint)?;
                 continue;
             }
             self.pass_on(parent.oid, &constraint)?;
@@ -356,7 +371,7 @@ impl Ddl<'_> {
             if only && !added.is_no_inherit() && !children.is_empty() {
                 return Err(invalid_table("constraint must be added to child tables too"));
             }
-            return self.pass_on_not_null(relation.oid, &added, false);
+            return self.pass_on_not_null(relation.oid, &added);
         }
         let check = c.contype() == ast::ConstrType::ConstrCheck;
         if check && c.is_no_inherit && relation.is_partitioned() {
@@ -368,16 +383,18 @@ impl Ddl<'_> {
         if check && only && !c.is_no_inherit && !children.is_empty() {
             return Err(invalid_table("constraint must be added to child tables too"));
         }
-        if only && relation.is_partitioned() && c.contype() == ast::ConstrType::ConstrPrimary {
-            for child in children {
+        if only && c.contype() == ast::ConstrType::ConstrPrimary {
+            let keys = super::strings(&c.keys);
+            let new = |name: &&&str| relation.column(name).is_some_and(|c| !c.needs_value());
+            for (name, child) in keys.iter().filter(new).flat_map(|name| children.iter().map(move |c| (name, c))) {
                 work::visit();
                 let child = self.required(*child)?;
-                let nullable = |name: &&&str| child.column(name).is_some_and(|c| !c.not_null);
-                if let Some(name) = super::strings(&c.keys).iter().find(nullable) {
-                    return Err(invalid_table("constraint must be added to child tables too")
-                        .detail(format!("Column \"{name}\" of relation \"{}\" is not already NOT NULL.", child.name))
-                        .hint("Do not specify the ONLY keyword."));
+                let Some(column) = child.column(name) else { continue };
+                if !column.needs_value() {
+                    let message = format!("column \"{name}\" of table \"{}\" is not marked NOT NULL", child.name);
+                    return Err(invalid_table(message));
                 }
+                super::not_null::check_fit_for_key(child, column)?;
             }
         }
         if relation.is_partitioned() && !check {
@@ -416,7 +433,7 @@ impl Ddl<'_> {
         match &constraint.kind {
             ConstraintKind::Check { no_inherit: false, .. } => {}
             ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } => return Ok(()),
-            ConstraintKind::NotNull { .. } => return self.pass_on_not_null(parent, constraint, false),
+            ConstraintKind::NotNull { .. } => return self.pass_on_not_null(parent, constraint),
             _ if !table.is_partitioned() => return Ok(()),
             // (a partitioned table has none)
             ConstraintKind::Exclusion => return Ok(()),

@@ -10,7 +10,9 @@ impl Ddl<'_> {
     /// A constraint of this name exists in the schema, of a relation or of a domain.
     pub(super) fn constraint_name_used(&self, schema: Oid, name: &str) -> bool {
         let of_domain = |t: &UserType| match &t.kind {
-            UserTypeKind::Domain { checks, .. } => checks.iter().any(|c| c.name == name),
+            UserTypeKind::Domain { checks, not_null_constraint, .. } => {
+                checks.iter().chain(not_null_constraint).any(|c| c.name == name)
+            }
             _ => false,
         };
         self.catalog.relations.values().any(|r| r.schema == schema && r.constraints.iter().any(|c| c.name == name))

@@ -113,8 +113,9 @@ impl Ddl<'_> {
             match c.contype() {
                 ast::ConstrType::ConstrNull | ast::ConstrType::ConstrNotnull => {
                     let not_null = c.contype() == ast::ConstrType::ConstrNotnull;
+                    let primary = constraints[..i].iter().any(|c| c.contype() == ast::ConstrType::ConstrPrimary);
                     if saw_null.is_some_and(|s| s != not_null)
-                        || (!not_null && (serial.is_some() || column.identity.is_some()))
+                        || (!not_null && (serial.is_some() || column.identity.is_some() || primary))
                     {
                         return Err(already("conflicting NULL/NOT NULL declarations").at(c.location));
                     }
@@ -130,6 +131,9 @@ impl Ddl<'_> {
                             comment: None,
                         });
                     }
+                }
+                ast::ConstrType::ConstrPrimary if saw_null == Some(false) => {
+                    return Err(already("conflicting NULL/NOT NULL declarations").at(c.location));
                 }
                 ast::ConstrType::ConstrDefault => {
                     if saw_default || serial.is_some() {

@@ -130,8 +130,6 @@ impl Ddl<'_> {
                     return Err(PgError::internal("a constraint without a table"));
                 };
                 let relation = find(table)?;
-                self.settle_not_null(relation.oid, name)?;
-                let relation = self.catalog.relation(relation.oid).cloned().unwrap_or(relation);
                 let constraint = relation.constraints.iter().find(|c| c.name == *name).ok_or_else(|| {
                     PgError::new(
                         SqlState::UNDEFINED_OBJECT,
@@ -164,13 +162,13 @@ impl Ddl<'_> {
                     _ => return Err(PgError::internal("a domain constraint without a name")),
                 };
                 let user_type = self.find_owned_type(&domain)?;
-                let UserTypeKind::Domain { checks, .. } = &user_type.kind else {
+                let UserTypeKind::Domain { checks, not_null_constraint, .. } = &user_type.kind else {
                     return Err(PgError::new(
                         SqlState::WRONG_OBJECT_TYPE,
                         format!("\"{}\" is not a domain", user_type.name),
                     ));
                 };
-                let check = checks.iter().find(|c| c.name == name).ok_or_else(|| {
+                let check = checks.iter().chain(not_null_constraint).find(|c| c.name == name).ok_or_else(|| {
                     PgError::new(
                         SqlState::UNDEFINED_OBJECT,
                         format!("constraint \"{name}\" for domain {} does not exist", user_type.name),
@@ -202,15 +200,18 @@ impl Ddl<'_> {
             }
             T::ObjectRole => {
                 let role = self.role_named(parts[0])?;
-                let denied = |attribute| {
-                    let detail = format!("The current user must have the {attribute} attribute.");
+                let denied = |what: &str| {
+                    let detail = format!("The current user must have the {what}.");
                     Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied").detail(detail))
                 };
                 if role.superuser && !self.is_superuser() {
-                    return denied("SUPERUSER");
+                    return denied("SUPERUSER attribute");
                 }
                 if !self.may_create_roles() {
-                    return denied("CREATEROLE");
+                    return denied("CREATEROLE attribute");
+                }
+                if !self.administers(role.oid) {
+                    return denied(&format!("ADMIN option on role \"{}\"", role.name));
                 }
                 (CLASS_ROLE, role.oid, 0)
             }

@@ -16,12 +16,22 @@ struct Domain {
     default: Option<String>,
     checks: Vec<DomainConstraint>,
     collation: Oid,
+    not_null_constraint: Option<DomainConstraint>,
 }
 
 impl Domain {
     fn kind(self) -> UserTypeKind {
-        let Domain { base, typmod, not_null, default, checks, collation } = self;
-        UserTypeKind::Domain { base, typmod, not_null, default, checks, collation }
+        let Domain { base, typmod, not_null, default, checks, collation, not_null_constraint } = self;
+        UserTypeKind::Domain { base, typmod, not_null, default, checks, collation, not_null_constraint }
+    }
+
+    /// The names of its constraints.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.checks.iter().chain(&self.not_null_constraint).map(|c| c.name.as_str())
+    }
+
+    fn has_not_null(&self, name: &str) -> bool {
+        self.not_null_constraint.as_ref().is_some_and(|c| c.name == name)
     }
 }
 
@@ -37,11 +47,14 @@ impl Ddl<'_> {
             }
             Err(e) => return Err(e),
         };
-        let UserTypeKind::Domain { base, typmod, not_null, default, checks, collation } = found.kind.clone() else {
+        let UserTypeKind::Domain { base, typmod, not_null, default, checks, collation, not_null_constraint } =
+            found.kind.clone()
+        else {
             return Err(not_domain(self.display_type(found.oid)));
         };
         self.check_owned("type", &found.name, found.owner)?;
-        Ok(((*found).clone(), Domain { base, typmod, not_null, default, checks, collation }))
+        let domain = Domain { base, typmod, not_null, default, checks, collation, not_null_constraint };
+        Ok(((*found).clone(), domain))
     }
 
     /// DEFAULT of a domain, as a text to store; None: NULL, which is no default.
@@ -71,53 +84,41 @@ impl Ddl<'_> {
                     None => None,
                 };
             }
-            "N" => domain.not_null = false,
-            "O" => {
-                if !domain.not_null {
-                    for (relation, column) in self.columns_of_domain(&user_type)? {
-                        work::visit();
-                        let sql = format!(
-                            "SELECT EXISTS (SELECT 1 FROM {} WHERE {} IS NULL)",
-                            super::sqlite_table(&relation),
-                            quoted(&column.name)
-                        );
-                        if self.conn.query_row(&sql, [], |r| r.get(0)).map_err(sqlite_error)? {
-                            return Err(PgError::new(
-                                SqlState::NOT_NULL_VIOLATION,
-                                format!(
-                                    "column \"{}\" of table \"{}\" contains null values",
-                                    column.name, relation.name
-                                ),
-                            )
-                            .schema(self.catalog.schema_name(relation.schema))
-                            .table(&relation.name)
-                            .column(&column.name));
-                        }
-                    }
-                    domain.not_null = true;
-                }
-            }
+            "N" => self.drop_domain_not_null(&mut domain)?,
+            "O" => self.set_domain_not_null(&user_type, &mut domain, String::new())?,
             "C" => {
                 let Some(NodeEnum::Constraint(c)) = node.and_then(|n| n.node.as_ref()) else {
                     return Err(PgError::internal("ADD CONSTRAINT without a constraint"));
                 };
-                if c.contype() != ast::ConstrType::ConstrCheck {
-                    return Err(PgError::not_supported("this domain constraint").at(c.location));
+                match c.contype() {
+                    ast::ConstrType::ConstrCheck => {
+                        let taken: Vec<DomainConstraint> =
+                            domain.checks.iter().chain(&domain.not_null_constraint).cloned().collect();
+                        let (name, schema) = (&user_type.name, user_type.schema);
+                        let mut check = self
+                            .domain_check(name, schema, domain.base, domain.typmod, c, &taken)
+                            .map_err(PgError::without_position)?;
+                        check.not_valid = c.skip_validation;
+                        if !check.not_valid {
+                            self.check_domain_values(&user_type, &domain, &check)?;
+                        }
+                        domain.checks.push(check);
+                    }
+                    ast::ConstrType::ConstrNotnull if !c.skip_validation => {
+                        self.set_domain_not_null(&user_type, &mut domain, c.conname.clone())?
+                    }
+                    ast::ConstrType::ConstrNotnull => {
+                        return Err(PgError::not_supported("a domain's NOT NULL that is NOT VALID").at(c.location))
+                    }
+                    _ => return Err(PgError::not_supported("this domain constraint").at(c.location)),
                 }
-                let mut check = self
-                    .domain_check(&user_type.name, user_type.schema, domain.base, domain.typmod, c, &domain.checks)
-                    .map_err(PgError::without_position)?;
-                check.not_valid = c.skip_validation;
-                if !check.not_valid {
-                    self.check_domain_values(&user_type, &domain, &check)?;
-                }
-                domain.checks.push(check);
             }
             "X" => match named(&domain, &statement.name) {
                 Some(at) => {
                     let gone = domain.checks.remove(at);
                     self.forget_comments(gone.oid)?;
                 }
+                None if domain.has_not_null(&statement.name) => self.drop_domain_not_null(&mut domain)?,
                 None if statement.missing_ok => {
                     self.notice(
                         SqlState::SUCCESSFUL_COMPLETION,
@@ -127,6 +128,11 @@ impl Ddl<'_> {
                 }
                 None => return Err(missing(&statement.name)),
             },
+            "V" if domain.has_not_null(&statement.name) => {
+                let (name, domain) = (&statement.name, &user_type.name);
+                let message = format!("constraint \"{name}\" of domain \"{domain}\" is not a check constraint");
+                return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, message));
+            }
             "V" => {
                 let at = named(&domain, &statement.name).ok_or_else(|| missing(&statement.name))?;
                 let check = domain.checks[at].clone();
@@ -147,6 +153,40 @@ impl Ddl<'_> {
         Ok(tag)
     }
 
+    /// NOT NULL of a domain from now on, with a name. Errors: 23502, 42710.
+    fn set_domain_not_null(&mut self, user_type: &UserType, domain: &mut Domain, name: String) -> Result<()> {
+        if domain.not_null {
+            return Ok(());
+        }
+        let constraint = self.domain_not_null(&user_type.name, user_type.schema, name, &domain.checks)?;
+        for (relation, column) in self.columns_of_domain(user_type)? {
+            work::visit();
+            let sql = format!(
+                "SELECT EXISTS (SELECT 1 FROM {} WHERE {} IS NULL)",
+                super::sqlite_table(&relation),
+                quoted(&column.name)
+            );
+            if self.conn.query_row(&sql, [], |r| r.get(0)).map_err(sqlite_error)? {
+                let message = format!("column \"{}\" of table \"{}\" contains null values", column.name, relation.name);
+                return Err(PgError::new(SqlState::NOT_NULL_VIOLATION, message)
+                    .schema(self.catalog.schema_name(relation.schema))
+                    .table(&relation.name)
+                    .column(&column.name));
+            }
+        }
+        domain.not_null = true;
+        domain.not_null_constraint = Some(constraint);
+        Ok(())
+    }
+
+    fn drop_domain_not_null(&mut self, domain: &mut Domain) -> Result<()> {
+        domain.not_null = false;
+        match domain.not_null_constraint.take() {
+            Some(gone) => self.forget_comments(gone.oid),
+            None => Ok(()),
+        }
+    }
+
     /// What DROP … CASCADE of something in the constraint's expression does.
     pub(super) fn remove_domain_constraint(&mut self, ty: Oid, constraint: Oid) -> Result<()> {
         let Some(user_type) = self.catalog.types.get(&ty).cloned() else { return Ok(()) };
@@ -160,13 +200,14 @@ impl Ddl<'_> {
 
     pub(super) fn rename_domain_constraint(&mut self, parts: &[&str], name: &str, new_name: &str) -> Result<()> {
         let (user_type, mut domain) = self.find_domain(parts)?;
-        if domain.checks.iter().any(|c| c.name == new_name) {
+        if domain.names().any(|n| n == new_name) {
             return Err(PgError::new(
                 SqlState::DUPLICATE_OBJECT,
                 format!("constraint \"{new_name}\" for domain {} already exists", user_type.name),
             ));
         }
-        let check = domain.checks.iter_mut().find(|c| c.name == name).ok_or_else(|| {
+        let mut all = domain.checks.iter_mut().chain(&mut domain.not_null_constraint);
+        let check = all.find(|c| c.name == name).ok_or_else(|| {
             PgError::new(
                 SqlState::UNDEFINED_OBJECT,
                 format!("constraint \"{name}\" for domain {} does not exist", user_type.name),

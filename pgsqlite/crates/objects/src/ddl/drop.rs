@@ -486,6 +486,11 @@ impl Ddl<'_> {
                     self.forget_comments(oid)?;
                 }
                 Object::Type(oid) => {
+                    let of_domain = self.catalog.domain_checks().filter(|c| c.domain == oid);
+                    for constraint in of_domain.map(|c| c.check.oid).collect::<Vec<_>>() {
+                        work::visit();
+                        self.forget_comments(constraint)?;
+                    }
                     self.catalog.remove_type(oid);
                     self.forget_object(oid)?;
                     self.forget_comments(oid)?;

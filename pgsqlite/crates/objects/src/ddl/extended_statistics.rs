@@ -87,7 +87,7 @@ impl Ddl<'_> {
                 SqlState::WRONG_OBJECT_TYPE,
                 format!("cannot define statistics for relation \"{}\"", relation.name),
             )
-            .detail(super::index::kind_not_supported(&relation.kind)));
+            .detail(relation.kind.not_supported()));
         }
         self.check_owner(&relation)?;
         self.check_not_system(&relation)?;

@@ -251,7 +251,7 @@ impl Ddl<'_> {
                     SqlState::WRONG_OBJECT_TYPE,
                     format!("cannot create index on relation \"{}\"", relation.name),
                 )
-                .detail(kind_not_supported(&relation.kind)));
+                .detail(relation.kind.not_supported()));
             }
         }
         self.check_not_system(&relation)?;
@@ -806,17 +806,6 @@ pub(super) fn check_number_of_keys(count: usize) -> Result<()> {
         return Err(PgError::new(SqlState::TOO_MANY_COLUMNS, "cannot use more than 32 columns in an index"));
     }
     Ok(())
-}
-
-/// PostgreSQL's detail where a kind of relation does not take part.
-pub(crate) fn kind_not_supported(kind: &RelationKind) -> &'static str {
-    match kind {
-        RelationKind::View { .. } | RelationKind::ForeignView => "This operation is not supported for views.",
-        RelationKind::MaterializedView { .. } => "This operation is not supported for materialized views.",
-        RelationKind::Index(_) => "This operation is not supported for indexes.",
-        RelationKind::Sequence(_) => "This operation is not supported for sequences.",
-        RelationKind::Table | RelationKind::System => "This operation is not supported for tables.",
-    }
 }
 
 /// Whether an expression is a literal without a type, which an index leaves so.

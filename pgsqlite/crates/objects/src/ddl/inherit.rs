@@ -353,7 +353,7 @@ impl Ddl<'_> {
         let relation = (**self.required(child)?).clone();
         if relation.kind != RelationKind::Table {
             let message = format!("ALTER action INHERIT cannot be performed on relation \"{}\"", relation.name);
-            return Err(wrong_kind(&message).detail(super::index::kind_not_supported(&relation.kind)));
+            return Err(wrong_kind(&message).detail(relation.kind.not_supported()));
         }
         if relation.is_partition() {
             return Err(wrong_kind("cannot change inheritance of a partition"));
@@ -371,8 +371,7 @@ impl Ddl<'_> {
                 .detail(format!("\"{}\" is already a child of \"{}\".", parent.name, relation.name)));
         }
         check_row_triggers(&relation, "an inheritance child", "in inheritance hierarchies")?;
-        self.match_not_nulls(child, &parent)?;
-        let mut new = (**self.required(child)?).clone();
+        let mut new = relation;
         self.adopt(&mut new, &parent)?;
         new.inheritance.parents.push(parent.oid);
         self.put_relation(new)

@@ -100,8 +100,6 @@ impl Ddl<'_> {
             check_column_name(&relation.columns, &from.name, name.location)?;
             let attnum = relation.columns.len() as i16 + 1;
             let mut column = Column::new(attnum, from.name.clone(), from.type_oid, from.typmod);
-            // (a NOT NULL that is a constraint is copied as one)
-            column.not_null = from.not_null && source.not_null_constraint(from.attnum).is_none();
             column.collation = from.collation;
             if including(1) {
                 column.keeping.compression = from.keeping.compression;

@@ -103,8 +103,6 @@ pub struct Outcome {
     pub sequences: Vec<Oid>,
 }
 
-pub(crate) use index::kind_not_supported;
-
 /// A relation's kind as messages name it.
 pub fn kind_word(kind: &RelationKind) -> &'static str {
     dependencies::kind_word(kind)

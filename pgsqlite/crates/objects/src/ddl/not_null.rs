@@ -1,12 +1,13 @@
 //! NOT NULL as a constraint with a name, as PostgreSQL 18 has it: what definitions of tables and ALTER TABLE say of one.
 //!
-//! A column's bare NOT NULL is a property of the column, as in PostgreSQL 15, and `pg_constraint` has no row for it. It becomes a constraint, with
-//! the name that PostgreSQL 18 would have given it, when a statement names it. Where a table's NOT NULL is a constraint, the tables that inherit the column have one, too.
+//! Every NOT NULL of a table's column is a constraint of the table: one that is written beside its column, and that of a primary key, an identity
+//! column and a serial one. Files of earlier versions have NOT NULLs that are properties of their columns alone: `pgsqlite_metadata::store::not_nulls`
+//! makes constraints of them.
 
 use super::inherit::{invalid_table, renumbered};
 use super::{strings, Ddl, Oid};
 use pgsqlite_sql::catalog::*;
-use pgsqlite_sql::parse::{ast, NodeEnum};
+use pgsqlite_sql::parse::ast;
 use pgsqlite_types::{work, PgError, Result, SqlState};
 
 /// A NOT NULL that was written.
@@ -17,15 +18,23 @@ pub(super) struct NotNullSpec {
     pub column: String,
     pub no_inherit: bool,
     pub not_valid: bool,
-    /// It stands beside its column. Without a name and NO INHERIT such a one is no constraint of its own.
+    /// It stands beside its column.
     pub beside_column: bool,
     /// of LIKE … INCLUDING COMMENTS
     pub comment: Option<String>,
 }
 
 impl NotNullSpec {
-    fn is_bare(&self) -> bool {
-        self.beside_column && self.name.is_empty() && !self.no_inherit
+    /// That of a column which is NOT NULL for another reason: it is part of a primary key, or an identity or a serial column.
+    fn implied(column: &Column) -> NotNullSpec {
+        NotNullSpec {
+            name: String::new(),
+            column: column.name.clone(),
+            no_inherit: false,
+            not_valid: false,
+            beside_column: true,
+            comment: None,
+        }
     }
 }
 
@@ -120,11 +129,9 @@ impl Ddl<'_> {
             if of_column().any(|o| o.no_inherit != spec.no_inherit) || spec.no_inherit && implied {
                 return Err(conflicting_no_inherit(&spec.column));
             }
-            // (PostgreSQL 15 looks at no name beside a column)
             let conflicts = |s: &&NotNullSpec| {
                 let unnamed = s.name.is_empty() || spec.name.is_empty();
-                let beside = s.beside_column && spec.beside_column;
-                !unnamed && !beside && s.column == spec.column && s.name != spec.name
+                !unnamed && s.column == spec.column && s.name != spec.name
             };
             if let Some(other) = specs[..i].iter().find(conflicts) {
                 let message = format!("conflicting not-null constraint names \"{}\" and \"{}\"", other.name, spec.name);
@@ -171,26 +178,23 @@ impl Ddl<'_> {
         }
         // those with names come before those that get one
         let mut own: Vec<NotNullSpec> = specs.to_vec();
+        let is_known = |c: &Column| inherited.iter().any(|i| i.0 == c.attnum) && !relation.is_in_primary_key(c.attnum);
+        let implied = relation.live_columns().filter(|c| c.not_null && !is_known(c));
+        own.extend(implied.map(NotNullSpec::implied));
         own.sort_by_key(|s| (s.name.is_empty(), s.beside_column));
         let mut comments = Vec::new();
         for spec in own {
             work::visit();
             let attnum = self.not_null_column(relation, &spec)?;
             let count = inherited.iter().find(|i| i.0 == attnum).map_or(0, |i| i.2);
-            if relation.not_null_constraint(attnum).is_some() || spec.is_bare() && count == 0 {
+            if relation.not_null_constraint(attnum).is_some() {
                 continue;
             }
-            let taken = relation.constraints.iter().any(|c| c.name == spec.name);
-            if taken && !spec.beside_column {
-                self.check_constraint_name(relation, &spec.name)?;
-            }
             let mut name = spec.name;
-            if taken || name.is_empty() {
-                if taken && !spec.no_inherit && count == 0 {
-                    // (PostgreSQL 15 looks at no name beside a column)
-                    continue;
-                }
+            if name.is_empty() {
                 name = self.new_not_null_name(relation, attnum);
+            } else if relation.constraints.iter().any(|c| c.name == name) {
+                self.check_constraint_name(relation, &name)?;
             }
             let inherited = Inherited { count, ..Default::default() };
             let constraint = self.new_not_null(relation, name, attnum, spec.no_inherit, inherited)?;
@@ -241,76 +245,27 @@ impl Ddl<'_> {
         self.choose_constraint_name(relation.schema, &relation.name, column, "not_null", &taken)
     }
 
-    // --- bare ones that a statement names ------------------------------------------------------------------------------
-
-    /// The name of a column's NOT NULL: its own, or that which PostgreSQL 18 would have given it.
-    fn not_null_name(&self, relation: &Relation, column: &Column) -> String {
-        if let Some(own) = relation.not_null_constraint(column.attnum) {
-            return own.name.clone();
-        }
-        if column.inherited.merely {
-            let parents = relation.inheritance.parents.iter().filter_map(|p| self.catalog.relation(*p));
-            let above =
-                parents.filter_map(|p| p.column(&column.name).map(|c| (p, c))).find(|(p, c)| p.passes_on_not_null(c));
-            if let Some((parent, above)) = above {
-                return self.not_null_name(parent, above);
-            }
-        }
-        self.new_not_null_name(relation, column.attnum)
-    }
-
-    /// Makes a bare NOT NULL a constraint if it is the one that `name` is about, with those above and below it. All that a statement says of a
-    /// constraint is said of what is there afterwards.
-    pub(super) fn settle_not_null(&mut self, table: Oid, name: &str) -> Result<()> {
+    /// Makes constraints of the NOT NULLs that a table's columns have got from something else than a constraint: from SET NOT NULL or a primary
+    /// key, or with a new identity or serial column. Returns them.
+    pub(super) fn complete_not_nulls(&mut self, table: Oid, no_inherit: bool) -> Result<Vec<Constraint>> {
         // (the system's tables are in no catalog)
-        let Some(relation) = self.catalog.relation(table).cloned() else { return Ok(()) };
-        if relation.kind != RelationKind::Table || relation.origin == Origin::Foreign {
-            return Ok(());
+        let Some(relation) = self.catalog.relation(table).cloned() else { return Ok(Vec::new()) };
+        let lacks = |c: &&Column| c.not_null && relation.not_null_constraint(c.attnum).is_none();
+        let columns: Vec<i16> = relation.live_columns().filter(lacks).map(|c| c.attnum).collect();
+        if relation.kind != RelationKind::Table || columns.is_empty() {
+            return Ok(Vec::new());
         }
-        if let Some(own) = relation.constraints.iter().find(|c| c.name == name) {
-            return match own.not_null_of() {
-                Some(attnum) => self.settle_above(&relation, attnum),
-                None => Ok(()),
-            };
-        }
-        let bare = |c: &&Column| c.not_null && relation.not_null_constraint(c.attnum).is_none();
-        let found = relation.live_columns().filter(bare).find(|c| self.not_null_name(&relation, c) == name);
-        match found.map(|c| c.attnum) {
-            Some(attnum) => self.make_constraint(table, attnum),
-            None => Ok(()),
-        }
-    }
-
-    fn settle_above(&mut self, relation: &Relation, attnum: i16) -> Result<()> {
-        let Some(column) = relation.column_by_attnum(attnum) else { return Ok(()) };
-        for parent in &relation.inheritance.parents {
+        let mut new = (*relation).clone();
+        let mut made = Vec::new();
+        for attnum in columns {
             work::visit();
-            let parent = self.required(*parent)?.clone();
-            if let Some(above) = parent.column(&column.name).filter(|c| c.not_null) {
-                self.make_constraint(parent.oid, above.attnum)?;
-            }
+            let name = self.new_not_null_name(&new, attnum);
+            let own = self.new_not_null(&new, name, attnum, no_inherit, Inherited::default())?;
+            new.constraints.push(own.clone());
+            made.push(own);
         }
-        Ok(())
-    }
-
-    /// Makes a column's bare NOT NULL a constraint.
-    pub(super) fn make_constraint(&mut self, table: Oid, attnum: i16) -> Result<()> {
-        let relation = self.required(table)?.clone();
-        self.settle_above(&relation, attnum)?;
-        let mut new = (**self.required(table)?).clone();
-        let Some(column) = new.column_by_attnum(attnum).filter(|c| c.not_null).cloned() else { return Ok(()) };
-        if new.not_null_constraint(attnum).is_some() {
-            return Ok(());
-        }
-        // (in PostgreSQL 15 a child's column may be NULL nevertheless)
-        let below = self.catalog.with_descendants(table);
-        let lax = |r: &Relation| r.column(&column.name).is_some_and(|c| !c.needs_value());
-        let no_inherit = below.iter().skip(1).filter_map(|t| self.catalog.relation(*t)).any(|r| lax(r));
-        let name = self.not_null_name(&new, &column);
-        let own = self.new_not_null(&new, name, attnum, no_inherit, Inherited::default())?;
-        new.constraints.push(own.clone());
         self.put_relation(new)?;
-        self.pass_on_not_null(table, &own, true)
+        Ok(made)
     }
 
     // --- ALTER TABLE ---------------------------------------------------------------------------------------------------
@@ -324,39 +279,26 @@ impl Ddl<'_> {
             let message = "not-null constraints on partitioned tables cannot be NO INHERIT";
             return Err(PgError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        if column.needs_value() && !spec.beside_column {
-            self.make_constraint(table, attnum)?;
+        if relation.not_null_constraint(attnum).is_some() {
             self.merge_not_null(table, attnum, spec)?;
             return Ok(None);
         }
-        let taken = self.not_null_names(&relation).contains(&spec.name);
-        if taken && !spec.beside_column {
+        if relation.constraints.iter().any(|c| c.name == spec.name) {
             return Err(PgError::new(
                 SqlState::DUPLICATE_OBJECT,
                 format!("constraint \"{}\" for relation \"{}\" already exists", spec.name, relation.name),
             ));
         }
-        if spec.is_bare() || taken && !spec.no_inherit {
-            return Ok(None);
-        }
         if spec.no_inherit && (column.identity.is_some() || relation.is_in_primary_key(attnum)) {
             return Err(conflicting_no_inherit(&column.name));
         }
-        let name =
-            if taken || spec.name.is_empty() { self.new_not_null_name(&relation, attnum) } else { spec.name.clone() };
+        let name = if spec.name.is_empty() { self.new_not_null_name(&relation, attnum) } else { spec.name.clone() };
         self.demand_value(&relation, attnum, spec.not_valid)?;
         let mut new = (**self.required(table)?).clone();
         let own = self.new_not_null(&new, name, attnum, spec.no_inherit, Inherited::default())?;
         new.constraints.push(own.clone());
         self.put_relation(new)?;
         Ok(Some(own))
-    }
-
-    /// The names that constraints of the table have, and those that its bare NOT NULLs would have.
-    fn not_null_names(&self, relation: &Relation) -> Vec<String> {
-        let bare = |c: &&Column| c.not_null && relation.not_null_constraint(c.attnum).is_none();
-        let bare = relation.live_columns().filter(bare).map(|c| self.not_null_name(relation, c));
-        relation.constraints.iter().map(|c| c.name.clone()).chain(bare).collect()
     }
 
     /// Refuses a NOT NULL that says something else than the one that is there. Errors: 55000.
@@ -396,8 +338,8 @@ impl Ddl<'_> {
         self.put_relation(new)
     }
 
-    /// A NOT NULL of a parent for its children. `made`: it was bare until now, and so are theirs.
-    pub(super) fn pass_on_not_null(&mut self, parent: Oid, constraint: &Constraint, made: bool) -> Result<()> {
+    /// A NOT NULL of a parent for its children.
+    pub(super) fn pass_on_not_null(&mut self, parent: Oid, constraint: &Constraint) -> Result<()> {
         if constraint.is_no_inherit() {
             return Ok(());
         }
@@ -419,7 +361,7 @@ impl Ddl<'_> {
                 continue;
             }
             let column = before.columns[attnum as usize - 1].clone();
-            let merely = !column.not_null || made && column.inherited.merely;
+            let merely = !column.not_null || column.inherited.merely;
             let taken = before.constraints.iter().any(|c| c.name == constraint.name);
             let name = if merely && !taken { constraint.name.clone() } else { self.new_not_null_name(&before, attnum) };
             self.demand_value(&before, attnum, constraint.not_valid)?;
@@ -427,7 +369,7 @@ impl Ddl<'_> {
             let own = self.new_not_null(&new, name, attnum, false, Inherited { merely, ..Inherited::ONCE })?;
             new.constraints.push(own.clone());
             self.put_relation(new)?;
-            self.pass_on_not_null(child, &own, made)?;
+            self.pass_on_not_null(child, &own)?;
         }
         Ok(())
     }
@@ -458,15 +400,6 @@ impl Ddl<'_> {
         only: bool,
     ) -> Result<Option<ast::AlterTableCmd>> {
         use ast::AlterTableType as T;
-        match command.subtype() {
-            T::AtDropConstraint | T::AtValidateConstraint => self.settle_not_null(table, &command.name)?,
-            T::AtAlterConstraint => {
-                if let Some(NodeEnum::AtalterConstraint(c)) = command.def.as_ref().and_then(|d| d.node.as_ref()) {
-                    self.settle_not_null(table, &c.conname)?;
-                }
-            }
-            _ => {}
-        }
         let mut new = (**self.required(table)?).clone();
         let relation = new.clone();
         let of_column = relation.column(&command.name).and_then(|c| relation.not_null_constraint(c.attnum));
@@ -563,7 +496,7 @@ impl Ddl<'_> {
                     return Err(unchangeable(of_child, child));
                 }
             }
-            return self.pass_on_not_null(table, &own, false);
+            return self.pass_on_not_null(table, &own);
         }
         for child in self.catalog.children(table).to_vec() {
             work::visit();
@@ -575,19 +508,6 @@ impl Ddl<'_> {
                 of_child.inherited.merely = false;
             }
             self.put_relation(new)?;
-        }
-        Ok(())
-    }
-
-    /// Makes bare NOT NULLs of a table that is to inherit constraints, where its parent's are.
-    pub(super) fn match_not_nulls(&mut self, child: Oid, parent: &Relation) -> Result<()> {
-        for c in parent.constraints.iter().filter(|c| !c.is_no_inherit()) {
-            work::visit();
-            let column = c.not_null_of().and_then(|a| parent.column_by_attnum(a));
-            let relation = self.required(child)?.clone();
-            if let Some(own) = column.and_then(|c| relation.column(&c.name)).filter(|c| c.not_null) {
-                self.make_constraint(child, own.attnum)?;
-            }
         }
         Ok(())
     }

@@ -114,6 +114,7 @@ impl Ddl<'_> {
             work::visit();
             self.revoke_all_from(role)?;
         }
+        self.change_memberships(|_, m| (!roles.contains(&m.grantor)).then(|| m.clone()))?;
         let mut targets: Vec<Object> = Vec::new();
         for r in self.catalog.relations.values().filter(|r| roles.contains(&r.owner)) {
             work::visit();
@@ -205,6 +206,14 @@ impl Ddl<'_> {
     /// What a role still has: lines for the detail of DROP ROLE's refusal.
     pub(super) fn role_dependencies(&self, role: Oid) -> Result<Vec<String>> {
         let mut out: Vec<(Oid, String)> = Vec::new();
+        for member in self.catalog.roles.values() {
+            work::visit();
+            for membership in member.memberships.iter().filter(|m| m.grantor == role) {
+                work::visit();
+                let of = self.catalog.role_name(membership.role).unwrap_or_default();
+                out.push((member.oid, format!("privileges for membership of role {} in role {of}", member.name)));
+            }
+        }
         let granted = |acl: &Option<Vec<AclItem>>| {
             acl.as_ref().is_some_and(|items| items.iter().any(|i| i.grantee == role || i.grantor == role))
         };

@@ -132,9 +132,7 @@ impl Ddl<'_> {
     /// 42501 unless the session's role could become the new owner.
     pub(super) fn check_becomes_owner(&self, owner: Oid) -> Result<()> {
         let user = self.environment.user;
-        if pgsqlite_sql::acl::is_superuser(&self.catalog, user)
-            || pgsqlite_sql::acl::member_of(&self.catalog, user, owner)
-        {
+        if pgsqlite_sql::acl::may_set_role(&self.catalog, user, owner) {
             return Ok(());
         }
         Err(PgError::new(

@@ -31,7 +31,7 @@ fn check_has_partitions(parent: &Relation, action: &str) -> Result<()> {
         return Ok(());
     }
     let message = format!("ALTER action {action} cannot be performed on relation \"{}\"", parent.name);
-    Err(wrong_kind(message).detail(super::index::kind_not_supported(&parent.kind)))
+    Err(wrong_kind(message).detail(parent.kind.not_supported()))
 }
 
 impl Ddl<'_> {
@@ -530,7 +530,7 @@ impl Ddl<'_> {
                 "ALTER action ATTACH PARTITION cannot be performed on relation \"{}\"",
                 child.name
             ))
-            .detail(super::index::kind_not_supported(&child.kind)));
+            .detail(child.kind.not_supported()));
         }
         if child.is_partition() {
             return Err(wrong_kind(format!("\"{}\" is already a partition", child.name)));
@@ -584,8 +584,7 @@ impl Ddl<'_> {
         let spec = c.bound.as_ref().ok_or_else(|| PgError::internal("a partition without a bound"))?;
         let bound = self.partition_bound(&parent, spec)?;
         self.check_new_bound(&parent, &child.name, &bound, spec)?;
-        self.match_not_nulls(child.oid, &parent)?;
-        let mut new = (**self.required(child.oid)?).clone();
+        let mut new = (*child).clone();
         self.adopt(&mut new, &parent)?;
         new.inheritance.parents.push(parent.oid);
         new.inheritance.bound = Some(bound);

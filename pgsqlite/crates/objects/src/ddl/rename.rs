@@ -4,6 +4,7 @@
 
 use super::altered::Change;
 use super::comment::list_of;
+use super::role::{administrators_alone, denied, superusers_alone};
 use super::{strings, Ddl, NodeEnum};
 use pgsqlite_metadata::store::{self, names::CatalogNames};
 use pgsqlite_sql::analyze::{self, Environment};
@@ -237,8 +238,6 @@ impl Ddl<'_> {
             T::ObjectTabconstraint => {
                 let tag = "ALTER TABLE";
                 let Some(relation) = self.rename_target(statement)? else { return Ok(tag.into()) };
-                self.settle_not_null(relation.oid, &statement.subname)?;
-                let relation = self.catalog.relation(relation.oid).cloned().unwrap_or(relation);
                 self.check_inherited_names(statement, &relation)?;
                 let mut new = (*relation).clone();
                 self.check_constraint_name(&relation, new_name)?;
@@ -368,13 +367,11 @@ impl Ddl<'_> {
                     ));
                 }
                 if role.superuser && !self.is_superuser() {
-                    return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied to rename role")
-                        .detail(
-                            "Only roles with the SUPERUSER attribute may rename roles with the SUPERUSER attribute.",
-                        ));
+                    return Err(denied("rename role", superusers_alone("rename")));
                 }
-                let may = "Only roles with the CREATEROLE attribute and the ADMIN option on role";
-                self.check_create_role("rename role", format!("{may} \"{}\" may rename this role.", role.name))?;
+                if !self.administers(role.oid) {
+                    return Err(denied("rename role", administrators_alone(&role.name, "rename")));
+                }
                 self.put_role(Role { name: new_name.to_string(), ..(*role).clone() })?;
                 "ALTER ROLE"
             }

@@ -1,6 +1,7 @@
 //! Roles, databases, extensions: what a cluster has besides the objects of one database.
 
 use super::def_elem::{boolean, def_elems, integer, string};
+use super::membership::GrantOptions;
 use super::{Ddl, NodeEnum};
 use pgsqlite_metadata::store;
 use pgsqlite_natives::hashing::digest_of;
@@ -131,13 +132,24 @@ impl Ddl<'_> {
         }
         let oid = role.oid;
         let mut memberships = self.role_options(&mut role, &statement.options)?;
-        // IN ROLE first, then ADMIN, then ROLE
-        memberships.sort_by_key(|&(_, member, admin)| (member != 0, !admin));
         self.put_role(role)?;
-        for (granted, member, admin) in memberships {
+        let user = self.environment.user;
+        for (granted, ..) in memberships.iter().filter(|m| m.1 == 0) {
             work::visit();
-            let own = |o: Oid| if o == 0 { oid } else { o };
-            self.change_membership(own(granted), own(member), true, admin)?;
+            self.check_may_grant(*granted, true)?;
+            self.add_members(user, *granted, &[oid], None, GrantOptions::default())?;
+        }
+        // who is no superuser administers the roles that it makes
+        if !self.is_superuser() {
+            let options = GrantOptions { admin: Some(true), inherit: Some(false), set: Some(false) };
+            self.add_members(BOOTSTRAP_ROLE, oid, &[user], Some(BOOTSTRAP_ROLE), options)?;
+        }
+        // ROLE first, then ADMIN
+        memberships.sort_by_key(|m| m.2);
+        for (_, member, admin) in memberships.into_iter().filter(|m| m.1 != 0) {
+            work::visit();
+            let options = GrantOptions { admin: admin.then_some(true), ..GrantOptions::default() };
+            self.add_members(user, oid, &[member], None, options)?;
         }
         Ok("CREATE ROLE".into())
     }
@@ -171,53 +183,80 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// Whether the session's role has CREATEROLE and the admin option on a role.
+    pub(super) fn administers(&self, role: Oid) -> bool {
+        self.may_create_roles() && acl::is_admin_of(&self.catalog, self.environment.user, role)
+    }
+
     /// 42501 unless the session's role may change this one.
     fn check_may_alter(&self, role: &Role) -> Result<()> {
-        let user = self.environment.user;
-        if role.superuser && !pgsqlite_sql::acl::is_superuser(&self.catalog, user) {
-            return Err(PgError::new(
-                SqlState::INSUFFICIENT_PRIVILEGE,
-                "must be superuser to alter superuser roles or change superuser attribute",
-            ));
+        if role.superuser && !self.is_superuser() {
+            return Err(denied("alter role", superusers_alone("alter")));
         }
-        match self.may_create_roles() {
+        match self.administers(role.oid) {
             true => Ok(()),
-            false => Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied")),
+            false => Err(denied("alter role", administrators_alone(&role.name, "alter"))),
         }
+    }
+
+    /// 42501 unless the session's role may change this one's attributes to what the options say.
+    fn check_may_change(&self, role: &Role, options: &[ast::Node]) -> Result<()> {
+        let changes = |option: &str| def_elems(options).any(|o| o.defname == option);
+        let Some(own) = self.catalog.roles.get(&self.environment.user).filter(|own| !own.superuser) else {
+            return Ok(());
+        };
+        let change = |attribute: &str| {
+            let detail = format!("Only roles with the {attribute} attribute may change the {attribute} attribute.");
+            Err(denied("alter role", detail))
+        };
+        if role.superuser {
+            return Err(denied("alter role", superusers_alone("alter")));
+        }
+        if changes("superuser") {
+            return change("SUPERUSER");
+        }
+        if !self.administers(role.oid) {
+            let others = |o: &ast::DefElem| !matches!(o.defname.as_str(), "password" | "rolemembers");
+            if def_elems(options).any(others) {
+                return Err(denied("alter role", administrators_alone(&role.name, "alter")));
+            }
+            // everybody may change their own password
+            if changes("password") && role.oid != own.oid {
+                return Err(denied("alter role", "To change another role's password, the current user must have the CREATEROLE attribute and the ADMIN option on the role."));
+            }
+        } else {
+            for (option, attribute, has) in [
+                ("createdb", "CREATEDB", own.create_db),
+                ("isreplication", "REPLICATION", own.replication),
+                ("bypassrls", "BYPASSRLS", own.bypass_rls),
+            ] {
+                if changes(option) && !has {
+                    return change(attribute);
+                }
+            }
+        }
+        if changes("rolemembers") && !acl::is_admin_of(&self.catalog, own.oid, role.oid) {
+            let detail = format!("Only roles with the ADMIN option on role \"{}\" may add or drop members.", role.name);
+            return Err(denied("alter role", detail));
+        }
+        Ok(())
     }
 
     pub(super) fn alter_role(&mut self, statement: &ast::AlterRoleStmt) -> Result<String> {
         let spec = statement.role.as_ref().ok_or_else(|| PgError::internal("ALTER ROLE without a role"))?;
         let mut role = (*self.role(spec)?).clone();
-        // everybody may change their own password
-        let own_password =
-            role.oid == self.environment.user && def_elems(&statement.options).all(|o| o.defname == "password");
-        let changes = |option: &str| def_elems(&statement.options).any(|o| o.defname == option);
-        if !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
-            let refused = if changes("superuser") || role.superuser {
-                Some("must be superuser to alter superuser roles or change superuser attribute")
-            } else if changes("isreplication") || role.replication {
-                Some("must be superuser to alter replication roles or change replication attribute")
-            } else if changes("bypassrls") {
-                Some("must be superuser to change bypassrls attribute")
-            } else {
-                None
-            };
-            if let Some(message) = refused {
-                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
-            }
-        }
-        if !own_password {
-            self.check_may_alter(&role)?;
-        }
+        self.check_may_change(&role, &statement.options)?;
         let oid = role.oid;
         // ALTER GROUP … ADD USER: action 1, DROP USER: -1, both with the option rolemembers
         let group = def_elems(&statement.options).any(|o| o.defname == "rolemembers");
+        role.settle_memberships();
         let memberships = self.role_options(&mut role, &statement.options)?;
         if group {
-            for (_, member, _) in memberships {
-                work::visit();
-                self.change_membership(oid, member, statement.action >= 0, false)?;
+            let members: Vec<Oid> = memberships.iter().map(|m| m.1).collect();
+            let (user, options) = (self.environment.user, GrantOptions::default());
+            match statement.action >= 0 {
+                true => self.add_members(user, oid, &members, None, options)?,
+                false => self.remove_members(user, oid, &members, None, options, false)?,
             }
             return Ok("ALTER ROLE".into());
         }
@@ -233,10 +272,7 @@ impl Ddl<'_> {
         }
         let spec = statement.role.as_ref().ok_or_else(|| PgError::not_supported("ALTER ROLE ALL"))?;
         let mut role = (*self.role(spec)?).clone();
-        if role.superuser && !acl::is_superuser(&self.catalog, self.environment.user) {
-            return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "must be superuser to alter superusers"));
-        }
-        if role.oid != self.environment.user {
+        if role.superuser || role.oid != self.environment.user {
             self.check_may_alter(&role)?;
         }
         let set = statement.setstmt.as_ref().ok_or_else(|| PgError::internal("ALTER ROLE without SET"))?;
@@ -278,6 +314,7 @@ impl Ddl<'_> {
     pub(super) fn drop_role(&mut self, statement: &ast::DropRoleStmt) -> Result<String> {
         let may = "Only roles with the CREATEROLE attribute and the ADMIN option on the target roles may drop roles.";
         self.check_create_role("drop role", may)?;
+        let mut gone: Vec<Arc<Role>> = Vec::new();
         for node in &statement.roles {
             work::visit();
             let Some(NodeEnum::RoleSpec(spec)) = &node.node else {
@@ -297,11 +334,17 @@ impl Ddl<'_> {
                 }
                 Err(error) => return Err(error),
             };
+            if gone.iter().any(|g| g.oid == role.oid) {
+                continue;
+            }
             if let Some((own, _)) = self.own_roles().iter().find(|own| own.1 == role.oid) {
                 return Err(PgError::new(SqlState::OBJECT_IN_USE, format!("{own} user cannot be dropped")));
             }
-            if role.superuser && !pgsqlite_sql::acl::is_superuser(&self.catalog, self.environment.user) {
-                return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "must be superuser to drop superusers"));
+            if role.superuser && !self.is_superuser() {
+                return Err(denied("drop role", superusers_alone("drop")));
+            }
+            if !acl::is_admin_of(&self.catalog, self.environment.user, role.oid) {
+                return Err(denied("drop role", administrators_alone(&role.name, "drop")));
             }
             if role.oid < store::base::FOUNDER_ROLE {
                 return Err(PgError::new(
@@ -309,6 +352,12 @@ impl Ddl<'_> {
                     format!("cannot drop role {} because it is required by the database system", role.name),
                 ));
             }
+            // (its own memberships are no reason to keep it; those that it has granted to others are)
+            self.change_memberships(|member, m| (m.role != role.oid && member != role.oid).then(|| m.clone()))?;
+            gone.push(role);
+        }
+        for role in gone {
+            work::visit();
             let owned = self.role_dependencies(role.oid)?;
             if !owned.is_empty() {
                 return Err(PgError::new(
@@ -316,18 +365,6 @@ impl Ddl<'_> {
                     format!("role \"{}\" cannot be dropped because some objects depend on it", role.name),
                 )
                 .detail(owned.join("\n")));
-            }
-            let members: Vec<Role> = self
-                .catalog
-                .roles
-                .values()
-                .filter(|r| r.memberships.iter().any(|m| m.role == role.oid))
-                .map(|r| (**r).clone())
-                .collect();
-            for mut member in members {
-                work::visit();
-                member.memberships.retain(|m| m.role != role.oid);
-                self.put_role(member)?;
             }
             self.ensure_store()?;
             store::storing::delete_role(self.conn, role.oid)?;
@@ -766,6 +803,19 @@ fn scram_keys(password: &str, salt: &[u8], iterations: u32) -> Result<(Vec<u8>, 
     let salted = block_of(&salted)?;
     let stored = digest_of::<Sha256>(&[&hmac(&salted, [b"Client Key", &[]])?])?;
     Ok((stored, hmac(&salted, [b"Server Key", &[]])?))
+}
+
+/// 42501, with what would be needed.
+pub(super) fn denied(act: &str, detail: impl Into<String>) -> PgError {
+    PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, format!("permission denied to {act}")).detail(detail)
+}
+
+pub(super) fn superusers_alone(act: &str) -> String {
+    format!("Only roles with the SUPERUSER attribute may {act} roles with the SUPERUSER attribute.")
+}
+
+pub(super) fn administrators_alone(role: &str, act: &str) -> String {
+    format!("Only roles with the CREATEROLE attribute and the ADMIN option on role \"{role}\" may {act} this role.")
 }
 
 /// 42939 for names that are kept for predefined roles.

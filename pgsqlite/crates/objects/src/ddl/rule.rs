@@ -182,7 +182,7 @@ impl Ddl<'_> {
             let error = PgError::new(SqlState::WRONG_OBJECT_TYPE, message);
             return Err(error.detail(match relation.is_partitioned() {
                 true => "This operation is not supported for partitioned tables.",
-                false => super::index::kind_not_supported(&relation.kind),
+                false => relation.kind.not_supported(),
             }));
         };
         let select = match commands {

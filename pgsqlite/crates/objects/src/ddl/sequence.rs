@@ -206,7 +206,7 @@ impl Ddl<'_> {
                 SqlState::WRONG_OBJECT_TYPE,
                 format!("sequence cannot be owned by relation \"{}\"", relation.name),
             )
-            .detail(super::index::kind_not_supported(&relation.kind)));
+            .detail(relation.kind.not_supported()));
         }
         if relation.owner != owner {
             return Err(PgError::new(
@@ -278,7 +278,7 @@ impl Ddl<'_> {
                 SqlState::WRONG_OBJECT_TYPE,
                 format!("cannot open relation \"{}\"", relation.name),
             )
-            .detail(super::index::kind_not_supported(&relation.kind)));
+            .detail(relation.kind.not_supported()));
         };
         let options = SequenceOptions::read(self, &statement.options)?;
         self.change_sequence(&relation, old, &options)?;

@@ -97,7 +97,7 @@ fn create_table_names_what_postgresql_names() {
     let mut db = Db::new();
     db.ok("CREATE TABLE p (id serial PRIMARY KEY, code varchar(10) UNIQUE)");
     db.ok("CREATE TABLE c (a int, b int, p_id int REFERENCES p ON DELETE CASCADE, UNIQUE (a, b), CHECK (a > 0), CHECK (a < b))");
-    assert_eq!(db.constraint_names("p"), ["p_pkey", "p_code_key"]);
+    assert_eq!(db.constraint_names("p"), ["p_pkey", "p_code_key", "p_id_not_null"]);
     assert_eq!(db.constraint_names("c"), ["c_a_check", "c_check", "c_a_b_key", "c_p_id_fkey"]);
     assert!(db.relation("p_id_seq").kind != RelationKind::Table);
     let p = db.relation("p");
@@ -275,7 +275,7 @@ fn alter_table_keeps_rows_indexes_and_keys() {
         error("23514", "check constraint \"p_a_check\" of relation \"p\" is violated by some row")
     );
     db.ok("ALTER TABLE p DROP CONSTRAINT p_pkey CASCADE; ALTER TABLE p ADD PRIMARY KEY (id)");
-    assert_eq!(db.constraint_names("p"), ["p_s_key", "big", "p_pkey"]);
+    assert_eq!(db.constraint_names("p"), ["p_id_not_null", "p_a_not_null", "p_s_key", "big", "p_pkey"]);
     assert_eq!(db.relation("p").column("s").unwrap().type_oid, oid::TEXT);
     assert_eq!(
         db.fails("ALTER TABLE p DROP COLUMN z"),

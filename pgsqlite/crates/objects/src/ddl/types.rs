@@ -386,6 +386,7 @@ impl Ddl<'_> {
             None => 0,
         };
         let (mut not_null, mut nullable, mut default) = (false, false, None);
+        let mut not_null_name = String::new();
         let mut checks: Vec<DomainConstraint> = Vec::new();
         for node in &statement.constraints {
             work::visit();
@@ -393,7 +394,10 @@ impl Ddl<'_> {
                 return Err(PgError::internal("a domain constraint that is no Constraint"));
             };
             match c.contype() {
-                ast::ConstrType::ConstrNotnull => not_null = true,
+                ast::ConstrType::ConstrNotnull => {
+                    not_null = true;
+                    not_null_name.clone_from(&c.conname);
+                }
                 ast::ConstrType::ConstrNull => nullable = true,
                 ast::ConstrType::ConstrDefault => {
                     if default.is_some() {
@@ -416,8 +420,33 @@ impl Ddl<'_> {
         if not_null && nullable {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "conflicting NULL/NOT NULL constraints"));
         }
-        self.new_type(schema, name, UserTypeKind::Domain { base, typmod, not_null, default, checks, collation })?;
+        let not_null_constraint = match not_null {
+            true => Some(self.domain_not_null(&name, schema, not_null_name, &checks)?),
+            false => None,
+        };
+        let kind = UserTypeKind::Domain { base, typmod, not_null, default, checks, collation, not_null_constraint };
+        self.new_type(schema, name, kind)?;
         Ok("CREATE DOMAIN".into())
+    }
+
+    /// The NOT NULL of a domain; without a name it gets one. Errors: 42710.
+    pub(super) fn domain_not_null(
+        &mut self,
+        domain: &str,
+        schema: Oid,
+        name: String,
+        checks: &[DomainConstraint],
+    ) -> Result<DomainConstraint> {
+        let taken: Vec<String> = checks.iter().map(|c| c.name.clone()).collect();
+        let name = match name.is_empty() {
+            true => self.choose_constraint_name(schema, domain, "", "not_null", &taken),
+            false if taken.contains(&name) => {
+                let message = format!("constraint \"{name}\" for domain \"{domain}\" already exists");
+                return Err(PgError::new(SqlState::DUPLICATE_OBJECT, message));
+            }
+            false => name,
+        };
+        Ok(DomainConstraint::not_null(self.new_oid(false)?, name))
     }
 
     /// CHECK (… VALUE …) of a domain: analyzed over a row whose only column is called value.

@@ -753,6 +753,10 @@ fn check_constraints(rows: &mut Rows, state: &SessionState) {
     let owned = state.catalog.domain_checks().filter(|c| enabled(state, owner(c)));
     for DomainCheck { schema, base, check, .. } in owned {
         work::visit();
+        if check.forbids_null() {
+            push(schema, check.name.clone(), "VALUE IS NOT NULL".into());
+            continue;
+        }
         let printed = with_environment(state, |e| definitions::domain_constraint(e, check, base, Style::Full));
         push(schema, check.name.clone(), printed.map_or_else(|_| format!("({})", check.expression), clause));
     }

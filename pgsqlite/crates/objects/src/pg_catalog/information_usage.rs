@@ -243,12 +243,21 @@ fn udt_privileges(rows: &mut Rows, state: &SessionState, public: bool) {
     }
 }
 
-fn memberships(state: &SessionState) -> impl Iterator<Item = (&Role, &Role, bool)> {
-    state.catalog.roles.values().flat_map(move |role| {
-        role.memberships
-            .iter()
-            .filter_map(move |m| state.catalog.roles.get(&m.role).map(|granted| (&**role, &**granted, m.admin)))
-    })
+/// Member, role and whether it may be granted on. (Several may have granted the same.)
+fn memberships(state: &SessionState) -> Vec<(&Role, &Role, bool)> {
+    let mut out: Vec<(&Role, &Role, bool)> = Vec::new();
+    for role in state.catalog.roles.values() {
+        work::visit();
+        for m in &role.memberships {
+            work::visit();
+            let Some(granted) = state.catalog.roles.get(&m.role) else { continue };
+            let known = |o: &&(&Role, &Role, bool)| (o.0.oid, o.1.oid, o.2) == (role.oid, granted.oid, m.admin);
+            if !out.iter().rev().any(|o| known(&o)) {
+                out.push((role, granted, m.admin));
+            }
+        }
+    }
+    out
 }
 
 /// A superuser is a member of every role.
@@ -258,7 +267,7 @@ pub(super) fn enabled(state: &SessionState, role: Oid) -> bool {
 }
 
 fn applicable_roles(rows: &mut Rows, state: &SessionState) {
-    for (member, granted, admin) in memberships(state).filter(|m| enabled(state, m.0.oid)) {
+    for (member, granted, admin) in memberships(state).into_iter().filter(|m| enabled(state, m.0.oid)) {
         work::visit();
         rows.push(&[
             ("grantee", text(&*member.name)),
@@ -274,7 +283,7 @@ fn applicable_roles(rows: &mut Rows, state: &SessionState) {
 }
 
 fn administrable_roles(rows: &mut Rows, state: &SessionState) {
-    for (member, granted, _) in memberships(state).filter(|m| m.2 && enabled(state, m.0.oid)) {
+    for (member, granted, _) in memberships(state).into_iter().filter(|m| m.2 && enabled(state, m.0.oid)) {
         work::visit();
         rows.push(&[
             ("grantee", text(&*member.name)),

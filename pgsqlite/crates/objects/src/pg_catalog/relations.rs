@@ -633,7 +633,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
             ("oid", int(check.oid)),
             ("conname", text(&*check.name)),
             ("connamespace", int(schema)),
-            ("contype", text("c")),
+            ("contype", text(if check.forbids_null() { "n" } else { "c" })),
             ("convalidated", (!check.not_valid).into()),
             ("conenforced", true.into()),
             ("contypid", int(domain)),
@@ -641,7 +641,7 @@ pub(super) fn constraints(rows: &mut Rows, catalog: &Catalog) {
             ("confdeltype", text(" ")),
             ("confmatchtype", text(" ")),
             ("conislocal", true.into()),
-            ("conbin", text(&*check.expression)),
+            ("conbin", if check.forbids_null() { Datum::Null } else { text(&*check.expression) }),
         ]);
     }
 }

@@ -63,7 +63,7 @@ fn classes_attributes_and_types_join() {
     assert_eq!(labels, ["a", "b"]);
     assert_eq!(
         list(&db, "SELECT conname || contype || conkey FROM \"pg_catalog.pg_constraint\" WHERE conrelid <> 0"),
-        ["t_pkeyp[1]"]
+        ["t_pkeyp[1]", "t_name_not_nulln[2]", "t_id_not_nulln[1]"]
     );
 }
 

@@ -333,6 +333,8 @@ pub(super) fn auth_members(rows: &mut Rows, catalog: &Catalog) {
                 ("member", int(role.oid)),
                 ("grantor", int(m.grantor)),
                 ("admin_option", m.admin.into()),
+                ("inherit_option", role.inherits_by(m).into()),
+                ("set_option", m.set.into()),
             ]);
         }
     }

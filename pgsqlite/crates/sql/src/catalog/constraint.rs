@@ -30,8 +30,7 @@ pub enum ConstraintKind {
     SqliteCheck {
         text: String,
     },
-    /// NOT NULL that was written as a constraint: with a name, or beside the columns. A column's bare NOT NULL is
-    /// [`Column::not_null`](super::Column::not_null) alone, as in PostgreSQL 15.
+    /// NOT NULL of the one column.
     NotNull {
         no_inherit: bool,
     },

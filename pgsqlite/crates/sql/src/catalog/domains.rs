@@ -1,10 +1,10 @@
-//! The CHECK constraints of domains: those that users have made, and those of the schema `information_schema`.
+//! The constraints of domains: those that users have made, and those of the schema `information_schema`.
 
 use super::{Catalog, DomainConstraint, UserTypeKind, INFORMATION_SCHEMA};
 use pgsqlite_types::{oid, Oid};
 use std::sync::OnceLock;
 
-/// A CHECK constraint with what its domain is.
+/// A constraint with what its domain is.
 pub struct DomainCheck<'a> {
     pub domain: Oid,
     pub domain_name: &'a str,
@@ -53,14 +53,16 @@ fn standard() -> &'static [Standard] {
 }
 
 impl Catalog {
-    /// The CHECK constraints of all domains.
+    /// The constraints of all domains, CHECK and NOT NULL.
     pub fn domain_checks(&self) -> impl Iterator<Item = DomainCheck<'_>> {
         let of_users = self.types.values().flat_map(|t| {
-            let (checks, base) = match &t.kind {
-                UserTypeKind::Domain { checks, base, .. } => (&checks[..], *base),
-                _ => (&[][..], 0),
+            let (checks, not_null, base) = match &t.kind {
+                UserTypeKind::Domain { checks, base, not_null_constraint, .. } => {
+                    (&checks[..], not_null_constraint.as_ref(), *base)
+                }
+                _ => (&[][..], None, 0),
             };
-            checks.iter().map(move |check| DomainCheck {
+            checks.iter().chain(not_null).map(move |check| DomainCheck {
                 domain: t.oid,
                 domain_name: &t.name,
                 schema: t.schema,

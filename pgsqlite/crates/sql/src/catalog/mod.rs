@@ -415,7 +415,9 @@ impl Catalog {
             [t.oid, t.array_oid].into_iter().for_each(&mut see);
             match &t.kind {
                 UserTypeKind::Enum { labels, .. } => labels.iter().for_each(|l| see(l.1)),
-                UserTypeKind::Domain { checks, .. } => checks.iter().for_each(|c| see(c.oid)),
+                UserTypeKind::Domain { checks, not_null_constraint, .. } => {
+                    checks.iter().chain(not_null_constraint).for_each(|c| see(c.oid))
+                }
                 UserTypeKind::Range(r) => {
                     r.range_constructors.iter().chain(&r.multirange_constructors).for_each(|&o| see(o));
                     see(r.cast);

@@ -266,6 +266,19 @@ impl Storage {
     }
 }
 
+impl RelationKind {
+    /// The detail of an error: what a command does not do to such a relation.
+    pub fn not_supported(&self) -> &'static str {
+        match self {
+            RelationKind::View { .. } | RelationKind::ForeignView => "This operation is not supported for views.",
+            RelationKind::MaterializedView { .. } => "This operation is not supported for materialized views.",
+            RelationKind::Index(_) => "This operation is not supported for indexes.",
+            RelationKind::Sequence(_) => "This operation is not supported for sequences.",
+            RelationKind::Table | RelationKind::System => "This operation is not supported for tables.",
+        }
+    }
+}
+
 impl Relation {
     /// A relation of the superuser in `public` with nothing in it, and without OIDs and names.
     pub fn new(kind: RelationKind) -> Relation {

@@ -12,6 +12,16 @@ pub struct Membership {
     pub role: Oid,
     pub grantor: Oid,
     pub admin: bool,
+    /// The member has the role's rights by itself. None: as the member's INHERIT says (files of earlier versions).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inherit: Option<bool>,
+    /// The member may become the role by SET ROLE.
+    #[serde(default = "yes")]
+    pub set: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +44,21 @@ pub struct Role {
     /// ALTER ROLE … SET: (name, value)
     #[serde(default)]
     pub settings: Vec<(String, String)>,
+}
+
+impl Role {
+    /// Whether it has by itself the rights that a membership of its own is about.
+    pub fn inherits_by(&self, membership: &Membership) -> bool {
+        membership.inherit.unwrap_or(self.inherit)
+    }
+
+    /// Its memberships say themselves whether they pass rights on: a change of INHERIT is about those to come.
+    pub fn settle_memberships(&mut self) {
+        let inherit = self.inherit;
+        self.memberships.iter_mut().for_each(|m| {
+            m.inherit.get_or_insert(inherit);
+        });
+    }
 }
 
 /// What is kept of the database itself: its row of `pg_database`.

@@ -15,10 +15,21 @@ use std::sync::Arc;
 pub struct DomainConstraint {
     pub oid: Oid,
     pub name: String,
-    /// PostgreSQL SQL text over VALUE.
+    /// PostgreSQL SQL text over VALUE; empty: NOT NULL.
     pub expression: String,
     #[serde(default)]
     pub not_valid: bool,
+}
+
+impl DomainConstraint {
+    /// The NOT NULL of a domain.
+    pub fn not_null(oid: Oid, name: String) -> DomainConstraint {
+        DomainConstraint { oid, name, expression: String::new(), not_valid: false }
+    }
+
+    pub fn forbids_null(&self) -> bool {
+        self.expression.is_empty()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +53,9 @@ pub enum UserTypeKind {
         /// 0: that of the base type
         #[serde(default)]
         collation: Oid,
+        /// what NOT NULL is called (files of earlier versions do not say it)
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_null_constraint: Option<DomainConstraint>,
     },
     /// A stand-alone composite type: (name, type, typmod)
     Composite {

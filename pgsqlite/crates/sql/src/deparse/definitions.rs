@@ -409,6 +409,9 @@ pub fn domain_constraint(
     base: Oid,
     style: Style,
 ) -> Result<String> {
+    if check.forbids_null() {
+        return Ok("NOT NULL".into());
+    }
     let stored = Environment { search_path: crate::names::STORED_PATH, ..*environment };
     let expr = analyze::analyze_domain_check_to_print(&stored, &check.expression, base)?;
     let names = Names::of(environment);

@@ -233,6 +233,9 @@ pub fn interval(name: &str, i: Interval) -> Result<Option<Numeric>> {
             whole(match span {
                 Span::Day => i.days as i64,
                 Span::Month => months,
+                Span::Week => i64::from(i.days) / 7,
+                // (of a negative interval it is the negative of the reversed one's)
+                Span::Quarter if i.months < 0 => -(-months / 3 + 1),
                 Span::Quarter => months / 3 + 1,
                 Span::Year => years,
                 Span::Decade => years / 10,

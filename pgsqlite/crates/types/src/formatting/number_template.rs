@@ -134,6 +134,11 @@ fn wrong(message: &str) -> PgError {
 }
 
 impl Summary {
+    fn says_more_than_roman(&self) -> bool {
+        [self.decimal, self.anchored_sign, self.brackets, self.plus, self.minus].contains(&true)
+            || [self.blank, self.zero, self.shifted, self.exponent].contains(&true)
+    }
+
     /// Takes the next pattern in; 42601 where it does not go with those before.
     fn add(&mut self, pattern: Pattern) -> Result<()> {
         if self.exponent && pattern != Pattern::Exponent {
@@ -281,6 +286,11 @@ pub(super) fn nodes(template: &str) -> Result<(Vec<Node<'_>>, Summary)> {
             Plain::Quoted(characters) => out.extend(characters.into_iter().map(Node::Character)),
             Plain::Character(c) => out.push(Node::Character(c)),
         }
+    }
+    if summary.roman && summary.says_more_than_roman() {
+        return Err(
+            wrong("\"RN\" is incompatible with other formats").detail("\"RN\" may only be used together with \"FM\".")
+        );
     }
     Ok((out, summary))
 }

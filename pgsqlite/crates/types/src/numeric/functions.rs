@@ -352,17 +352,14 @@ fn power_weight(base: &Decimal, n: i32) -> i64 {
     digits.insert_str(0, &"0".repeat((4 - digits.len() % 4) % 4));
     let mut groups: Vec<f64> =
         digits.as_bytes().chunks(4).map(|g| g.iter().fold(0.0, |n, d| n * 10.0 + f64::from(d - b'0'))).collect();
-    while groups.last() == Some(&0.0) {
-        groups.pop();
-        point -= 1;
-    }
+    let zeros = groups.iter().rev().take_while(|g| **g == 0.0).count();
+    groups.truncate(groups.len() - zeros);
+    point -= zeros as i64;
     let groups = &groups[groups.iter().position(|g| *g != 0.0).unwrap_or_default()..];
     let mut exponent = (groups.len() as i64 - 1 - point) * 4;
-    let mut leading = groups[0];
-    for group in groups.iter().take(4).skip(1) {
-        leading = leading * 10_000.0 + group;
-        exponent -= 4;
-    }
+    let more = &groups[1..groups.len().min(4)];
+    let leading = more.iter().fold(groups[0], |n, group| n * 10_000.0 + group);
+    exponent -= 4 * more.len() as i64;
     // C's conversion cuts towards zero.
     (f64::from(n) * (leading.log10() + exponent as f64)) as i64
 }

@@ -36,6 +36,17 @@ impl Numeric {
             Some(b'+') => (false, &body[1..]),
             _ => (false, body),
         };
+        if let [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', ..] = unsigned.as_bytes() {
+            return integer_of_base(negative, unsigned);
+        }
+        let without;
+        let unsigned = match unsigned.contains('_') {
+            true => {
+                without = without_underscores(unsigned).ok_or(Invalid::Syntax)?;
+                &without[..]
+            }
+            false => unsigned,
+        };
         let bytes = unsigned.as_bytes();
         if !matches!(bytes, [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..]) {
             return special(body, negative, unsigned);
@@ -111,6 +122,33 @@ fn plain(text: &[u8]) -> Option<Numeric> {
     }
     let scale = point.map_or(0, |p| body.len() - 1 - p);
     Some(Numeric::small(if negative { -value } else { value } as i128, scale as u16))
+}
+
+/// `0x`, `0o` or `0b` and digits of that base.
+fn integer_of_base(negative: bool, text: &str) -> Result<Numeric, Invalid> {
+    let base = match text.as_bytes()[1] {
+        b'x' | b'X' => 16,
+        b'o' | b'O' => 8,
+        _ => 2,
+    };
+    let digits = text[2..].strip_prefix('_').unwrap_or(&text[2..]);
+    if !digits.starts_with(|c: char| c.is_digit(base)) {
+        return Err(Invalid::Syntax);
+    }
+    let digits = without_underscores(digits).ok_or(Invalid::Syntax)?;
+    super::announce(4 * digits.len(), 4 * digits.len());
+    let value = BigInt::parse_bytes(digits.as_bytes(), base).ok_or(Invalid::Syntax)?;
+    build(negative, value.to_string().as_bytes(), &[], 0)
+}
+
+/// A number's text without the underscores between its digits; None: one stands elsewhere.
+fn without_underscores(text: &str) -> Option<String> {
+    let is_digit = |b: Option<&u8>| b.is_some_and(u8::is_ascii_hexdigit);
+    let bytes = text.as_bytes();
+    let misplaced = |(at, _): (usize, &str)| {
+        !is_digit(at.checked_sub(1).and_then(|before| bytes.get(before))) || !is_digit(bytes.get(at + 1))
+    };
+    (!text.match_indices('_').any(misplaced)).then(|| text.replace('_', ""))
 }
 
 fn special(body: &str, negative: bool, unsigned: &str) -> Result<Numeric, Invalid> {

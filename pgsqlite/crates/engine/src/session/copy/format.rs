@@ -314,7 +314,7 @@ impl Lines {
 
     /// What follows `\.` at `scan`.
     fn marker_end(&self, last: bool) -> Result<Marker> {
-        let corrupt = || Err(bad("end-of-copy marker corrupt"));
+        let corrupt = || Err(bad("end-of-copy marker is not alone on its line"));
         let mismatch = || Err(bad("end-of-copy marker does not match previous newline style"));
         let at = |i: usize| self.buffer.get(self.scan + 2 + i).copied();
         let missing = if last { Marker::Data } else { Marker::More };
@@ -605,7 +605,7 @@ mod tests {
         assert_eq!(message(&text(), "a\r\nb\nc\n"), "literal newline found in data");
         assert_eq!(message(&csv(), "a\nb\rc\n"), "unquoted carriage return found in data");
         assert_eq!(message(&csv(), "a\r\nb\nc\n"), "unquoted newline found in data");
-        assert_eq!(message(&text(), "a\n\\.x\n"), "end-of-copy marker corrupt");
+        assert_eq!(message(&text(), "a\n\\.x\n"), "end-of-copy marker is not alone on its line");
         assert_eq!(message(&text(), "a\n\\.\r\n"), "end-of-copy marker does not match previous newline style");
     }
 

@@ -29,6 +29,14 @@ impl Actual {
         Actual { rows, loops: 1, removed: 0 }
     }
 
+    /// The rows that each loop gave, to the hundredth.
+    pub fn rows_per_loop(&self) -> String {
+        match self.loops {
+            0 => "0".into(),
+            loops => format!("{:.2}", self.rows as f64 / loops as f64),
+        }
+    }
+
     /// A figure per loop, as PostgreSQL shows it.
     pub fn per_loop(&self, total: u64) -> String {
         match self.loops {

@@ -83,7 +83,7 @@ fn title(node: &Node) -> String {
         Some(actual) if actual.loops == 0 => title.push_str(" (never executed)"),
         Some(actual) => {
             let times = node.times.map_or(String::new(), |(first, last)| format!("time={first:.3}..{last:.3} "));
-            let rows = actual.per_loop(actual.rows);
+            let rows = actual.rows_per_loop();
             title.push_str(&format!(" (actual {times}rows={rows} loops={})", actual.loops));
         }
         None => {}
@@ -184,9 +184,10 @@ fn group(node: &Node) -> Vec<(&'static str, Item)> {
             out.push(("Actual Startup Time", Item::Value(Value::Number(format!("{first:.3}")))));
             out.push(("Actual Total Time", Item::Value(Value::Number(format!("{last:.3}")))));
         }
-        out.push(("Actual Rows", number(actual.per_loop(actual.rows))));
+        out.push(("Actual Rows", number(actual.rows_per_loop())));
         out.push(("Actual Loops", number(actual.loops.to_string())));
     }
+    out.push(("Disabled", Item::Value(Value::Bool(false))));
     out.extend(own(1));
     if let Some(removed) = removed(node) {
         out.push(("Rows Removed by Filter", number(removed)));

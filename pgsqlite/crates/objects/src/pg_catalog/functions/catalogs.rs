@@ -56,9 +56,7 @@ fn sequence_last_value(c: &Call) -> Result<Datum> {
     };
     if !matches!(relation.kind, RelationKind::Sequence(_)) {
         let message = format!("cannot open relation \"{}\"", relation.name);
-        return Err(
-            PgError::new(SqlState::WRONG_OBJECT_TYPE, message).detail(crate::ddl::kind_not_supported(&relation.kind))
-        );
+        return Err(PgError::new(SqlState::WRONG_OBJECT_TYPE, message).detail(relation.kind.not_supported()));
     }
     let granted = acl::relation_privileges(&state.catalog, state.user_oid, relation);
     if granted & (privilege::USAGE | privilege::SELECT) == 0 {

@@ -254,24 +254,23 @@ fn function(c: &Call) -> Result<Datum> {
     Ok((!option || acl::is_superuser(&state.catalog, role)).into())
 }
 
-/// pg_has_role: MEMBER, USAGE (of the privileges), each WITH ADMIN OPTION.
+/// pg_has_role: MEMBER, USAGE (of the privileges), SET (by SET ROLE), each WITH ADMIN OPTION.
 fn has_role(c: &Call) -> Result<Datum> {
     let (user, at) = if c.len() == 3 { (role(c, 0)?, 1) } else { (c.session.state().user_oid, 0) };
     let target = role(c, at)?;
     let text = c.text(c.len() - 1)?.trim().to_ascii_uppercase();
     let state = c.session.state();
     let catalog = &state.catalog;
-    let admin = || {
-        acl::is_superuser(catalog, user)
-            || catalog.roles.get(&user).is_some_and(|r| r.memberships.iter().any(|m| m.role == target && m.admin))
-    };
     let answer = match text.as_str() {
         "MEMBER" => acl::is_superuser(catalog, user) || acl::member_of(catalog, user, target),
         "USAGE" => acl::is_superuser(catalog, user) || acl::inherited_roles(catalog, user).contains(&target),
+        "SET" => acl::may_set_role(catalog, user, target),
         "MEMBER WITH ADMIN OPTION"
         | "MEMBER WITH GRANT OPTION"
         | "USAGE WITH ADMIN OPTION"
-        | "USAGE WITH GRANT OPTION" => admin(),
+        | "USAGE WITH GRANT OPTION"
+        | "SET WITH ADMIN OPTION"
+        | "SET WITH GRANT OPTION" => acl::is_admin_of(catalog, user, target),
         _ => {
             return Err(PgError::new(
                 SqlState::INVALID_PARAMETER_VALUE,

@@ -177,20 +177,27 @@ fn start_time(c: &Call) -> Result<Datum> {
 fn signal(c: &Call, terminate: bool) -> Result<Datum> {
     let pid = c.int(0)? as i32;
     {
-        let (what, done, verb) =
-            if terminate { ("process", "terminated", "terminate") } else { ("query", "canceled", "cancel") };
-        let denied = |message| Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        let (what, all, done, verb) = match terminate {
+            true => ("process", "processes", "terminated", "terminate"),
+            false => ("query", "queries", "canceled", "cancel"),
+        };
+        let denied = |detail: String| {
+            let message = format!("permission denied to {verb} {what}");
+            Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message).detail(detail))
+        };
         let state = c.session.state();
         let (catalog, user) = (&state.catalog, state.user_oid);
         let superuser = acl::is_superuser(catalog, user) || catalog.roles.is_empty();
         if let Some(target) = server(c)?.backend(pid).filter(|_| !superuser) {
             if target.superuser {
-                return denied(format!("must be a superuser to {verb} superuser {what}"));
+                return denied(format!(
+                    "Only roles with the SUPERUSER attribute may {verb} {all} of roles with the SUPERUSER attribute."
+                ));
             }
             let is_own = target.role.is_some_and(|role| acl::inherited_roles(catalog, user).contains(&role));
             if !is_own && !acl::inherits(catalog, user, "pg_signal_backend") {
                 return denied(format!(
-                    "must be a member of the role whose {what} is being {done} or member of pg_signal_backend"
+                    "Only roles with privileges of the role whose {what} is being {done} or with privileges of the \"pg_signal_backend\" role may {verb} this {what}."
                 ));
             }
         }
