@@ -648,3 +648,32 @@ def test_a_branch_is_no_transaction_of_its_session(conn):
     # a temporary table cannot be prepared
     assert xa(conn, XA_PREPARE, xid(b"a")) == (-3, [])
     assert one(conn, "select count(*) from scratch") == 0
+
+
+def test_not_null_is_a_constraint_without_an_index(conn):
+    cursor = conn.cursor()
+    cursor.execute(
+        "create table filled (a integer not null constraint a_there, b integer not null, c serial not null, d integer)"
+    )
+    constraints = (
+        "select constrname, constrtype, idxname, colno from sysconstraints c, syscoldepend d, systables t "
+        "where c.tabid = t.tabid and tabname = 'filled' and d.constrid = c.constrid order by colno"
+    )
+    of_table = "from sysindexes i, systables t where i.tabid = t.tabid and tabname = 'filled'"
+    assert cursor.execute(constraints).fetchall() == [
+        ("a_there", "N", None, 1),
+        ("filled_b_not_null", "N", None, 2),
+        ("filled_c_not_null", "N", None, 3),
+    ]
+    assert one(conn, f"select count(*) {of_table}") == 0
+    cursor.execute("alter table filled drop constraint a_there")
+    cursor.execute("insert into filled (a, b) values (null, 1)")
+    assert refused(conn, "alter table filled modify (a integer not null constraint a_again)").sqlcode != 0
+    cursor.execute("update filled set a = 1")
+    cursor.execute("alter table filled modify (a integer not null constraint a_again, b integer, d integer)")
+    cursor.execute("alter table filled modify (a integer not null constraint a_more)")
+    assert [row[0] for row in cursor.execute(constraints).fetchall()] == ["a_more", "filled_c_not_null"]
+    assert refused(conn, "insert into filled (a, b) values (null, 1)").sqlcode == -391
+    assert refused(conn, "alter table filled modify (d integer constraint d_there)").sqlcode != 0
+    cursor.execute("insert into filled (a, b) values (2, null)")
+    cursor.execute("drop table filled")

@@ -394,6 +394,11 @@ impl Ddl<'_> {
                 return Err(PgError::internal("a domain constraint that is no Constraint"));
             };
             match c.contype() {
+                // (one without a name may be said again: pg_dump before 17 writes the constraint of a domain that is NOT NULL)
+                ast::ConstrType::ConstrNotnull if !not_null_name.is_empty() => {
+                    let message = "redundant NOT NULL constraint definition";
+                    return Err(PgError::new(SqlState::INVALID_OBJECT_DEFINITION, message).at(c.location));
+                }
                 ast::ConstrType::ConstrNotnull => {
                     not_null = true;
                     not_null_name.clone_from(&c.conname);

@@ -300,8 +300,8 @@ impl Parser<'_> {
                 }
             };
             self.constraint_name(&mut name)?;
-            // PostgreSQL does not name NOT NULL
-            if kind != ConstraintKind::NotNull {
+            // without a name it is told by `not_null`
+            if kind != ConstraintKind::NotNull || name.is_some() {
                 column.constraints.push(Constraint { name, kind, columns: vec![] });
             }
         }

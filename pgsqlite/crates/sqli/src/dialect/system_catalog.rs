@@ -411,7 +411,7 @@ fn make(name: &str, environment: &Environment) -> Option<Table> {
         "syscoldepend" => Table {
             columns: columns(&[("constrid", "int"), ("tabid", "int"), ("colno", "smallint")]),
             rows: constraints(catalog)
-                .filter(|(_, c)| matches!(c.kind, ConstraintKind::Check { .. }))
+                .filter(|(_, c)| matches!(c.kind, ConstraintKind::Check { .. } | ConstraintKind::NotNull { .. }))
                 .flat_map(|(r, c)| c.columns.iter().map(move |attnum| (r, c, *attnum)))
                 .map(|(r, c, attnum)| {
                     vec![c.oid.to_string(), r.oid.to_string(), column_number(catalog, r, attnum).to_string()]
@@ -555,7 +555,7 @@ fn column_number(catalog: &Catalog, r: &Relation, attnum: i16) -> usize {
 /// The index behind a constraint. That of a foreign key has a name that begins with a blank, as Informix's own have.
 fn index_name(catalog: &Catalog, c: &Constraint) -> Option<String> {
     match c.kind {
-        ConstraintKind::Check { .. } => None,
+        ConstraintKind::Check { .. } | ConstraintKind::SqliteCheck { .. } | ConstraintKind::NotNull { .. } => None,
         ConstraintKind::ForeignKey { .. } => Some(format!(" {}", c.oid)),
         _ => catalog.relation(c.index).map(|i| i.name.clone()).or_else(|| Some(c.name.clone())),
     }

@@ -274,7 +274,7 @@ impl Printer<'_> {
                 out += &format!(" (START WITH {start})");
             }
         }
-        if column.not_null {
+        if column.not_null && column.constraints.iter().all(|c| c.kind != ConstraintKind::NotNull) {
             out += " NOT NULL";
         }
         if let Some(default) = &column.default {
@@ -393,9 +393,11 @@ impl Printer<'_> {
             }
             Alteration::DropConstraint(name) => format!("DROP CONSTRAINT {} CASCADE", ident(name)),
             Alteration::Modify(column) => {
-                if !column.constraints.is_empty() {
-                    return Err(Failure::refused("MODIFY with a constraint"));
-                }
+                let named = match column.constraints.as_slice() {
+                    [] => None,
+                    [Constraint { name: Some(name), kind: ConstraintKind::NotNull, .. }] => Some(ident(name)),
+                    _ => return Err(Failure::refused("MODIFY with a constraint")),
+                };
                 let name = ident(&column.name);
                 let ty = self.type_name(column.ty, out)?;
                 let storage = column.ty.storage();
@@ -407,6 +409,9 @@ impl Printer<'_> {
                 };
                 let value = value.unwrap_or_else(|| name.clone());
                 let is_serial = |ty: Type| matches!(ty, Type::Serial | Type::BigSerial);
+                if is_serial(column.ty) && named.is_some() {
+                    return Err(Failure::refused("MODIFY with a constraint"));
+                }
                 if is_serial(column.ty) {
                     let (head, table) = (&head, self.table(table)?);
                     // what counts it is kept, or made
@@ -438,7 +443,12 @@ impl Printer<'_> {
                     Some(default) => format!("SET DEFAULT {}", self.assigned(default, Some(column.ty))?),
                     None => "DROP DEFAULT".into(),
                 };
-                let null = if column.not_null { "SET NOT NULL" } else { "DROP NOT NULL" };
+                let null = match named {
+                    // one that is there gets the name that is said now
+                    Some(constraint) => format!("DROP NOT NULL, ADD CONSTRAINT {constraint} NOT NULL {name}"),
+                    None if column.not_null => "SET NOT NULL".into(),
+                    None => "DROP NOT NULL".into(),
+                };
                 format!(
                     "ALTER COLUMN {name} DROP DEFAULT, ALTER COLUMN {name} TYPE {ty} USING ({value})::{storage}, \
                      ALTER COLUMN {name} {default}, ALTER COLUMN {name} {null}"
