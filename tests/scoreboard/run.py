@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The scoreboard: PostgreSQL 15's own regression tests, statement by statement, on PostgreSQL and on pgsqlite.
+"""The scoreboard: the regression tests of PostgreSQL 15, statement by statement, on PostgreSQL 18 and on pgsqlite.
 
     run.py [--check | --update] [--details DIR] [--jobs N] [--skip FILE] [FILE…]
 
-PGHOST, PGPORT and PGUSER name a real PostgreSQL 15 (tools/oracle.sh).
+PGHOST, PGPORT and PGUSER name a real PostgreSQL (ORACLE_VERSION=18 tools/oracle.sh; 15 for the files that 18's package cannot run).
 Prints per file and in total how many statements matched, were refused (0A000), failed otherwise, were wrong, crashed.
 `--check` fails where a file has become worse than `status.json` says, and for a wrong answer that has no reason in
 `reasons.toml`. `--update` writes what became better into `status.json`.

@@ -148,10 +148,6 @@ impl Ddl<'_> {
         }
         if constraint.inherited.parent != 0 {
             let message = format!("cannot alter constraint \"{}\" on relation \"{}\"", c.conname, old.name);
-            if !c.alter_enforceability {
-                // PostgreSQL has no code for it
-                return Err(PgError::internal(message));
-            }
             let mut error = PgError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
             let mut root = self.catalog.constraint(constraint.inherited.parent);
             while let Some((table, above)) = root {
