@@ -25,8 +25,8 @@ import oracle as reference  # noqa: E402
 import pgwire  # noqa: E402
 import server  # noqa: E402
 
-#: What asserts must hold on PostgreSQL 18, which has pgvector; the rest on 15.
-OF_18 = {"pgvector"}
+#: What asserts must hold on PostgreSQL 18; the rest on 15.
+OF_18 = {"pgvector", "psql", "tools", "sqlalchemy", "sequelize"}
 
 # name: (tool it needs, commands run in its folder; the last one is the test)
 NPM = ["npm", "ci", "--no-audit", "--no-fund", "--silent"]

@@ -4,7 +4,7 @@ import { DataTypes, Model, Op, QueryTypes, Sequelize, Transaction, col, fn, lite
 
 const s = new Sequelize(process.env.PGDATABASE, process.env.PGUSER, '', { host: process.env.PGHOST, port: +process.env.PGPORT, dialect: 'postgres', logging: false, pool: { max: 3 } });
 await s.authenticate();
-assert.equal((await s.databaseVersion()).split('.')[0], '15');
+assert.match(await s.databaseVersion(), /^1[58]\./);
 class Maker extends Model {}
 const makerColumns = { name: { type: DataTypes.STRING(30), allowNull: false, unique: true }, rank: { type: DataTypes.STRING(5), defaultValue: 'low' } };
 Maker.init(makerColumns, { sequelize: s, underscored: true });
@@ -91,7 +91,7 @@ await q.renameColumn('Things', 'color', 'paint');
 await q.addIndex('Things', ['paint'], { name: 'things_paint' });
 await q.addConstraint('Things', { fields: ['price'], type: 'check', name: 'price_positive', where: { price: { [Op.gte]: 0 } } });
 await q.addConstraint('Things', { fields: ['title', 'makerId'], type: 'unique', name: 'things_once' });
-assert.deepEqual((await q.showConstraint('Things')).map((c) => [c.constraintName, c.constraintType]).filter(([n]) => /once|positive|makerId/.test(n)).sort(), [['Things_makerId_fkey', 'FOREIGN KEY'], ['price_positive', 'CHECK'], ['things_once', 'UNIQUE']]);
+assert.deepEqual((await q.showConstraint('Things')).map((c) => [c.constraintName, c.constraintType]).filter(([n]) => /once|positive|makerId/.test(n)).sort(), [['Things_makerId_fkey', 'FOREIGN KEY'], ['Things_makerId_not_null', 'CHECK'], ['price_positive', 'CHECK'], ['things_once', 'UNIQUE']]);
 await q.removeConstraint('Things', 'things_once');
 await q.removeIndex('Things', 'things_paint');
 await q.removeColumn('Things', 'paint');

@@ -347,7 +347,7 @@ def cursors(conn):
 
 def settings(conn):
     assert conn.info.parameter_status("server_encoding") == "UTF8" and conn.info.parameter_status("integer_datetimes") == "on"
-    assert conn.info.server_version // 10000 == 15
+    assert conn.info.server_version // 10000 in (15, 18)
     at = dt.datetime(2024, 7, 1, 12, tzinfo=UTC)
     for zone, text in (("America/New_York", "2024-07-01 08:00:00-04"), ("Asia/Kolkata", "2024-07-01 17:30:00+05:30"), ("UTC", "2024-07-01 12:00:00+00")):
         conn.execute(sql.SQL("SET TIME ZONE {}").format(zone))

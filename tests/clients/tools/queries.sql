@@ -19,7 +19,7 @@ SELECT db.datname IN (current_database()) AS mine, ta.spcname, db.datallowconn, 
 FROM pg_catalog.pg_database db LEFT OUTER JOIN pg_catalog.pg_tablespace ta ON db.dattablespace = ta.oid
 LEFT OUTER JOIN pg_catalog.pg_shdescription descr ON (db.oid = descr.objoid AND descr.classoid = 'pg_database'::regclass)
 WHERE db.datname = current_database() ORDER BY datname
---- pgAdmin: properties of the database
+--- pgAdmin: properties of the database [15]
 SELECT spcname, datallowconn, pg_catalog.pg_encoding_to_char(encoding) AS encoding, pg_catalog.pg_get_userbyid(datdba) AS datowner,
   (SELECT pg_catalog.current_setting('lc_collate')) AS datcollate, CASE WHEN datlocprovider = 'i' THEN 'icu' ELSE 'libc' END datlocaleprovider,
   daticulocale, datconnlimit, pg_catalog.current_setting('default_tablespace') AS default_tablespace, db.datistemplate AS is_template,
@@ -63,7 +63,7 @@ SELECT att.attname AS name, att.attnum, att.atttypid, att.attlen, att.attndims, 
   pg_catalog.pg_get_expr(def.adbin, def.adrelid) AS defval, CASE WHEN att.attndims > 0 THEN 1 ELSE 0 END AS isarray,
   pg_catalog.format_type(ty.oid, NULL) AS typname, pg_catalog.format_type(ty.oid, att.atttypmod) AS displaytypname,
   CASE WHEN ty.typelem > 0 THEN ty.typelem ELSE ty.oid END AS elemoid, tn.nspname AS typnspname, ty.typstorage AS defaultstorage,
-  concat(pg_catalog.quote_ident(na.nspname), '.', pg_catalog.quote_ident(cl.relname)) AS parent_tbl, att.attstattarget, description, cs.relname AS sername, ns.nspname AS serschema,
+  concat(pg_catalog.quote_ident(na.nspname), '.', pg_catalog.quote_ident(cl.relname)) AS parent_tbl, COALESCE(att.attstattarget, -1) AS attstattarget, description, cs.relname AS sername, ns.nspname AS serschema,
   (SELECT count(1) FROM pg_catalog.pg_type t2 WHERE t2.typname = ty.typname) > 1 AS isdup, indkey, coll.collname, nspc.nspname AS collnspname,
   EXISTS(SELECT 1 FROM pg_catalog.pg_constraint WHERE conrelid = att.attrelid AND contype = 'f' AND att.attnum = ANY(conkey)) AS is_fk,
   (SELECT pg_catalog.array_agg(provider || '=' || label) FROM pg_catalog.pg_seclabels sl1 WHERE sl1.objoid = att.attrelid AND sl1.objsubid = att.attnum) AS seclabels,
@@ -134,7 +134,7 @@ SELECT t.oid, t.spcname, pg_catalog.pg_tablespace_location(t.oid) loc FROM pg_ca
 SELECT e.extname, n.nspname AS schema_name FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'plpgsql' ORDER BY e.oid
 --- DBeaver: schemas with comments
 SELECT n.oid, n.nspname, n.nspowner, n.nspacl, d.description FROM pg_catalog.pg_namespace n LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid = n.oid AND d.objsubid = 0 AND d.classoid = 'pg_namespace'::regclass WHERE n.nspname IN ('public', 'shop') ORDER BY nspname
---- DBeaver: data types of the database
+--- DBeaver: data types of the database [15]
 SELECT t.oid, t.typname, t.typlen, t.typbyval, t.typtype, t.typcategory, t.typispreferred, t.typdelim, t.typrelid, t.typelem, t.typarray, t.typalign, t.typstorage, t.typnotnull, t.typbasetype, t.typtypmod, t.typndims, t.typcollation, t.typdefault, c.relkind, pg_catalog.format_type(nullif(t.typbasetype, 0), t.typtypmod) AS base_type_name, d.description
 FROM pg_catalog.pg_type t LEFT OUTER JOIN pg_catalog.pg_type et ON et.oid = t.typelem LEFT OUTER JOIN pg_catalog.pg_class c ON c.oid = t.typrelid LEFT OUTER JOIN pg_catalog.pg_description d ON t.oid = d.objoid
 WHERE t.typname IS NOT NULL AND (c.relkind IS NULL OR c.relkind = 'c') AND (et.typcategory IS NULL OR et.typcategory <> 'C') AND (t.typnamespace = :shop OR t.typname IN ('int4', 'text', 'numeric', '_text', 'jsonb')) ORDER BY t.typname COLLATE "C"

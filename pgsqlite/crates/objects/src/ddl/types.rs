@@ -387,6 +387,8 @@ impl Ddl<'_> {
         };
         let (mut not_null, mut nullable, mut default) = (false, false, None);
         let mut not_null_name = String::new();
+        // how many CHECKs are written before NOT NULL
+        let mut not_null_at = 0;
         let mut checks: Vec<DomainConstraint> = Vec::new();
         for node in &statement.constraints {
             work::visit();
@@ -401,6 +403,7 @@ impl Ddl<'_> {
                 }
                 ast::ConstrType::ConstrNotnull => {
                     not_null = true;
+                    not_null_at = checks.len();
                     not_null_name.clone_from(&c.conname);
                 }
                 ast::ConstrType::ConstrNull => nullable = true,
@@ -425,10 +428,17 @@ impl Ddl<'_> {
         if not_null && nullable {
             return Err(PgError::new(SqlState::SYNTAX_ERROR, "conflicting NULL/NOT NULL constraints"));
         }
-        let not_null_constraint = match not_null {
+        let mut not_null_constraint = match not_null {
             true => Some(self.domain_not_null(&name, schema, not_null_name, &checks)?),
             false => None,
         };
+        if let Some(constraint) = &mut not_null_constraint {
+            // (the OIDs are in the order in which the constraints are written)
+            for check in checks[not_null_at..].iter_mut().rev() {
+                work::visit();
+                std::mem::swap(&mut constraint.oid, &mut check.oid);
+            }
+        }
         let kind = UserTypeKind::Domain { base, typmod, not_null, default, checks, collation, not_null_constraint };
         self.new_type(schema, name, kind)?;
         Ok("CREATE DOMAIN".into())

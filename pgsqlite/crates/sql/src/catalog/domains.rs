@@ -62,7 +62,9 @@ impl Catalog {
                 }
                 _ => (&[][..], None, 0),
             };
-            checks.iter().chain(not_null).map(move |check| DomainCheck {
+            // (in the order of their OIDs)
+            let at = not_null.map_or(checks.len(), |n| checks.partition_point(|c| c.oid < n.oid));
+            checks[..at].iter().chain(not_null).chain(&checks[at..]).map(move |check| DomainCheck {
                 domain: t.oid,
                 domain_name: &t.name,
                 schema: t.schema,
