@@ -114,7 +114,7 @@ def main() -> None:
         follows.standby(f"postgresql://copier:s3cret%20word@/?{socket}", by_environment=True)
         follows.standby(f"postgresql://copier@/?{socket}", said="asks for a password, and there is none")
         follows.standby(f"postgresql://copier:wrong@/?{socket}", by_environment=True, said='password authentication failed for user "copier"')
-        follows.standby(f"postgresql://clerk@/?{socket}", PGPASSFILE=str(passfile), said="must be superuser or replication role to start walsender")
+        follows.standby(f"postgresql://clerk@/?{socket}", PGPASSFILE=str(passfile), said="permission denied to start WAL sender")
         passfile.chmod(0o644)
         follows.standby(f"postgresql://copier@/?{socket}", PGPASSFILE=str(passfile), said="may be read by others")
         passfile.chmod(0o600)

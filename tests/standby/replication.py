@@ -2,7 +2,7 @@
 """What is said on a connection for replication, who may open one, and what becomes of those who do not keep to the protocol.
 
     replication.py --check              answers of ours against replication.txt, and what only ours has
-    tools/oracle.sh replication.py --record    writes replication.txt from PostgreSQL
+    ORACLE_VERSION=18 tools/oracle.sh replication.py --record    writes replication.txt from PostgreSQL
 """
 
 from __future__ import annotations

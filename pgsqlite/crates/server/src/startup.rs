@@ -296,8 +296,8 @@ fn sender(
     (pid, client): (i32, Option<SocketAddr>),
 ) -> pgsqlite_types::Result<Replicates> {
     let Some(user_oid) = engine.may_replicate(&claim.user) else {
-        let message = "must be superuser or replication role to start walsender";
-        return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        return Err(PgError::new(SqlState::INSUFFICIENT_PRIVILEGE, "permission denied to start WAL sender")
+            .detail("Only roles with the REPLICATION attribute may start a WAL sender process."));
     };
     if engine.in_recovery() {
         return Err(PgError::not_supported("replication from a standby (cascading replication)")

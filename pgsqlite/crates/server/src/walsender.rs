@@ -147,7 +147,7 @@ impl Connection<'_> {
         match command {
             Command::Identify => match self.identify() {
                 Ok(row) => {
-                    let columns = [("systemid", 25), ("timeline", 23), ("xlogpos", 25), ("dbname", 25)];
+                    let columns = [("systemid", 25), ("timeline", 20), ("xlogpos", 25), ("dbname", 25)];
                     self.rows(&columns, &[row], "IDENTIFY_SYSTEM");
                 }
                 Err(e) => errors::write(&mut self.client.out, &e, b'E', None),
@@ -180,7 +180,7 @@ impl Connection<'_> {
             table_oid: 0,
             attnum: 0,
             type_oid: *type_oid,
-            type_len: if *type_oid == 23 { 4 } else { -1 },
+            type_len: if *type_oid == 20 { 8 } else { -1 },
             typmod: -1,
             format: 0,
         }));

@@ -221,6 +221,11 @@ pub fn check_may_examine(catalog: &Catalog, role: Oid, name: &str) -> Result<()>
         .detail("Only roles with privileges of the \"pg_read_all_settings\" role may examine this parameter."))
 }
 
+/// 0A000: a setting that RESET and SET … TO DEFAULT do not take (GUC_NO_RESET).
+pub fn cannot_be_reset(name: &str) -> PgError {
+    PgError::new(SqlState::FEATURE_NOT_SUPPORTED, format!("parameter \"{name}\" cannot be reset"))
+}
+
 /// The settings of one session.
 #[derive(Clone)]
 pub struct Gucs {
@@ -572,8 +577,7 @@ impl Gucs {
             return Ok(());
         }
         if key == SEED {
-            let no_reset = PgError::new(SqlState::FEATURE_NOT_SUPPORTED, "parameter \"seed\" cannot be reset");
-            return value.map_or(Err(no_reset), |v| self.check(&key, &SEED_DEFINITION, v).map(|_| ()));
+            return value.map_or(Err(cannot_be_reset(&key)), |v| self.check(&key, &SEED_DEFINITION, v).map(|_| ()));
         }
         let Some(definition) = definitions().get(&key) else {
             // placeholders of extensions: names of several parts take any value, and keep none as an empty one

@@ -183,6 +183,9 @@ fn open(c: &Call) -> Result<Datum> {
         return Err(invalid_parameter(format!("invalid flags for opening a large object: {flags}")));
     }
     let writes = flags & WRITE != 0;
+    if writes {
+        c.session.routines.check_not_read_only("lo_open(INV_WRITE)")?;
+    }
     let found = permitted(c, &connection(c)?, object, writes)?;
     if !writes && c.session.rows.changed_objects.borrow().contains(&object) {
         return Err(PgError::not_supported("reading a large object in the statement that changes it"));
@@ -218,6 +221,7 @@ fn read(c: &Call) -> Result<Datum> {
 
 /// A descriptor that may be written. Errors: 55000.
 fn writable(c: &Call, conn: &Connection, name: &str) -> Result<Descriptor> {
+    c.session.routines.check_not_read_only(name)?;
     let descriptor = descriptor(c)?;
     if !descriptor.writes {
         return Err(PgError::new(

@@ -6,7 +6,7 @@
 
 use super::shim::Call;
 use crate::settings::rights::{role_name, Claimant};
-use crate::settings::{is_setting_of_server, parse_bool, search_path, Gucs, OF_TRANSACTION};
+use crate::settings::{cannot_be_reset, is_setting_of_server, parse_bool, search_path, Gucs, OF_TRANSACTION};
 use pgsqlite_metadata::store::names::CatalogNames;
 use pgsqlite_sql::catalog::{Catalog, PG_CATALOG, PUBLIC};
 use pgsqlite_types::codec::{Context, NamesFor, RegNames, TypeCodec};
@@ -194,6 +194,8 @@ pub trait Routines {
     fn only_reads_from_now(&self);
     /// 0A000 in a function that is not volatile, 25006 in a read-only transaction. `command` is its name in the message.
     fn check_may_write(&self, command: &str) -> Result<()>;
+    /// 25006 in a read-only transaction.
+    fn check_not_read_only(&self, command: &str) -> Result<()>;
 }
 
 /// What a transaction had asked for with LISTEN, UNLISTEN and NOTIFY at a moment.
@@ -566,14 +568,14 @@ impl SessionCell {
         Ok(shown)
     }
 
-    /// 25001 for a setting of the transaction that a query comes too late to change.
+    /// 25001 for a setting of the transaction that a query comes too late to change, 0A000 for one without a value.
     fn check_characteristic(&self, name: &str, value: Option<&str>, variables: &dyn Variables) -> Result<()> {
         let key = name.to_ascii_lowercase();
         if !OF_TRANSACTION.contains(&key.as_str()) {
             return Ok(());
         }
         let now = variables.get(&key).unwrap_or_default();
-        let new = value.map_or_else(|| variables.get(&format!("default_{key}")).unwrap_or_default(), str::to_string);
+        let new = value.ok_or_else(|| cannot_be_reset(&key))?.to_string();
         let within = self.routines.is_in_subtransaction();
         let too_late = match key.as_str() {
             "transaction_isolation" if !new.eq_ignore_ascii_case(&now) => {

@@ -29,6 +29,9 @@ impl Routines for NoRoutines {
     fn check_may_write(&self, _: &str) -> Result<()> {
         unreachable!("a function writes")
     }
+    fn check_not_read_only(&self, _: &str) -> Result<()> {
+        unreachable!("a function writes")
+    }
 }
 
 fn db(sql: &str) -> (Db, Arc<SessionCell>) {

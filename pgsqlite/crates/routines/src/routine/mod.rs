@@ -268,6 +268,9 @@ impl Routines for Runtime {
     fn check_may_write(&self, command: &str) -> Result<()> {
         statement::check_may_write(self, command)
     }
+    fn check_not_read_only(&self, command: &str) -> Result<()> {
+        statement::check_not_read_only(self, command)
+    }
 }
 
 impl Runtime {

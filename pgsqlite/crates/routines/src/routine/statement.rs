@@ -477,15 +477,21 @@ pub fn check_volatile(runtime: &super::Runtime, command: &str) -> Result<()> {
     Ok(())
 }
 
-/// The same, and 25006 in a read-only transaction.
+/// 25006 in a read-only transaction.
+pub fn check_not_read_only(runtime: &super::Runtime, command: &str) -> Result<()> {
+    if matches!(runtime.access.get(), Access::ReadOnly) {
+        let message = format!("cannot execute {command} in a read-only transaction");
+        return Err(PgError::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
+    }
+    Ok(())
+}
+
+/// Both, and 0A000 in a statement that was taken for one that only reads.
 pub fn check_may_write(runtime: &super::Runtime, command: &str) -> Result<()> {
     check_volatile(runtime, command)?;
+    check_not_read_only(runtime, command)?;
     match runtime.access.get() {
-        Access::Write => Ok(()),
-        Access::ReadOnly => Err(PgError::new(
-            SqlState::READ_ONLY_SQL_TRANSACTION,
-            format!("cannot execute {command} in a read-only transaction"),
-        )),
+        Access::Write | Access::ReadOnly => Ok(()),
         Access::Read => Err(PgError::not_supported(format!("{command} in a function that this statement calls"))),
     }
 }

@@ -6,7 +6,7 @@
 use crate::session::context::SessionContext;
 use crate::session::transaction::state::Isolation;
 use pgsqlite_natives::settings::rights::{self, Permit, Source};
-use pgsqlite_natives::settings::{values, OF_TRANSACTION};
+use pgsqlite_natives::settings::{cannot_be_reset, values, OF_TRANSACTION};
 use pgsqlite_sql::parse::ast;
 use pgsqlite_types::{PgError, Result, SqlState};
 
@@ -15,15 +15,12 @@ fn active(message: &str) -> PgError {
 }
 
 impl SessionContext {
-    /// Before one of [`OF_TRANSACTION`] is changed: 25001 where it is too late. `value`: as given; None: the default.
+    /// Before one of [`OF_TRANSACTION`] is changed: 25001 where it is too late, 0A000 without a value, as it has no default to go back to.
     pub(in crate::session) fn check_characteristic(&self, key: &str, value: Option<&str>) -> Result<()> {
         let t = &self.transaction;
         let sub = !t.savepoints().is_empty();
         let current = self.gucs.get(key).unwrap_or_default();
-        let new = match value {
-            Some(value) => value.to_ascii_lowercase(),
-            None => self.gucs.get(&format!("default_{key}")).unwrap_or_default(),
-        };
+        let new = value.ok_or_else(|| cannot_be_reset(key))?.to_ascii_lowercase();
         match key {
             "transaction_isolation" if new != current => {
                 if t.has_queried() {
@@ -38,7 +35,7 @@ impl SessionContext {
                 }
             }
             "transaction_read_only"
-                if (t.is_read_only() || value.is_some() && self.gucs.often.in_hot_standby)
+                if (t.is_read_only() || self.gucs.often.in_hot_standby)
                     && pgsqlite_natives::settings::parse_bool(&new) == Some(false) =>
             {
                 if sub {
