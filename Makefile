@@ -271,6 +271,7 @@ test-slow: debug build/litestream/done build/moto/done build/azurite/done
 	PGSQLITE_HASH_JOINS=always $(PYTHON) tests/reports/run.py
 	python3 tests/session/rows.py --seed 100000 --transactions 100000
 	python3 tests/session/interrupted.py --seed 100000 --seconds 300
+	python3 tests/session/interrupted.py --seed 200000 --seconds 300 --temporary
 	$(REFERENCE) python3 tests/isolation/run.py --check
 	python3 tests/session/informix.py --seed 100000 --seconds 300
 	python3 tests/session/histories.py --seed 100000 --transactions 100000

@@ -79,7 +79,7 @@ ALLOWED = {
     "crates/server/src/kept.rs": (5, "the file beside a standby's database that says how far it has come"),
     "crates/server/src/standby/mod.rs": (1, "the file that asks for a promotion"),
     "crates/storage/src/apply.rs": (2, "a database in memory, to which the room's own is attached; SQLite reads the first page of a database that the engine has open"),
-    "crates/server/src/failover/mod.rs": (1, "the files beside a database that say that its server leads, and ask it to leave its cluster"),
+    "crates/server/src/failover/mod.rs": (2, "the files beside a database that say that its server leads, and ask it to leave its cluster"),
     "src/cluster.rs": (3, "the memory of a node of a cluster, and the file that asks its server to leave"),
     "src/promote.rs": (1, "the file beside a standby's database that asks for its promotion"),
     "src/exec.rs": (6, "the private folder of one command, and those that killed processes have left"),

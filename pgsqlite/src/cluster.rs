@@ -34,7 +34,13 @@ enum How {
     /// The first node: the cluster begins with its file, or with an empty one
     New(NodeFlags),
     /// Each other node: it has no file, and gets it from the others
-    Join(NodeFlags),
+    Join {
+        #[command(flatten)]
+        flags: NodeFlags,
+        /// The cluster's number, which `new` has printed
+        #[arg(long, env = "PGSQLITE_CLUSTER_ID", value_name = "NUMBER")]
+        id: String,
+    },
     /// The end of a cluster: the primary, which runs, ends, and its file is a database of its own again
     Leave(LeaveFlags),
 }
@@ -84,9 +90,12 @@ fn process() -> Result<u64> {
 }
 
 pub fn make(command: &ClusterCommand) -> Result<()> {
-    let (flags, founds) = match &command.how {
-        How::New(flags) => (flags, true),
-        How::Join(flags) => (flags, false),
+    let (flags, founds, id) = match &command.how {
+        How::New(flags) => (flags, true, process()?),
+        How::Join { flags, id } => {
+            let id = u64::from_str_radix(id, 16).with_context(|| format!("\"{id}\" is not the number of a cluster"))?;
+            (flags, false, id)
+        }
         How::Leave(flags) => return leave(&flags.database),
     };
     if !founds && flags.database.symlink_metadata().is_ok() {
@@ -99,8 +108,14 @@ pub fn make(command: &ClusterCommand) -> Result<()> {
         certificates: None,
         process: process()?,
     };
-    Cluster::create(&config, founds)?;
-    println!("Node \"{}\" is made. Start the server with --cluster and the same nodes.", flags.node_name);
+    Cluster::create(&config, founds, id)?;
+    println!(
+        "Node \"{}\" of cluster {id:016x} is made. Start the server with --cluster and the same nodes.",
+        flags.node_name
+    );
+    if founds {
+        println!("The other nodes are made with: pgsqlite cluster join --id {id:016x} …");
+    }
     Ok(())
 }
 
@@ -111,11 +126,12 @@ fn leave(database: &Path) -> Result<()> {
         bail!("\"{}\" does not exist: there is no node of a cluster", memory.display());
     }
     let kept = || Kept::read(database).map_err(|e| anyhow::anyhow!("{}", e.message()));
-    if !matches!(kept()?, Some(Kept::Leading { .. })) {
+    let Some(Kept::Leading { process, .. }) = kept()? else {
         bail!("this machine's server is not the primary: leave on the primary's, where pg_is_in_recovery() is false");
-    }
+    };
+    // (it asks this process of the server, and no later one)
     let asks = failover::leave_file(database);
-    std::fs::write(&asks, "")?;
+    std::fs::write(&asks, format!("{process:016x}"))?;
     let began = Instant::now();
     let alone = loop {
         // (the server has the lock as long as it runs)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import pathlib
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -95,6 +96,9 @@ class Relay:
 class Member(lists.Node):
     """A server of the cluster with the relays that lead to it and from it."""
 
+    #: the cluster's, which the first node's making prints
+    number = ""
+
     def __init__(self, folder: str, name: str, own: str, relays: dict[tuple[str, str], Relay], lease: int):
         self.name, self.dir = name, f"{folder}/{name}"
         (pathlib.Path(self.dir)).mkdir()
@@ -103,9 +107,10 @@ class Member(lists.Node):
         self.outgoing = [relay for (at, _), relay in relays.items() if at == name]
         nodes = ",".join(f"{to}={own if to == name else relays[name, to].address}" for to in NAMES)
         self.flags = ("--cluster", nodes, "--lease", str(lease), "--node-name", name)
-        how = "new" if name == NAMES[0] else "join"
-        make = [server.binary(), "cluster", how, "--cluster", nodes, "--node-name", name, "--database", self.database]
-        subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
+        how = ["new"] if name == NAMES[0] else ["join", "--id", Member.number]
+        make = [server.binary(), "cluster", *how, "--cluster", nodes, "--node-name", name, "--database", self.database]
+        made = subprocess.run(make, check=True, stdout=subprocess.PIPE, text=True).stdout
+        Member.number = re.search("cluster ([0-9a-f]{16})", made)[1]
 
     def start(self) -> None:
         self.server = server.Server(*self.flags, directory=self.dir, database=self.database)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -84,12 +85,16 @@ def life(folder: str) -> None:
         how = lambda word, member: ("cluster", word, "--cluster", nodes, "--node-name", member.name, "--database", member.database)  # noqa: E731
         serve = ("--cluster", nodes, "--node-name", "n1", "--database", first.database, "--no-tcp", "--socket-dir", folder)
         refused("make the node first", *serve)
-        refused("exists: a node that joins gets its file from the others", *how("join", first))
+        refused("exists: a node that joins gets its file from the others", *how("join", first), "--id", "1")
+        refused("is not the number of a cluster", *how("join", second), "--id", "x")
         refused("has no node \"n9\"", "cluster", "new", "--cluster", nodes, "--node-name", "n9", "--database", first.database)
         refused("at least three nodes", "cluster", "new", "--cluster", "a=localhost:1,b=localhost:2", "--node-name", "a", "--database", first.database)
         refused("is no address of a node", "cluster", "new", "--cluster", "a=x,b=y:1,c=z:1", "--node-name", "a", "--database", first.database)
-        for member, word in zip(members, ("new", "join", "join")):
-            code, text = run(*how(word, member))
+        code, text = run(*how("new", first))
+        assert code == 0, text
+        number = re.search("--id ([0-9a-f]{16})", text)[1]
+        for member in (second, third):
+            code, text = run(*how("join", member), "--id", number)
             assert code == 0, text
         refused("exists already", *how("new", first))
         refused("cluster and archive exclude each other", *serve, "--archive", f"file:{folder}/archive")
@@ -113,6 +118,9 @@ def life(folder: str) -> None:
             except RuntimeError as e:
                 assert str(e).startswith("25006"), e
         refused("is not the primary", "cluster", "leave", "--database", second.database)
+        # (a request that was given up asks no later process)
+        for member in members:
+            pathlib.Path(f"{member.database}.leave").write_text("0123456789abcdef")
         # a large change goes in parts
         big = first.ask("INSERT INTO t SELECT i, md5(i::text) || md5((i + 1)::text) || repeat('y', 300) FROM generate_series(100001, 150000) i; SELECT sum(length(s)) FROM t")
         for member in members:

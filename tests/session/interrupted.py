@@ -5,13 +5,13 @@
     python3 tests/session/interrupted.py --seed 100000 --seconds 600         # part of `make test-slow`
 
 One session makes transactions of a few statements, each in a savepoint with a statement_timeout of 1 to 400 ms: rows are inserted, updated and
-deleted in two tables, the second of which is temporary for every other seed, tables are made and dropped, all values are read and compared. A statement that is ended must
+deleted in two tables, the second of which may be temporary (--temporary), tables are made and dropped, all values are read and compared. A statement that is ended must
 answer 57014, whatever SQLite did at that moment: it read or wrote a page of the value, took memory for it, sorted it, or took a definition
 back. A model has what was acknowledged. It is compared with what the session sees behind ROLLBACK TO and COMMIT, with what another session
 sees, and at the end with what plain SQLite reads, which checks the file.
 
 SQLite takes the whole transaction back when it has to stop within a write. The server makes it again up to the savepoint. It cannot do that
-in a session that has temporary tables, nor for a transaction that has defined something: then ROLLBACK TO answers 3B001 and says why, and the
+in a session that has temporary tables, nor for a transaction that has defined something or run COPY: then ROLLBACK TO answers 3B001 and says why, and the
 transaction is over.
 """
 
@@ -48,10 +48,10 @@ class Refused(Exception):
 
 
 class Player:
-    def __init__(self, connect, seed: int, sizes: list[int]):
+    def __init__(self, connect, seed: int, sizes: list[int], temporary: bool):
         self.session, self.other = connect(), connect()
         self.random = random.Random(seed)
-        self.temporary = seed % 2 == 0
+        self.temporary = temporary
         self.shared = TABLES[:1] if self.temporary else TABLES
         self.sizes = sizes
         self.rows: Rows = {}
@@ -63,22 +63,26 @@ class Player:
 
     def run(self, sql: str) -> None:
         self.sent.append(sql)
-        for kind, body in self.session.simple(sql):
+        sql, _, rows = sql.partition("\n") if sql.startswith("COPY") else (sql, "", "")
+        for kind, body in self.session.simple(sql, rows.encode()):
             if kind == b"E":
                 refused = Refused(pgwire.fields_of(body))
                 self.sent.append(f"  -- {refused}")
                 raise refused
 
     def statement(self, rows: Rows) -> tuple[str, Rows, bool]:
-        """A statement, the rows behind it, and whether it defines something."""
+        """A statement (COPY: with its data in the lines behind it), the rows behind it, and whether the transaction cannot be made again with it."""
         r = self.random
         self.made += 1
         n, size, table = self.made, r.choice(self.sizes), r.choice(TABLES)
         mine = {key: row for key, row in rows.items() if key[0] == table}
         rest = {key: row for key, row in rows.items() if key[0] != table}
-        kind = r.choice(["insert", "insert", "update", "update", "delete", "read", "define", "key"])
+        kind = r.choice(["insert", "insert", "update", "update", "delete", "read", "define", "key", "copy", "copy"])
         if kind == "insert":
             return f"INSERT INTO {table} SELECT {n}, {n % 7}, repeat('x', {size})", {**rows, (table, n): (n % 7, size)}, False
+        if kind == "copy":
+            size = min(size, 2_000_000)
+            return f"COPY {table} FROM STDIN\n{n}\t{n % 7}\t{'x' * size}\n", {**rows, (table, n): (n % 7, size)}, True
         if kind == "update":
             more = {key: (a + 1, b + size // 4) for key, (a, b) in mine.items()}
             return f"UPDATE {table} SET s = s || repeat('y', {size // 4}), n = n + 1", {**rest, **more}, False
@@ -110,14 +114,22 @@ class Player:
             raise AssertionError(f"{where}: not there {lost}, there {more}")
 
     def transaction(self) -> None:
+        """Some transactions have many savepoints at first, which take time to be made again."""
         r = self.random
         self.sent = []
-        rows, may_be_lost = dict(self.rows), self.temporary
+        # (above 64 MiB of changes a transaction is not made again, either)
+        rows, may_be_lost, changed = dict(self.rows), self.temporary, 0
         self.run("BEGIN")
+        if r.random() < 0.2:
+            self.made += 1
+            self.run(f"INSERT INTO kept VALUES ({self.made}, 1, 'first')")
+            rows["kept", self.made] = (1, 5)
+            self.run(";".join(f"SAVEPOINT s{i}" for i in range(r.choice([3, 300]))))
         for _ in range(r.randint(1, 4)):
             self.run("SAVEPOINT a")
-            sql, after, defines = self.statement(rows)
-            may_be_lost |= defines
+            sql, after, keeps_the_slot = self.statement(rows)
+            changed += sum(size for key, (_, size) in after.items() if rows.get(key) != after[key])
+            may_be_lost |= keeps_the_slot or changed > 20_000_000
             self.run(f"SET LOCAL statement_timeout = {r.choice(TIMEOUTS)}")
             try:
                 self.run(sql)
@@ -159,9 +171,9 @@ def check_file(path: str, tables: tuple[str, ...], expected: Rows) -> None:
     file.close()
 
 
-def play(seed: int, transactions: int, until: float, sizes: list[int]) -> Player:
+def play(seed: int, transactions: int, until: float, sizes: list[int], temporary: bool) -> Player:
     with server.Server() as running:
-        player = Player(lambda: pgwire.Connection(running.dir, running.port, "postgres", "postgres", timeout=120), seed, sizes)
+        player = Player(lambda: pgwire.Connection(running.dir, running.port, "postgres", "postgres", timeout=120), seed, sizes, temporary)
         done = 0
         try:
             while done < transactions and time.monotonic() < until:
@@ -183,12 +195,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--transactions", type=int, default=60, help="of each seed")
     parser.add_argument("--seconds", type=float, help="new seeds until then, and larger values (up to 80 MB)")
+    parser.add_argument("--temporary", action="store_true", help="the second table is temporary")
     a = parser.parse_args()
     sizes = [10, 20_000, 2_000_000, 10_000_000] + ([80_000_000] if a.seconds else [])
     until = time.monotonic() + (a.seconds or 3600)
     seeds = acknowledged = ended = lost = 0
     while seeds < 2 or (a.seconds and time.monotonic() < until):
-        player = play(a.seed + seeds, a.transactions, until, sizes)
+        player = play(a.seed + seeds, a.transactions, until, sizes, a.temporary)
         seeds += 1
         acknowledged, ended, lost = acknowledged + player.acknowledged, ended + player.ended, lost + player.lost
     assert ended, "no statement was ended: the test has tested nothing"

@@ -26,7 +26,7 @@ const AT_HAND: usize = 16 << 20;
 
 const TABLES: &str = "
 CREATE TABLE cluster (
-    one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, node INTEGER NOT NULL, founds INTEGER NOT NULL, voters TEXT NOT NULL,
+    one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, node INTEGER NOT NULL, founds INTEGER NOT NULL, id INTEGER NOT NULL, voters TEXT NOT NULL,
     term INTEGER NOT NULL, vote INTEGER NOT NULL, agreed INTEGER NOT NULL,
     compacted INTEGER NOT NULL, compacted_term INTEGER NOT NULL, applied INTEGER NOT NULL, applied_term INTEGER NOT NULL) STRICT;
 CREATE TABLE log (entry INTEGER PRIMARY KEY, term INTEGER NOT NULL, kind INTEGER NOT NULL, data BLOB NOT NULL, context BLOB NOT NULL) STRICT;
@@ -59,6 +59,7 @@ pub struct FileDisk {
     db: Connection,
     marks: Marks,
     founds: bool,
+    id: u64,
     last: u64,
     /// the last entries, without a gap
     at_hand: VecDeque<Entry>,
@@ -75,8 +76,8 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
 
 impl FileDisk {
     /// Makes the memory of a new node of a new cluster. Errors: there is a file.
-    /// `founds`: what the cluster keeps begins with this node.
-    pub fn create(path: &Path, node: u64, voters: &[u64], founds: bool) -> Result<()> {
+    /// `founds`: what the cluster keeps begins with this node. `id`: tells the cluster from others whose nodes have the same names.
+    pub fn create(path: &Path, node: u64, voters: &[u64], founds: bool, id: u64) -> Result<()> {
         if path.exists() {
             return Err(Error::new(format!("\"{}\" exists already", path.display())));
         }
@@ -86,8 +87,8 @@ impl FileDisk {
         let work = db.transaction()?;
         work.execute_batch(TABLES)?;
         let voters: Vec<String> = voters.iter().map(u64::to_string).collect();
-        let values = params![FORMAT, signed(node), founds, voters.join(",")];
-        work.execute("INSERT INTO cluster VALUES (1, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0)", values)?;
+        let values = params![FORMAT, signed(node), founds, signed(id), voters.join(",")];
+        work.execute("INSERT INTO cluster VALUES (1, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0)", values)?;
         Ok(work.commit()?)
     }
 
@@ -124,13 +125,20 @@ impl FileDisk {
         let marks = Marks { hard, compacted, compacted_term, applied, applied_term, voters: its_voters };
         let last: Option<i64> = db.query_row("SELECT max(entry) FROM log", [], |r| r.get(0))?;
         let last = last.map_or(0, unsigned).max(compacted);
-        let founds = db.query_row("SELECT founds FROM cluster", [], |r| r.get(0))?;
-        Ok(FileDisk { db, marks, founds, last, at_hand: VecDeque::new(), bytes_at_hand: 0 })
+        let (founds, id): (bool, i64) =
+            db.query_row("SELECT founds, id FROM cluster", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        let id = unsigned(id);
+        Ok(FileDisk { db, marks, founds, id, last, at_hand: VecDeque::new(), bytes_at_hand: 0 })
     }
 
     /// Whether what the cluster keeps begins with this node.
     pub fn founds(&self) -> bool {
         self.founds
+    }
+
+    /// What tells the cluster from others.
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// The first entry that is at hand.

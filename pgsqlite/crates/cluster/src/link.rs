@@ -138,10 +138,10 @@ fn io(e: std::io::Error) -> Error {
     Error::new(e.to_string())
 }
 
-/// What tells clusters apart: the names of the nodes.
-pub(crate) fn cluster_of(members: &[Member]) -> Vec<u8> {
+/// What tells clusters apart: their number, and the names of the nodes. A node of a cluster that has ended must not be taken for one of its successor, which may have the same names.
+pub(crate) fn cluster_of(id: u64, members: &[Member]) -> Vec<u8> {
     let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
-    names.join(",").into_bytes()
+    format!("{id:016x} {}", names.join(",")).into_bytes()
 }
 
 /// The end that sends.
@@ -227,7 +227,13 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     /// Takes a connection. Errors: it is none of a node of this cluster, or is meant for another node.
-    pub(crate) fn accept(tcp: TcpStream, to: u64, members: &[Member], tls: Option<&Tls>) -> Result<Incoming> {
+    pub(crate) fn accept(
+        tcp: TcpStream,
+        to: u64,
+        own: &[u8],
+        members: &[Member],
+        tls: Option<&Tls>,
+    ) -> Result<Incoming> {
         tcp.set_nodelay(true).map_err(io)?;
         tcp.set_read_timeout(Some(PATIENCE)).map_err(io)?;
         tcp.set_write_timeout(Some(PATIENCE)).map_err(io)?;
@@ -249,7 +255,7 @@ impl Incoming {
         };
         let mut cluster = vec![0; length.min(4096) as usize];
         stream.read_exact(&mut cluster).map_err(io)?;
-        if cluster != cluster_of(members) {
+        if cluster != own {
             let theirs = String::from_utf8_lossy(&cluster).into_owned();
             return Err(Error::new(format!("it is of another cluster, with the nodes {theirs}")));
         }

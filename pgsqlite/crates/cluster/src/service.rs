@@ -166,11 +166,11 @@ fn is_loopback(address: &str) -> bool {
 
 impl Cluster {
     /// Makes the memory of a node of a new cluster. Each node does so once. Errors: there is one.
-    /// `founds`: what the cluster keeps begins with this node.
-    pub fn create(config: &Config, founds: bool) -> Result<()> {
+    /// `founds`: what the cluster keeps begins with this node. `id`: the cluster's number, the same on each node and of no other cluster.
+    pub fn create(config: &Config, founds: bool, id: u64) -> Result<()> {
         let own = own(config)?;
         let voters: Vec<u64> = config.members.iter().map(|member| member.number).collect();
-        FileDisk::create(&config.file, own.number, &voters, founds)
+        FileDisk::create(&config.file, own.number, &voters, founds, id)
     }
 
     /// Starts the node, whose memory is there. It returns at once: the others may not be there yet.
@@ -184,14 +184,23 @@ impl Cluster {
         let alone = alone(&config.file)?;
         let voters: Vec<u64> = config.members.iter().map(|member| member.number).collect();
         remove_copies(&config.file);
-        let founds = FileDisk::open(&config.file, own.number, &voters)?.founds();
+        let (founds, id) = {
+            let disk = FileDisk::open(&config.file, own.number, &voters)?;
+            (disk.founds(), disk.id())
+        };
         let listener = TcpListener::bind(&own.address)
             .map_err(|e| Error::new(format!("node \"{}\" cannot listen on {}: {e}", own.name, own.address)))?;
         let listens = listener.local_addr().map_err(|e| Error::new(e.to_string()))?;
         let (events, inbox) = channel();
         let (stops, status) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Status::default())));
-        let context =
-            Context { config: config.clone(), own: own.clone(), tls, events: events.clone(), stops: stops.clone() };
+        let context = Context {
+            config: config.clone(),
+            cluster: cluster_of(id, &config.members),
+            own: own.clone(),
+            tls,
+            events: events.clone(),
+            stops: stops.clone(),
+        };
         let context = Arc::new(context);
         let node = context.node(0)?;
         let mut peers = HashMap::new();
@@ -394,6 +403,8 @@ impl Reading {
 /// What all threads of a node know.
 struct Context {
     config: Config,
+    /// what tells the cluster from others
+    cluster: Vec<u8>,
     own: Member,
     tls: Option<Tls>,
     events: Sender<Event>,
@@ -415,7 +426,7 @@ impl Context {
     }
 
     fn connect(&self, to: &Member) -> Result<Outgoing> {
-        Outgoing::connect(&self.own, to, &cluster_of(&self.config.members), self.tls.as_ref())
+        Outgoing::connect(&self.own, to, &self.cluster, self.tls.as_ref())
     }
 
     /// Sends to another node what is put into its queue. What comes while it cannot be reached is dropped: Raft sends again.
@@ -493,17 +504,18 @@ impl Context {
     }
 
     fn receive(&self, tcp: TcpStream, peer: IpAddr, number: u64, all: &Mutex<Reading>) {
-        let incoming = match Incoming::accept(tcp, self.own.number, &self.config.members, self.tls.as_ref()) {
-            Ok(incoming) => incoming,
-            Err(e) => {
-                let mut all = lock(all);
-                if !self.stops() && all.reported.is_none_or(|at| at.elapsed() >= OFTEN) {
-                    all.reported = Some(Instant::now());
-                    tracing::warn!("a connection from {peer} to this node of the cluster is refused: {e}");
+        let incoming =
+            match Incoming::accept(tcp, self.own.number, &self.cluster, &self.config.members, self.tls.as_ref()) {
+                Ok(incoming) => incoming,
+                Err(e) => {
+                    let mut all = lock(all);
+                    if !self.stops() && all.reported.is_none_or(|at| at.elapsed() >= OFTEN) {
+                        all.reported = Some(Instant::now());
+                        tracing::warn!("a connection from {peer} to this node of the cluster is refused: {e}");
+                    }
+                    return;
                 }
-                return;
-            }
-        };
+            };
         lock(all).knows(number, incoming.from);
         let copy = self.config.file.with_extension(format!("{COPY}{}-{number}", incoming.from));
         let _ = self.read(incoming, &copy);

@@ -64,7 +64,7 @@ fn nodes_are_known_by_their_certificates() {
         Some(Certificates { certificate: file(".pem"), key: file(".key"), authority: folder.0.join("ours.ca.pem") })
     };
     for (i, name) in ["n1", "n2", "n3"].into_iter().enumerate() {
-        Cluster::create(&configs[i], false).unwrap();
+        Cluster::create(&configs[i], false, 7).unwrap();
         configs[i].certificates = of(if i == 2 { "theirs" } else { "ours" }, name);
     }
     let start = |config: &Config| Cluster::start(&Config { process: process(), ..config.clone() }).unwrap();
@@ -116,8 +116,8 @@ fn content(node: &Cluster, name: &str) -> Option<Vec<u8>> {
 fn what_a_majority_has_is_there_whoever_fails() {
     let folder = Folder::new("majority");
     let configs = configs(&folder.0);
-    configs.iter().for_each(|config| Cluster::create(config, false).unwrap());
-    assert!(Cluster::create(&configs[0], false).is_err(), "a memory is made once");
+    configs.iter().for_each(|config| Cluster::create(config, false, 7).unwrap());
+    assert!(Cluster::create(&configs[0], false, 7).is_err(), "a memory is made once");
     let start = |i: usize| Cluster::start(&Config { process: process(), ..configs[i].clone() }).unwrap();
     let mut nodes: Vec<Option<Arc<Cluster>>> = (0..3).map(|i| Some(start(i))).collect();
     let put_at = |node: &Option<Arc<Cluster>>, change| node.as_ref().unwrap().change(change, PATIENCE).unwrap();
@@ -163,11 +163,23 @@ fn what_a_majority_has_is_there_whoever_fails() {
     assert!(Cluster::start(&other).is_err_and(|e| e.to_string().contains("is the memory of node 1")));
 }
 
+/// A node of an earlier cluster, whose nodes had the same names, is no node of this one.
+#[test]
+fn a_node_of_another_cluster_is_refused() {
+    let folder = Folder::new("other");
+    let configs = configs(&folder.0);
+    (0..3).for_each(|i| Cluster::create(&configs[i], false, if i == 2 { 8 } else { 7 }).unwrap());
+    let nodes: Vec<_> = configs.iter().map(|config| Cluster::start(config).unwrap()).collect();
+    assert!(matches!(nodes[0].change(put("a", Condition::Any, b"x"), PATIENCE), Ok(Outcome::Put(_))));
+    assert!(nodes[2].catch_up(Duration::from_millis(700)).is_err());
+    assert_eq!((nodes[2].status().leader, nodes[2].status().applied), (None, 0));
+}
+
 #[test]
 fn an_object_in_parts_is_read_in_pieces() {
     let folder = Folder::new("parts");
     let configs = configs(&folder.0);
-    configs.iter().for_each(|config| Cluster::create(config, false).unwrap());
+    configs.iter().for_each(|config| Cluster::create(config, false, 7).unwrap());
     let nodes: Vec<_> = configs.iter().map(|config| Cluster::start(config).unwrap()).collect();
     for (number, content) in [(0, &b"abc"[..]), (1, b""), (2, b"defgh")] {
         let part = Change::Part { upload: 7, number, content: content.into() };
@@ -198,7 +210,7 @@ fn an_object_in_parts_is_read_in_pieces() {
 fn a_node_that_is_far_behind_gets_a_copy() {
     let folder = Folder::new("copy");
     let configs = configs(&folder.0);
-    configs.iter().for_each(|config| Cluster::create(config, false).unwrap());
+    configs.iter().for_each(|config| Cluster::create(config, false, 7).unwrap());
     let start = |i: usize| Cluster::start(&Config { process: process(), ..configs[i].clone() }).unwrap();
     let nodes = [start(0), start(1)];
     nodes[0].change(put("kept", Condition::Any, b"for long"), PATIENCE).unwrap();

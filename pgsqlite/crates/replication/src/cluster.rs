@@ -213,7 +213,8 @@ impl ObjectStore for ClusterStore {
             true => Vec::new(),
             false => match self.content(name, range.start, range.end - range.start)? {
                 Some((object, content)) if object.tag == found.tag => content,
-                _ => return Err(failed(format!("object \"{name}\" has changed while it was read"))),
+                // (it was put again while it was read)
+                _ => return self.get_opts(name, options).await,
             },
         };
         let attributes = decode(&found.attributes);

@@ -405,7 +405,11 @@ impl Failover {
 
     /// Whether the database is to leave the cluster, and it is the primary's.
     fn is_to_leave(&self) -> bool {
-        self.is_in_cluster() && self.role() == Role::Leads && leave_file(&self.database).exists()
+        let is_asked = || {
+            let asked = std::fs::read_to_string(leave_file(&self.database));
+            asked.is_ok_and(|process| process == format!("{:016x}", self.process().0))
+        };
+        self.is_in_cluster() && self.role() == Role::Leads && is_asked()
     }
 
     /// Nobody is a primary after this server: its file is a database of its own from then on, and the server ends.

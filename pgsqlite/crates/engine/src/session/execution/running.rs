@@ -25,6 +25,8 @@ impl SessionContext {
 
     /// What ends the statement is known: its time, and what may not be lost with it.
     fn limit(&mut self) {
+        // (what an earlier statement has noted is not what came before this one)
+        self.transaction.set_before_statement(None);
         self.cancel.note_savepoints(!self.transaction.savepoints().is_empty());
         self.limit_time();
     }
