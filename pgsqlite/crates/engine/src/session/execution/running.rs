@@ -13,6 +13,7 @@ impl SessionContext {
     pub(in crate::session) fn begin_running(&mut self) {
         if self.cancel.begin() || std::mem::take(&mut self.began_early) {
             self.begin_observed(self.source.clone());
+            self.forget_earlier();
         }
         self.limit();
     }
@@ -20,13 +21,17 @@ impl SessionContext {
     /// A statement of a query string begins, as [`SessionContext::begin_running`]; that the string came is told already.
     pub(in crate::session) fn begin_running_script(&mut self) {
         self.cancel.begin();
+        self.forget_earlier();
         self.limit();
+    }
+
+    /// What an earlier statement has noted is not what came before the one that begins. (One that goes on keeps what it has noted.)
+    fn forget_earlier(&mut self) {
+        self.transaction.set_before_statement(None);
     }
 
     /// What ends the statement is known: its time, and what may not be lost with it.
     fn limit(&mut self) {
-        // (what an earlier statement has noted is not what came before this one)
-        self.transaction.set_before_statement(None);
         self.cancel.note_savepoints(!self.transaction.savepoints().is_empty());
         self.limit_time();
     }
